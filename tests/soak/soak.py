@@ -30,13 +30,14 @@ ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5  # per cent of random programs: equal or d
 
 # ---------------------------------------------------------------- what a part's output says: figures, and what is wrong
 def judge_differential(status, text):
-    found = re.findall(r"(\d+) programs of seed (\S+): (\d+) agree .*?, (\d+) differ as wanted .*?, (\d+) differ;", text)
+    found = re.findall(r"(\d+) programs of seed (\S+): (\d+) agree \([\d.]+ %; (\d+) of them with a second run of PyTorch\), "
+                       r"(\d+) differ as wanted .*?, (\d+) differ;", text)
     if not found:
         return {}, f"ended with status {status} and no summary"
-    programs, seed, agree, wanted, differ = found[-1]
+    programs, seed, agree, second, wanted, differ = found[-1]
     could_not = re.search(r"^(\d+) programs could not be run", text, re.M)
-    figures = {"programs": int(programs), "seed": seed, "agree": int(agree), "wanted": int(wanted), "differ": int(differ),
-               "not run": int(could_not[1]) if could_not else 0}
+    figures = {"programs": int(programs), "seed": seed, "agree": int(agree), "of a second run": int(second),
+               "wanted": int(wanted), "differ": int(differ), "not run": int(could_not[1]) if could_not else 0}
     total = figures["programs"] + figures["not run"]
     alike, as_wanted = (100 * n / max(total, 1) for n in (figures["agree"] + figures["wanted"], figures["wanted"]))
     if alike < ENOUGH_AGREE:
@@ -196,7 +197,8 @@ def document():
         Stopped, it goes on with the part that it was at. Commit `records.jsonl` and this page afterwards. Seeds follow from the
         commit, so that each commit is tried with new ones. The part `differential` needs a Python with torch, `fuzz` needs clang.
         Random programs pass if 99.7 % agree with PyTorch or differ as the list in `tests/differential/search/wanted.py` wants it,
-        and at most 1.5 % do the latter.
+        and at most 1.5 % do the latter. A program agrees too where one more run of PyTorch gives what Tandem gives: with results that
+        are moved by rounding, in float64, or with copies of what backward saves (`second_run.py`); the figures say how many.
         """
     lines = [textwrap.dedent(head), "| part | what it does | what CI runs of it | last run | outcome |", "|---|---|---|---|---|"]
     for part in parts():

@@ -5,7 +5,7 @@ import math
 import random
 
 import frequencies as freq
-from machine import DTYPES, NAMES, NO_GRAD, Machine
+from machine import DTYPES, NAMES, NO_GRAD, Machine, has_no_answer
 from op import BASES, OPS, RANDOM
 
 REAL = ("float32", "float64", "float16", "bfloat16")
@@ -57,9 +57,24 @@ class Generator:
         return self.machine.values[reference[1:]]
 
     def add(self, step):
-        """Runs a step; returns references to what it made."""
+        """Runs a step; returns references to what it made. One that PyTorch has no answer to is left out, and so is one that it
+        refuses after it has changed something: what that leaves is not defined."""
         self.steps.append(step)
-        return ["$" + name for name in self.machine.step(step)]
+        made = self.machine.step(step)
+        error = self.machine.errors[-1]
+        if error:
+            before = Machine(OPS)
+            before.run(self.steps[:-1])
+            if has_no_answer(error) or self.seen(before) != self.seen(self.machine):
+                self.steps.pop()
+                self.machine = before
+        return ["$" + name for name in made]
+
+    def seen(self, machine):
+        """All that can be seen of the values of a machine, but for what is drawn at random; as text, where a NaN equals a NaN."""
+        result = machine.result()
+        values = {name: t for name, t in result["values"].items() if name not in self.random_values}
+        return repr((values, {} if self.random_values else result["grads"], {} if self.random_values else result["hooks"]))
 
     def make(self, dtype, sizes, style=None, requires_grad=None, values=None):
         if values is None:

@@ -18,6 +18,15 @@ NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 NO_GRAD = "no_grad:"
 
 
+# What PyTorch says where it has no kernel or no formula, or fails by a mistake of its own: there is nothing to compare with.
+NO_ANSWER = ("not implemented for '", "does not support bool", "is not implemented", "INTERNAL ASSERT FAILED",
+             "is not differentiable with respect to argument", "grad_input must be contiguous", "needs_dynamic_casting")
+
+
+def has_no_answer(error):
+    return any(text in error for text in NO_ANSWER)
+
+
 class Missing(Exception):
     """A step names what another one failed to make."""
 

@@ -1,5 +1,5 @@
 """Records programs with what PyTorch gives for them, for `differential replay`: corpus.jsonl. Those that are wanted to
-differ (wanted.py) are not recorded, nor those whose numbers do, which may agree in another build; the others that disagree
+differ (wanted.py), or differ from one run of PyTorch but not from another (second_run.py), are not recorded, nor those whose numbers do, which may agree in another build; the others that disagree
 today are, and are named in left_out.txt.
 usage: record_corpus.py BINARY [PROGRAMS [SEED]]"""
 
@@ -11,12 +11,13 @@ import sys
 
 import torch
 
-import wanted
 from compare import bounds, floor_of, random_names
 from generator import program
 from machine import Machine
 from op import OPS
 from runner import Tandem, run_both
+from second_run import settled_by
+from wanted import reason_of
 
 FOLDER = pathlib.Path(__file__).parent.parent
 
@@ -75,7 +76,7 @@ def main():
         for index in range(count):
             steps, theirs = program(seed, index)
             found, ours, theirs = run_both(tandem, steps, theirs)
-            unwanted = [d for d in found if not wanted.reason_of(d, steps, ours, theirs)]
+            unwanted = [d for d in found if not (settled_by(d, steps, ours, theirs) or reason_of(d, steps, ours, theirs))]
             if found and not unwanted or any(d.kind.endswith(("values", "finite")) for d in unwanted):
                 continue
             entry = {"id": f"{seed}:{index}", "steps": steps, "expect": expected(steps, theirs)}

@@ -13,6 +13,7 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import second_run  # noqa: E402
 import wanted  # noqa: E402
 from generator import program  # noqa: E402
 from machine import NO_GRAD  # noqa: E402
@@ -41,23 +42,26 @@ def class_of(kind, step_op, message, ops):
     return kind, base(step_op)
 
 
-def is_wanted(*found):
-    return wanted.reason_of(*found) is not None
+def is_explained(*found):
+    return (second_run.settled_by(*found) or wanted.reason_of(*found)) is not None
 
 
 def report_of(tandem, options, index, shrunk):
     steps, theirs = program(options.seed, index)
     found, ours, theirs = run_both(tandem, steps, theirs)
-    reasons = [wanted.reason_of(d, steps, ours, theirs) for d in found]
-    unwanted = [d for d, reason in zip(found, reasons) if reason is None]
-    report = {"index": index, "ops": sorted({base(n) for n in op_names(steps)}), "reasons": sorted({r for r in reasons if r})}
+    settled = [second_run.settled_by(d, steps, ours, theirs) for d in found]
+    left = [d for d, run in zip(found, settled) if run is None]
+    reasons = [wanted.reason_of(d, steps, ours, theirs) for d in left]
+    unwanted = [d for d, reason in zip(left, reasons) if reason is None]
+    report = {"index": index, "ops": sorted({base(n) for n in op_names(steps)}), "reasons": sorted({r for r in reasons if r}),
+              "settled": sorted({run for run in settled if run})}
     if unwanted:
         first = unwanted[0]
         rough = (first.kind, wanted.op_of(first, steps))
         report["rough"] = rough
         if shrunk[rough] < options.shrink:
             shrunk[rough] += 1
-            small, difference = shrink(tandem, steps, first, is_wanted)
+            small, difference = shrink(tandem, steps, first, is_explained)
             report.update(steps=small, detail=str(difference),
                           found=class_of(difference.kind, wanted.op_of(difference, small), difference.detail, op_names(small)))
     return report
@@ -142,6 +146,8 @@ def main():
     differ = [r for r in reports if "rough" in r]
     reasons = collections.Counter(reason for r in reports if "rough" not in r for reason in r["reasons"])
     wanted_only = sum(1 for r in reports if "rough" not in r and r["reasons"])
+    settled_only = [r for r in reports if r["settled"] and not r["reasons"] and "rough" not in r]
+    runs = collections.Counter(run for r in settled_only for run in r["settled"])
     groups, rough_groups = collections.defaultdict(list), collections.defaultdict(list)
     for r in differ:
         if "steps" in r:
@@ -159,6 +165,8 @@ def main():
     for name, reason, _ in wanted.WANTED:
         if reasons[name]:
             print(f"wanted: {reasons[name]} programs: {name} ({reason})")
+    for run, count in runs.most_common():
+        print(f"a second run of PyTorch: {count} programs: {run}")
     calls = collections.Counter(op for r in reports for op in r["ops"])
     differing = collections.Counter(op for r in differ for op in r["ops"])
     rare = {op: calls[op] for op in BASES if calls[op] < len(reports) / 100}
@@ -167,8 +175,9 @@ def main():
     if rare:
         print("in less than 1 % of the programs: " + ", ".join(f"{op} ({n})" for op, n in rare.items()))
     agree = len(reports) - len(differ) - wanted_only
-    print(f"{len(reports)} programs of seed {options.seed}: {agree} agree ({100 * agree / len(reports):.2f} %), {wanted_only} "
-          f"differ as wanted ({100 * wanted_only / len(reports):.2f} %), {len(differ)} differ; {time.time() - began:.0f} s")
+    print(f"{len(reports)} programs of seed {options.seed}: {agree} agree ({100 * agree / len(reports):.2f} %; "
+          f"{len(settled_only)} of them with a second run of PyTorch), {wanted_only} differ as wanted "
+          f"({100 * wanted_only / len(reports):.2f} %), {len(differ)} differ; {time.time() - began:.0f} s")
     if failed:
         print(f"{len(failed)} programs could not be run")
     if options.json:

@@ -83,7 +83,7 @@ def simpler(steps):
                     yield changed(4, [*step[4][:k], type(value)(1) if not isinstance(value, str) else 1.0, *step[4][k + 1:]])
 
 
-def shrink(tandem, steps, difference, is_wanted, attempts=400):
+def shrink(tandem, steps, difference, is_explained, attempts=400):
     """Returns the smallest program found, and its difference."""
     steps = copy.deepcopy(steps)
     shorter = True
@@ -96,7 +96,7 @@ def shrink(tandem, steps, difference, is_wanted, attempts=400):
             found, ours, theirs = run_both(tandem, candidate)
             if "missing" in theirs["errors"]:
                 continue
-            found = [d for d in found if not is_wanted(d, candidate, ours, theirs)]
+            found = [d for d in found if not is_explained(d, candidate, ours, theirs)]
             if found and found[0].kind == difference.kind:
                 steps, difference, shorter = candidate, found[0], True
                 break
