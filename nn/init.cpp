@@ -75,11 +75,13 @@ double calculate_gain(Nonlinearity nonlinearity, double a) {
   }
 }
 Tensor xavier_uniform_(Tensor t, double gain) {
+  if (t.numel() == 0) return t;
   const auto [in, out] = calculate_fan_in_and_fan_out(t);
   const double bound = gain * std::sqrt(6.0 / static_cast<double>(in + out));
   return uniform_(std::move(t), -bound, bound);
 }
 Tensor xavier_normal_(Tensor t, double gain) {
+  if (t.numel() == 0) return t;
   const auto [in, out] = calculate_fan_in_and_fan_out(t);
   return normal_(std::move(t), 0, gain * std::sqrt(2.0 / static_cast<double>(in + out)));
 }
@@ -90,10 +92,12 @@ double fan(const Tensor& t, FanMode mode) {
 }
 }  // namespace
 Tensor kaiming_uniform_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
+  if (t.numel() == 0) return t;
   const double bound = calculate_gain(nonlinearity, a) * std::sqrt(3.0 / fan(t, mode));
   return uniform_(std::move(t), -bound, bound);
 }
 Tensor kaiming_normal_(Tensor t, double a, FanMode mode, Nonlinearity nonlinearity) {
+  if (t.numel() == 0) return t;
   const double std = calculate_gain(nonlinearity, a) / std::sqrt(fan(t, mode));
   return normal_(std::move(t), 0, std);
 }

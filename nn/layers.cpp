@@ -13,8 +13,8 @@ template class Cloneable<LayerNormImpl>;
 template class Cloneable<PReLUImpl>;
 
 void LinearImpl::reset() {
-  TANDEM_CHECK(options.in_features() > 0 && options.out_features() > 0, "Linear: in_features ", options.in_features(),
-               " and out_features ", options.out_features(), " must be positive");
+  TANDEM_CHECK(options.in_features() >= 0 && options.out_features() >= 0, "Linear: in_features is ",
+               options.in_features(), " and out_features ", options.out_features(), "; accepted: 0 or more");
   weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
   if (options.bias()) bias = register_parameter("bias", empty({options.out_features()}));
   reset_parameters();

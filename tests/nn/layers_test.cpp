@@ -16,6 +16,7 @@ TEST_CASE("layers take batches of no rows and of one, forward and backward", "[n
   };
   const std::vector<Case> cases = {
       {"Linear", Sequential(Linear(3, 2)), {3}, {2}},
+      {"Linear of no outputs, and of no inputs", Sequential(Linear(3, 0), Linear(0, 2)), {3}, {2}},
       {"Conv2d", Sequential(Conv2d(Conv2dOptions(2, 4, 3).padding(1).groups(2))), {2, 5, 4}, {4, 5, 4}},
       {"ConvTranspose2d",
        Sequential(ConvTranspose2d(ConvTranspose2dOptions(2, 4, 3).stride(2).padding(1).output_padding(1).groups(2))),
