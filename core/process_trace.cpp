@@ -2,6 +2,7 @@
 // process writes its part into when it ends. `tandem trace` sets it.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -21,6 +22,9 @@ struct ProcessTrace {
   pid_t process = ::getpid();
   std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMostEvents);
 };
+/// Of the process in its job, once that is known.
+std::atomic<int> process_rank{0};
+
 /// Null where none is asked for. Never destroyed: threads may outlive static objects.
 ProcessTrace* process_trace() {
   static ProcessTrace* const trace = []() -> ProcessTrace* {
@@ -33,10 +37,9 @@ ProcessTrace* process_trace() {
 void write_process_trace() {
   ProcessTrace& trace = *process_trace();
   if (trace.process != ::getpid()) return;  // a fork: what it has is its parent's
-  const char* const rank = std::getenv("RANK");
   std::vector<TraceEvent> events = trace.tracer->stop();
   if (events.empty()) return;
-  for (TraceEvent& event : events) event.rank = rank ? std::atoi(rank) : 0;
+  for (TraceEvent& event : events) event.rank = process_rank;
   const std::string path = trace.folder + "/" + std::to_string(trace.process);
   try {
     write_trace(path + ".json", events);
@@ -59,6 +62,7 @@ void trace_if_asked(RankContext& context) {
   context.tracer = trace->tracer;
   context.observer = trace->tracer;
 }
+void set_process_trace_rank(int rank) { process_rank = rank; }
 bool is_process_trace(const Tracer& tracer) {
   const ProcessTrace* const trace = process_trace();
   return trace && trace->tracer.get() == &tracer;

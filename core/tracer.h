@@ -49,6 +49,8 @@ class Tracer final : public Observer {
 /// Where the environment asks for a trace of the whole program (`tandem trace` does), gives this context, which is no
 /// copy of another, to it. What was recorded is written when the program ends.
 void trace_if_asked(RankContext& context);
+/// Names the rank that this process is in its job, for that trace; 0 until then.
+void set_process_trace_rank(int rank);
 /// Whether it is that trace, which ends with the program only.
 bool is_process_trace(const Tracer& tracer);
 

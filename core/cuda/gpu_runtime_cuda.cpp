@@ -95,7 +95,10 @@ void note(cudaError_t status, const char* call) noexcept {
 /// each, and are no processes of a launched job. Else it saves seconds at the start: NVIDIA's libraries have thousands
 /// of kernels.
 bool may_load_lazily() {
-  if (std::getenv("LOCAL_RANK") || std::getenv("RANK")) return true;
+  // Each launcher's name of the rank. SLURM_PROCID is not among them: a batch script has it too, and may start such
+  // threads.
+  for (const char* const rank : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (std::getenv(rank)) return true;
   if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) return !std::strchr(visible, ',');
   std::error_code failure;  // where the driver does not show them, there may be several
   const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", failure);

@@ -175,6 +175,7 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.gpu = group->device().is_cuda() ? group->device().index() : -1;
   state.collectives = 0;
   data::detail::set_data_rank(group->rank());
+  if (backend != "local") set_process_trace_rank(group->rank());  // local ranks share a process
   current = std::move(group);
 }
 int get_node_local_rank(std::optional<int> fallback_rank) {

@@ -10,6 +10,7 @@
 #include "tandem/core/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/child.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
@@ -150,6 +151,28 @@ TEST_CASE("tandem trace gives any program a trace and a table, with all its thre
       if (row["operation"] == "matmul") has_products = row["count"] > 10 && row["flops"] > 1e6;
     CHECK(has_products);
   }
+}
+
+TEST_CASE("a trace of processes names their ranks, whoever launched them", "[trace]") {
+  if (!distributed::is_gloo_available()) {
+    WARN("SKIPPED: built without Gloo");
+    return;
+  }
+  const TemporaryFolder folder;
+  const int port = free_port();
+  // As Open MPI's mpirun starts ranks: no RANK. Rank 1 comes first, so that the order of files does not say the rank.
+  const std::string program = kLaunchProgram;
+  const std::string ranks = "export OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port) +
+                            "; OMPI_COMM_WORLD_RANK=1 " + program + " & sleep .2; OMPI_COMM_WORLD_RANK=0 " + program +
+                            " && wait $!";
+  const Result result = trace_program(folder / "trace.json", {"--", "/bin/sh", "-c", ranks});
+  CAPTURE(result.output);
+  REQUIRE(result.status == 0);
+  std::set<std::string> names;
+  const json trace = json::parse(read_file(folder / "trace.json"));
+  for (const json& event : trace["traceEvents"])
+    if (event.at("name") == "process_name") names.insert(event["args"]["name"]);
+  CHECK(names == std::set<std::string>{"rank 0", "rank 1"});
 }
 
 TEST_CASE("tandem trace passes the program's end on, and says what it cannot trace", "[trace]") {
