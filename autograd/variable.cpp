@@ -50,7 +50,7 @@ const NodePtr& grad_fn(const Tensor& t) {
         !m->part_of || !m->node, m->part_of, ": a view of ", t.sizes(), " is used after it, or the tensor of ",
         m->base.sizes(),
         " that it is a view of, was changed in place; take the view again after the change, or change a clone");
-    if (grad_fn(m->base)) {
+    if (grad_fn(m->base) || (!m->node && m->base.requires_grad())) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
       };

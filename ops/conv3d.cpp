@@ -1,11 +1,13 @@
 // Convolutions of three dimensions, made of those of two: a volume is a row of images, and the kernel's layers in depth
 // are further channels.
+#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
 #include "tandem/ops/pad.h"
+#include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -98,10 +100,16 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  IntArrayRef(dilation));
     const int64_t held = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
     out[i + 2] = (held - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
-    TANDEM_CHECK(held > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
+    TANDEM_CHECK(held > 0 && kernel > 0 && out[i + 2] >= 0, kName, ": x is ", x.sizes(), " and weight is ",
                  weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
-                 " elements in a dimension; accepted: 1 and more");
+                 " elements in a dimension; accepted: 0 and more");
   }
+  if (out[2] * out[3] * out[4] == 0)  // all that is there is cut off
+    return record(kName, zeros(out, x.options()), {x, weight, bias}, {x, weight},
+                  [](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {ctx.flat_in({0, 1}, zeros_like(ctx.saved(0))),
+                            ctx.flat_in({0, 1}, zeros_like(ctx.saved(1))), ctx.flat_in({0, 1}, dy.sum({0, 2, 3, 4}))};
+                  });
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
   const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),
                                          plane(output_padding), groups, plane(dilation));  // (N D, O KD, OH, OW)
@@ -114,7 +122,15 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                          .index_add(2, at.reshape({depth * layers}),
                                     parts.reshape({images, channels, depth * layers, out[3], out[4]}));
   const Tensor y = reshape_result(sum.narrow(2, padding[0], out[2]).clone(MemoryFormat::Contiguous), out);
-  return bias.defined() ? y + bias.view({-1, 1, 1, 1}) : y;
+  if (!bias.defined()) return y;
+  Tensor total;
+  {
+    const NoGradGuard guard;
+    total = y + bias.view({-1, 1, 1, 1});
+  }
+  return record("add", total, {y, bias, x, weight}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy, ctx.needs_grad(1) ? ctx.flat_in({2, 3}, dy.sum({0, 2, 3, 4})) : Tensor()};
+  });
 }
 
 }  // namespace tandem

@@ -34,8 +34,10 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   if (p != 0) return y;
   return record("cdist", y, {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
-                          ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
+                  const auto flat = [&](IntArrayRef sizes) {
+                    return ctx.flat_in(0, ctx.flat_in(1, zeros(sizes, dy.options())));
+                  };
+                  return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
                 });
 }
 Tensor pdist(const Tensor& x, double p) {

@@ -60,6 +60,11 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   TANDEM_CHECK(source.sizes() == expected && source.dtype() == dtype() && source.device() == device(),
                "index_add: source is ", source.dtype(), source.sizes(), " on ", source.device(),
                "; accepted: ", dtype(), expected, " on ", device());
+  if (numel() == 0)  // no index is out of range, as in PyTorch
+    return record("index_add", detach().clone(), {*this, source}, {},
+                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                  });
   const Tensor x = around(source, dim), at = places.contiguous();
   Tensor out;
   {
@@ -76,7 +81,7 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
 namespace {
 /// The index as the kernels take it. An index without elements reaches nothing, whatever its shape.
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0) return checked_index(op, x, index);
+  if (index.numel() == 0 && index.device() == x.device()) return index.to(kInt64);  // of any dtype, as in PyTorch
   TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
                "; both must have the same number of dimensions");
   for (int64_t d = 0; d < x.dim(); ++d)
