@@ -112,7 +112,7 @@ namespace {
 Tensor scaled(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
   return record("mul", zeros_like(x), {x}, {},
-                [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+                [](const Context&, const Tensor& dy) -> Grads { return {scaled(dy, 0)}; });
 }
 }  // namespace
 

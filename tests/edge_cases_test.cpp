@@ -1,4 +1,6 @@
 // Sentinels, empty inputs, integers and single slices: what PyTorch 2.15 computes or refuses there, by its own numbers.
+#include <limits>
+
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/mistakes.h"
@@ -355,6 +357,17 @@ TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps 
   const Tensor product = zeros({0, 2}).requires_grad_().prod(0);
   CHECK(product.requires_grad());
   CHECK(product.detach().equal(ones({2})));
+
+  const Tensor none_of_x = ones({2, 3}).requires_grad_(), left = zeros({2, 0}).requires_grad_();
+  const Tensor empty_gradient =
+      autograd::grad({none_of_x.repeat({0, 1})}, {none_of_x}, {zeros({0, 3}).requires_grad_()}, true, true)[0];
+  CHECK(empty_gradient.equal(zeros({2, 3})));
+  CHECK_FALSE(empty_gradient.requires_grad());
+  for (const double p : {0.0, 2.0, std::numeric_limits<double>::infinity()}) {
+    const Tensor distances = cdist(left, zeros({3, 0}), p);
+    CHECK(distances.equal(zeros({2, 3})));
+    CHECK(autograd::grad({distances.sum()}, {left}, {}, true, true)[0].requires_grad());
+  }
 
   const Tensor image = rand({2, 1, 1, 1, 3}).requires_grad_(), kernel = rand({1, 1, 2, 2, 3}).requires_grad_();
   const Tensor b = zeros({1}).requires_grad_(), y = conv_transpose3d(image, kernel, b, 1, /*padding=*/1);

@@ -377,7 +377,12 @@ TEST_CASE("gradients that are flat in x lead to x all the same, with a derivativ
           return tandem::pad(x, {0, 0, 0, 0}, "replicate");
         }),
         Function([](const Tensor& x) { return x.prod(0); }),
-        Function([](const Tensor& x) { return cdist(x, ones_like(x), 0.0); })}) {
+        Function([](const Tensor& x) { return cdist(x, ones_like(x), 0.0); }), Function([](const Tensor& x) {
+          return x.scatter_reduce(3, zeros({1, 1, 1, 0}, kInt64), zeros({1, 1, 1, 0}), "prod");
+        }),
+        Function([](const Tensor& x) {
+          return x.scatter_reduce(3, zeros({1, 1, 1, 1}, kInt64), ones({1, 1, 1, 1}), "prod", false);
+        })}) {
     const Tensor x = tensor({-0.5, 0.5, 1.5, -2.0}).view({1, 1, 2, 2}).requires_grad_();
     const Tensor dx = autograd::grad({f(x).sum()}, {x}, {}, true, true)[0];
     CHECK(dx.requires_grad());
@@ -461,6 +466,21 @@ TEST_CASE("a power of 0 in place has a gradient without a history, as in PyTorch
   Tensor y = x * 2;
   y.pow_(0);
   CHECK_FALSE(autograd::grad({y.sum()}, {x}, {}, true, true)[0].requires_grad());
+}
+
+TEST_CASE("a factor of 0 keeps the history of the gradient above it", "[autograd]") {
+  const Tensor x = ones({2, 2}).requires_grad_(), dy = ones({2, 2}).requires_grad_();
+  const Tensor dx = autograd::grad({addmm(x, ones({2, 2}), ones({2, 2}), /*beta=*/0, 1)}, {x}, {dy}, true, true)[0];
+  CHECK(dx.equal(zeros({2, 2})));
+  CHECK(dx.requires_grad());
+}
+
+TEST_CASE("hardswish's second gradient is constant between its kinks", "[autograd]") {
+  const Tensor x = tensor({-1.0, 0.5}, kFloat64).requires_grad_();
+  const Tensor dx = autograd::grad({hardswish(x).sum()}, {x}, {}, true, true)[0];
+  const Tensor ddx = autograd::grad({dx.sum()}, {x}, {}, true, true)[0];
+  CHECK(ddx.allclose(full({2}, 1.0 / 3, kFloat64)));
+  CHECK_FALSE(ddx.requires_grad());
 }
 
 TEST_CASE("second derivatives of transposed convolutions are those of the sum", "[autograd]") {
