@@ -29,6 +29,8 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   check_accepted("cdist", Accepts::real, a.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
+  TANDEM_CHECK(a.dtype() == b.dtype(), "cdist: a is ", a.dtype(), " and b is ", b.dtype(),
+               "; both must be of one dtype");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
   const Tensor way = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3),
                y = way.size(-1) == 0 ? way.sum(-1) : way.norm(p, -1);

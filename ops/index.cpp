@@ -60,7 +60,7 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   TANDEM_CHECK(source.sizes() == expected && source.dtype() == dtype() && source.device() == device(),
                "index_add: source is ", source.dtype(), source.sizes(), " on ", source.device(),
                "; accepted: ", dtype(), expected, " on ", device());
-  if (numel() == 0)  // no index is out of range, as in PyTorch
+  if (numel() == 0 && this->dim() > 1)  // no index is out of range, as in PyTorch
     return record("index_add", detach().clone(), {*this, source}, {},
                   [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                     return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
