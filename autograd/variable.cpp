@@ -39,6 +39,7 @@ static void check_made(const char* op, const Tensor& view, const Meta& m, const 
 }
 
 // The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
+// The base may be a leaf that began to require a gradient after the view was taken.
 const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   Meta* m = find_meta(t);

@@ -22,9 +22,9 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
 /// where y is, and, where the slope is infinite (p < 1), where x is. p is not 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
-/// x as the input of an operation that is composed of others. Where x's gradient may be differentiated again, it gets a
-/// history that leads to x and to `others`, with derivatives of zero, as a gradient that one kernel computes has in
-/// PyTorch. `others` may be undefined.
+/// x as the input of an operation that is composed of others. Where x's gradient may be differentiated again, the
+/// gradient gets a history that leads to x, `other` and `another`, with derivatives of zero, as in PyTorch, where one
+/// kernel computes it. `other` and `another` may be undefined.
 Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.
