@@ -60,11 +60,6 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   TANDEM_CHECK(source.sizes() == expected && source.dtype() == dtype() && source.device() == device(),
                "index_add: source is ", source.dtype(), source.sizes(), " on ", source.device(),
                "; accepted: ", dtype(), expected, " on ", device());
-  if (numel() == 0 && this->dim() > 1)  // no index is out of range, as in PyTorch
-    return record("index_add", detach().clone(), {*this, source}, {},
-                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
-                  });
   const Tensor x = around(source, dim), at = places.contiguous();
   Tensor out;
   {
@@ -81,7 +76,8 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
 namespace {
 /// The index as the kernels take it. An index without elements reaches nothing, whatever its shape.
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0 && index.device() == x.device()) return index.to(kInt64);  // of any dtype, as in PyTorch
+  if (index.numel() == 0)  // of any dtype, as in PyTorch
+    return index.device() == x.device() ? index.to(kInt64) : checked_index(op, x, index);
   TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
                "; both must have the same number of dimensions");
   for (int64_t d = 0; d < x.dim(); ++d)
