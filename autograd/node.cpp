@@ -100,7 +100,10 @@ template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor
 }
 Tensor Context::flat_in(size_t i, const Tensor& dx) const {
   if (!is_grad_enabled() || !node_.needs_grad(i)) return dx;
-  return lead_to({node_.edges()[i]}, dx, [](const Tensor& ddx) { return zeros_as(ddx); });
+  const Edge& edge = node_.edges()[i];
+  return lead_to({edge}, dx, [slot = edge.function->slot(edge.input_nr)](const Tensor& ddx) {
+    return slot.sizes == ddx.sizes() ? zeros_as(ddx) : core::empty(slot.sizes, slot.dtype, slot.device).zero_();
+  });
 }
 Tensor Context::flat_in(std::initializer_list<size_t> inputs, const Tensor& dx) const {
   std::vector<Edge> to;

@@ -39,6 +39,7 @@ static void check_made(const char* op, const Tensor& view, const Meta& m, const 
 }
 
 // The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
+// The base may be a leaf that began to require a gradient after the view was taken.
 const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   Meta* m = find_meta(t);
@@ -50,7 +51,7 @@ const NodePtr& grad_fn(const Tensor& t) {
         !m->part_of || !m->node, m->part_of, ": a view of ", t.sizes(), " is used after it, or the tensor of ",
         m->base.sizes(),
         " that it is a view of, was changed in place; take the view again after the change, or change a clone");
-    if (grad_fn(m->base)) {
+    if (grad_fn(m->base) || (!m->node && m->base.requires_grad())) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
       };

@@ -9,6 +9,13 @@
 #include "tandem/ops/operands.h"
 
 namespace tandem {
+Tensor lead_gradient_to(const Tensor& x, const Tensor& other, const Tensor& another) {
+  if (!autograd::any_wants_grad({x})) return x;
+  return record("alias", core::alias(x), {x, other, another}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {ctx.flat_in(2, ctx.flat_in(1, ctx.flat_in(0, dy)))};
+  });
+}
+
 /// At the head of a gradient op, which may be called by its own name: both in the dtype that they promote to.
 #define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                        \
   if (dy.dtype() != x.dtype()) {                                     \

@@ -105,8 +105,8 @@ Tensor hardswish(const Tensor& x) {
   }
   return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    // A NaN hands its gradient on, as in PyTorch.
-    return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x, (x <= -3).logical_not())};
+    // A NaN hands its gradient on, as in PyTorch. The product leads to x already.
+    return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x.detach(), (x <= -3).logical_not())};
   });
 }
 Tensor mish(const Tensor& x) {

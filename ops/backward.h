@@ -22,6 +22,11 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
 /// where y is, and, where the slope is infinite (p < 1), where x is. p is not 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
+/// x as the input of an operation that is composed of others. Where x's gradient may be differentiated again, the
+/// gradient gets a history that leads to x, `other` and `another`, with derivatives of zero, as in PyTorch, where one
+/// kernel computes it. `other` and `another` may be undefined.
+Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
+
 /// Gradients of conv2d.
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups);

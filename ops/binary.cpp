@@ -45,6 +45,8 @@ Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scala
   }
   return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);
 }
+/// Whether PyTorch does not record it in place either: x keeps the history that it has.
+bool is_logic(const BinaryOp& op) { return std::string_view(op.name).starts_with("logical_"); }
 /// What is saved: only what the gradients that are wanted ask for, so that the rest may be changed in place.
 Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   return (autograd::wants_grad(a) ? op.for_x : Saves::nothing) | (autograd::wants_grad(b) ? op.for_y : Saves::nothing);
@@ -97,6 +99,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     // a is written over, so what backward needs of it is kept as a copy.
     return binary(op, holds(saves(op, old, b), Saves::x) ? old.clone() : old, b).to(old.dtype());
   };
+  const AutoGradMode mode(is_grad_enabled() && !is_logic(op));
   return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
@@ -236,6 +239,8 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
   if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean()) return a.copy_(binary(op, a, b));
   if (!op.gives_bool) check_number_held(op.inplace_name, a, b);
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a}))
+    return formula_inplace(op.inplace_name, a, {}, [&](const Tensor& x) { return binary(op, x, b); });
   const Tensor y = number(op, op.inplace_name, a, b);
   return binary_inplace(op, a, op.gives_bool ? y : y.to(a.dtype()));
 }

@@ -1,11 +1,13 @@
 // Convolutions of three dimensions, made of those of two: a volume is a row of images, and the kernel's layers in depth
 // are further channels.
+#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
 #include "tandem/ops/pad.h"
+#include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -114,7 +116,15 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                          .index_add(2, at.reshape({depth * layers}),
                                     parts.reshape({images, channels, depth * layers, out[3], out[4]}));
   const Tensor y = reshape_result(sum.narrow(2, padding[0], out[2]).clone(MemoryFormat::Contiguous), out);
-  return bias.defined() ? y + bias.view({-1, 1, 1, 1}) : y;
+  if (!bias.defined()) return y;
+  Tensor total;
+  {
+    const NoGradGuard guard;
+    total = y + bias.view({-1, 1, 1, 1});
+  }
+  return record("add", total, {y, bias, x, weight}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy, ctx.needs_grad(1) ? ctx.flat_in({2, 3}, dy.sum({0, 2, 3, 4})) : Tensor()};
+  });
 }
 
 }  // namespace tandem

@@ -1,9 +1,11 @@
 // Convolutions made of conv2d and its gradient: transposed ones, and those of one dimension.
+#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/convolution.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/pad.h"
+#include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
 namespace tandem {
@@ -68,10 +70,27 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  ",)");
   }
   // conv2d gives no more pixels than x has only if output_padding is less than the stride: more are pixels of zeros.
-  const int64_t below = output_padding[0] / stride[0], right = output_padding[1] / stride[1];
-  const Tensor whole = below + right > 0 ? constant_pad_nd(x, {0, right, 0, below}) : x;
-  const Tensor y = conv2d_backward_input(whole, weight, out, stride, padding, dilation, groups);
-  return bias.defined() ? y + bias.view({-1, 1, 1}) : y;
+  const Shape more{0, output_padding[1] / stride[1], 0, output_padding[0] / stride[0]};
+  const auto whole = [more](const Tensor& image) {
+    return more[1] + more[3] > 0 ? constant_pad_nd(image, more) : image;
+  };
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = conv2d_backward_input(whole(x), weight, out, stride, padding, dilation, groups);
+    if (bias.defined()) y = y + bias.view({-1, 1, 1});
+  }
+  return record(kName, y, {x, weight, bias}, {x, weight}, [=](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), w = ctx.saved(1);
+    Tensor dx, dw, db;
+    if (ctx.needs_grad(0)) {
+      dx = conv2d(dy, w, {}, stride, padding, dilation, groups);
+      if (more[1] + more[3] > 0) dx = constant_pad_nd(dx, {0, -more[1], 0, -more[3]});
+    }
+    if (ctx.needs_grad(1)) dw = conv2d_backward_weight(whole(x), dy, w.sizes(), stride, padding, dilation, groups);
+    if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
+    return {ctx.flat_in({0, 1}, dx), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, db)};
+  });
 }
 
 namespace {

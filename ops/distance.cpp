@@ -29,13 +29,18 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   check_accepted("cdist", Accepts::real, a.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
+  TANDEM_CHECK(a.dtype() == b.dtype(), "cdist: a is ", a.dtype(), " and b is ", b.dtype(),
+               "; both must be of one dtype");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
-  const Tensor y = (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
-  if (p != 0) return y;
-  return record("cdist", y, {a, b}, {},
+  const Tensor way = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3),
+               y = way.size(-1) == 0 ? way.sum(-1) : way.norm(p, -1);
+  if (p != 0 && way.size(-1) > 0) return y;
+  return record("cdist", y.detach(), {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
-                          ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
+                  const auto flat = [&](IntArrayRef sizes) {
+                    return ctx.flat_in(0, ctx.flat_in(1, zeros(sizes, dy.options())));
+                  };
+                  return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
                 });
 }
 Tensor pdist(const Tensor& x, double p) {

@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/meta.h"
 #include "tandem/ops/arrange.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/formula_inplace.h"
@@ -45,12 +46,15 @@ Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const
   const int64_t d = wrap_dim("prod", dim, x.dim());
   if (x.dim() == 0) return x.clone();
   if (x.size(d) > 0) {
-    const Tensor last = x.cumprod(d).narrow(d, -1, 1);
+    const Tensor last = (x.size(d) == 1 ? lead_gradient_to(x) : x).cumprod(d).narrow(d, -1, 1);
     return (keepdim ? last : last.squeeze(d)).clone(MemoryFormat::Contiguous);
   }
   Shape sizes = x.sizes();
   sizes[static_cast<size_t>(d)] = 1;
-  return ones(sizes, x.options()).sum(d, keepdim);
+  return record("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
+                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, zeros(sizes, dy.options()))};
+                });
 }
 Tensor Tensor::view(DType to) const {
   const int64_t before = itemsize(), after = detail::element_size(to);

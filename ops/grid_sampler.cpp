@@ -91,13 +91,19 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
     return record("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
                   [](const Context& ctx, const Tensor&) -> Grads {
-                    return {zeros_like(ctx.saved(0)), zeros_like(ctx.saved(1))};
+                    return {ctx.flat_in({0, 1}, zeros_like(ctx.saved(0))),
+                            ctx.flat_in(0, ctx.flat_in(1, zeros_like(ctx.saved(1))))};
                   });
   }
   constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());
-  const Tensor rows = x.to(wide).flatten(2), at = grid.to(wide);
+  Tensor image = x;
+  if (autograd::any_wants_grad({x}))  // the gradient leads to x and to grid, as PyTorch's gradient does
+    image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+      return {ctx.flat_in({0, 1}, dy)};
+    });
+  const Tensor rows = image.to(wide).flatten(2), at = grid.to(wide);
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
   std::vector<std::vector<GridTap>> taps;  // of each dimension of x; grid has them the other way round
@@ -135,7 +141,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   // The nearest pixel does not change with the grid, whose gradient is zero.
   return record("grid_sampler", y.detach().clone(), {y, grid}, {},
                 [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                  return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                  return {dy, ctx.needs_grad(1) ? ctx.flat_in({0, 1}, zeros(sizes, dy.options())) : Tensor()};
                 });
 }
 

@@ -234,6 +234,9 @@ Tensor linalg_det(const Tensor& a) {
   }
   return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
+    if (a.size(-1) <= 1)
+      return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // the determinant of one element is the element
+    if (a.numel() == 0) return {zeros_like(a)};
     if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
     return {linalg_solve(a.mT(), times_identity(dy * linalg_det(a), a.size(-1)))};
   });

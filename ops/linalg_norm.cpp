@@ -52,7 +52,8 @@ Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": ord is \"", ord, "\"; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  return keep(ord == "fro" ? m.norm(2, {-2, -1}) : linalg_svdvals(m).sum(-1), x, dim, keepdim);
+  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // whose backward leads to the result itself
+  return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
 namespace {
@@ -80,9 +81,10 @@ Tensor linalg_norm(const Tensor& x, std::string_view ord, OptionalDims dim, Flag
 }
 
 namespace {
+/// Matrices without elements, or none: their condition is 0, in any dtype and without a history, as in PyTorch.
+bool is_empty(const Tensor& a) { return a.dim() >= 2 && a.numel() == 0; }
 template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
   check_square("linalg_cond", a);
-  if (a.numel() == 0) return zeros(leading_sizes(a), a.options());
   const auto [inverse, info] = linalg_inv_ex(a);
   const Tensor singular = info != 0;
   // The inverse of a singular matrix has no finite norm; zeros in its place keep the others' decompositions going.
@@ -92,14 +94,16 @@ template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
 }
 }  // namespace
 Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p) {
+  if (is_empty(a)) return zeros(leading_sizes(a), a.options());
   check_matrices("linalg_cond", a);
   if (p && std::abs(p->to<double>()) != 2) return cond_by_inverse(a, *p);
   const Tensor s = linalg_svdvals(a);
-  if (s.size(-1) == 0) return zeros(leading_sizes(a), a.options());
   const Tensor largest = s.select(-1, 0), smallest = s.select(-1, -1);
   return p && p->to<double>() < 0 ? smallest / largest : largest / smallest;
 }
-Tensor linalg_cond(const Tensor& a, std::string_view p) { return cond_by_inverse(a, p); }
+Tensor linalg_cond(const Tensor& a, std::string_view p) {
+  return is_empty(a) ? zeros(leading_sizes(a), a.options()) : cond_by_inverse(a, p);
+}
 
 Tensor nuclear_norm(const Tensor& x, Flag keepdim) { return nuclear_norm(x, {-2, -1}, keepdim); }
 Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {

@@ -112,7 +112,7 @@ namespace {
 Tensor scaled(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
   return record("mul", zeros_like(x), {x}, {},
-                [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+                [](const Context&, const Tensor& dy) -> Grads { return {scaled(dy, 0)}; });
 }
 }  // namespace
 
@@ -153,7 +153,8 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
                "; accepted: (n,) and (m,)");
-  return add_product("addr", *this, a.outer(b), beta, alpha);
+  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));  // addr alone promotes, as in PyTorch
+  return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   return add_product("baddbmm", *this, a.bmm(b), beta, alpha);

@@ -43,6 +43,8 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   check_real("batch_norm", input);
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
+  TANDEM_CHECK(channels > 0 || !(weight.defined() || bias.defined()), "batch_norm: x is ", input.sizes(),
+               "; accepted beside a weight or a bias: one channel or more");
   check_part("batch_norm", "weight", weight, channels, input);
   check_part("batch_norm", "bias", bias, channels, input);
   check_part("batch_norm", "running_mean", running_mean, channels, input);
@@ -261,8 +263,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
       const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
       const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
       return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
-              wants_weight ? ctx.flat_in({1}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
-              wants_bias ? ctx.flat_in({0, 1}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
+              wants_weight ? ctx.flat_in({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
+              wants_bias ? ctx.flat_in({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
     }
     const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
     const Tensor w =

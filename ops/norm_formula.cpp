@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/norm.h"
@@ -36,9 +37,14 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   TANDEM_CHECK(groups > 0 && x.size(1) % groups == 0, "group_norm: x is ", x.sizes(), " and num_groups ", groups,
                "; accepted: a number that divides the channels");
   const int64_t rows = x.size(0) * groups;
-  const Tensor grouped = x.reshape({rows, rows ? x.numel() / rows : 0});
+  TANDEM_CHECK(numel_of(x.sizes().slice(1, x.sizes().size() - 1)) > 0, "group_norm: x is ", x.sizes(),
+               "; of its sizes, only the first may be 0");
+  // The gradients of x and of weight are made with the statistics, which in PyTorch are results of all three.
+  const Tensor in = lead_gradient_to(x, weight, bias),
+               scale = weight.defined() ? lead_gradient_to(weight, x, bias) : weight;
+  const Tensor grouped = in.reshape({rows, rows ? x.numel() / rows : 0});
   Tensor y = reshape_result(layer_norm(grouped, {grouped.size(1)}, {}, {}, eps), x.sizes());
-  if (weight.defined()) y = y * along_channels(weight, x);
+  if (scale.defined()) y = y * along_channels(scale, x);
   return bias.defined() ? y + along_channels(bias, x) : y;
 }
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
@@ -47,6 +53,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   TANDEM_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
                "instance_norm: without use_input_stats running_mean and running_var must be defined");
   const int64_t samples = x.size(0), channels = x.size(1);
+  TANDEM_CHECK(samples * channels > 0 || !(weight.defined() || bias.defined()), "instance_norm: x is ", x.sizes(),
+               "; accepted beside a weight or a bias: samples and channels");
   const auto each = [&](const Tensor& part) { return part.defined() ? part.reshape({-1}).repeat({samples}) : part; };
   Shape sizes = x.sizes();
   sizes[0] = 1, sizes[1] = samples * channels;

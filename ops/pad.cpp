@@ -1,6 +1,9 @@
 #include "tandem/ops/pad.h"
 
+#include <algorithm>
+
 #include "tandem/autograd/record.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
 
@@ -48,10 +51,13 @@ Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mo
                    (x.dim() == spatial + 1 || x.dim() == spatial + 2),
                op, ": pad is ", pad, " and x is ", x.sizes(),
                "; accepted: two numbers for each dimension of (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N");
-  Tensor y = x;
+  const size_t batch = x.dim() == spatial + 2 ? 1 : 0;
+  TANDEM_CHECK(mode == PaddingMode::circular || numel_of(x.sizes().slice(batch, x.sizes().size() - batch)) > 0, op,
+               ": x is ", x.sizes(), "; of its sizes, only that of a batch may be 0");
+  Tensor y = mode == PaddingMode::circular ? x : lead_gradient_to(x);
   for (int64_t k = 0; k < spatial; ++k)
     y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
-  return y.is_same(x) ? x.clone() : y;
+  return std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; }) ? y.clone() : y;
 }
 
 }  // namespace

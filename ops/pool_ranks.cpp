@@ -138,7 +138,7 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
   for (int64_t d = 1; d < x.dim(); ++d)
     TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
-  Tensor y = x, index;
+  Tensor y = lead_gradient_to(x), index;
   int64_t below = 1;  // elements of x in one step along the dimension
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];

@@ -22,14 +22,16 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
                   "; accepted: no dim");
   if (!given) {
     return numel() == 0 ? reshape({0}).clone()
-                        : reshape_result(reshape({-1, 1}).repeat({1, repeats}), {numel() * repeats});
+                        : reshape_result(reshape({-1, 1}).expand({numel(), repeats}).clone(MemoryFormat::Contiguous),
+                                         {numel() * repeats});
   }
   const auto d = static_cast<size_t>(wrap_dim("repeat_interleave", *given, dim()));
   Shape sizes = this->sizes();
   const int64_t outer = numel_of(IntArrayRef(sizes).slice(0, d)), n = sizes[d];
   const int64_t inner = numel_of(IntArrayRef(sizes).slice(d + 1, sizes.size() - d - 1));
   sizes[d] *= repeats;
-  return reshape_result(reshape({outer * n, 1, inner}).repeat({1, repeats, 1}), sizes);
+  return reshape_result(
+      reshape({outer * n, 1, inner}).expand({outer * n, repeats, inner}).clone(MemoryFormat::Contiguous), sizes);
 }
 
 namespace {

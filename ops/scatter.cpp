@@ -153,10 +153,13 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
                mask.device(), "; accepted: bool on ", device());
   const Shape sizes = broadcast_shapes("masked_scatter", this->sizes(), mask.sizes());
   const Tensor hit = mask.expand(sizes).reshape({-1}), x = expand(sizes);
-  if (hit.numel() == 0) return x.clone();
-  if (source.numel() == 0) {
-    TANDEM_CHECK(!hit.any().item<bool>(), "masked_scatter: source has no elements; accepted: one for each in the mask");
-    return x.clone();
+  if (hit.numel() == 0 || source.numel() == 0) {
+    TANDEM_CHECK(hit.numel() == 0 || !hit.any().item<bool>(),
+                 "masked_scatter: source has no elements; accepted: one for each in the mask");
+    return record("masked_scatter", x.detach().clone(), {x, source}, {},
+                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                  });
   }
   // The k-th that is true takes element k: the kernel reports a k that source does not have.
   const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);

@@ -1,6 +1,7 @@
 // Sums, products, means and extremes of what an index brings together.
 #include "tandem/autograd/inplace.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
@@ -85,8 +86,11 @@ Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor&
                        Reduce how, bool include_self) {
   if (index.numel() == 0)
     return record(op, x.detach().clone(), {x, source}, {},
-                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                  [how, sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    const auto flat = [&](const Tensor& dx) {
+                      return how == Reduce::prod ? ctx.flat_in(0, ctx.flat_in(1, dx)) : dx;
+                    };
+                    return {flat(dy), ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
                   });
   if (x.dim() == 0)
     return reduce_by_place(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)
@@ -106,8 +110,9 @@ Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor&
     case Reduce::sum: return (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, from);
     case Reduce::mean: return mean_of(x, d, index, from, include_self, hit);
     case Reduce::prod: {
-      const Tensor product = join_by_place(x, d, index, from, [](const Tensor& a, const Tensor& b) { return a * b; });
-      return where(hit, include_self ? x * product : product, x);
+      const Tensor own = lead_gradient_to(x, from), parts = lead_gradient_to(from, x);
+      const Tensor product = join_by_place(x, d, index, parts, [](const Tensor& a, const Tensor& b) { return a * b; });
+      return where(hit, include_self ? own * product : product, own);
     }
     default: return extreme_of(op, x, d, index, from, how == Reduce::amax, include_self, hit);
   }
@@ -128,7 +133,8 @@ Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& so
                               Flag include_self) const {
   const Reduce how = parse("scatter_reduce", reduce, /*with_sum=*/true);
   const int64_t d = wrap_dim("scatter_reduce", dim, this->dim());
-  const Tensor places = checked_index("scatter_reduce", *this, index);
+  const bool reaches_nothing = index.numel() == 0 && index.device() == device();  // then of any dtype, as in scatter
+  const Tensor places = reaches_nothing ? index.to(kInt64) : checked_index("scatter_reduce", *this, index);
   check_places("scatter_reduce", *this, d, index, source);
   return reduce_by_place("scatter_reduce", *this, d, places, source, how, include_self);
 }

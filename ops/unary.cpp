@@ -72,6 +72,7 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   const auto beside = [&](const Tensor& old) {
     return unary(op, op.saves == Saves::input ? old.clone() : old).to(x.dtype());
   };
+  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // without one x keeps its history, as in PyTorch
   return autograd::inplace(op.inplace_name, x, {}, direct, beside);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {

@@ -306,6 +306,10 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     if (d >= missing) had[d] = sizes()[d - missing];
     out[d] = repeats[d] * had[d];
   }
+  if (std::find(repeats.begin(), repeats.end(), 0) != repeats.end())
+    return record(
+        "repeat", empty(out, options()), {*this}, {},
+        [had = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {zeros(had, dy.options())}; });
   // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated lie in one run
   // with those before them, which leaves room for three repeated ones; more are repeated in two steps, the last first.
   std::vector<int64_t> from, to;

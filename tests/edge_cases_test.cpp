@@ -1,4 +1,6 @@
 // Sentinels, empty inputs, integers and single slices: what PyTorch 2.15 computes or refuses there, by its own numbers.
+#include <limits>
+
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/mistakes.h"
@@ -336,6 +338,75 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
   nn::ConvTranspose1d(nn::ConvTranspose1dOptions(1, 1, 2).padding_mode(kReflect));  // only forward() refuses the mode
   CHECK(nn::InstanceNorm2d(2)(zeros({2, 3, 2, 2})).sizes() == IntArrayRef({2, 3, 2, 2}));  // has nothing of 2 elements
   CHECK(hardtanh(counted({3}), 1, -1).equal(full({3}, -1.f)));  // the function has no such check
+}
+
+TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps its history", "[edges]") {
+  const Tensor bytes = zeros({0}, kUInt8), x = arange(3, kFloat32).requires_grad_(), none = zeros({0}).requires_grad_();
+  CHECK(x.gather(0, bytes).sizes() == IntArrayRef{0});
+  CHECK(x.scatter(0, bytes, none).equal(x));
+  CHECK(x.scatter_add(0, zeros({0}), none).equal(x));
+  CHECK(x.scatter_reduce(0, zeros({0}, kInt8), none, "prod").equal(x));
+  CHECK_THROWS_WITH(x.index_select(0, zeros({0})), Contains("int64 and int32"));
+
+  const Tensor taken = ones({2}).requires_grad_();
+  ones({2, 1}).masked_scatter(zeros({2, 0}, kBool), taken).sum().backward();
+  CHECK(taken.grad().equal(zeros({2})));
+  const Tensor product = zeros({0, 2}).requires_grad_().prod(0);
+  CHECK(product.requires_grad());
+  CHECK(product.detach().equal(ones({2})));
+
+  const Tensor none_of_x = ones({2, 3}).requires_grad_(), left = zeros({2, 0}).requires_grad_();
+  const Tensor empty_gradient =
+      autograd::grad({none_of_x.repeat({0, 1})}, {none_of_x}, {zeros({0, 3}).requires_grad_()}, true, true)[0];
+  CHECK(empty_gradient.equal(zeros({2, 3})));
+  CHECK_FALSE(empty_gradient.requires_grad());
+  const Tensor seed = zeros({0, 3}).requires_grad_();
+  CHECK(autograd::grad({none_of_x.repeat_interleave(0, 0)}, {none_of_x}, {seed}, true, true)[0].requires_grad());
+  for (const double p : {0.0, 2.0, std::numeric_limits<double>::infinity()}) {
+    const Tensor distances = cdist(left, zeros({3, 0}), p);
+    CHECK(distances.equal(zeros({2, 3})));
+    CHECK(autograd::grad({distances.sum()}, {left}, {}, true, true)[0].requires_grad());
+  }
+}
+
+TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorch does", "[edges]") {
+  for (const IntArrayRef sizes : {IntArrayRef{2, 0, 2}, IntArrayRef{2, 3, 0}})
+    CHECK_THROWS_WITH(group_norm(zeros(sizes), 3), Contains("only the first may be 0"));
+  CHECK(group_norm(zeros({0, 3, 2}), 3).sizes() == IntArrayRef{0, 3, 2});
+  const Tensor none = zeros({0}), x = zeros({2, 0, 3});
+  CHECK_THROWS_WITH(batch_norm(x, none, {}, {}, {}, true, 0.1, 1e-5), Contains("one channel or more"));
+  CHECK_THROWS_WITH(batch_norm(x, {}, none, {}, {}, true, 0.1, 1e-5), Contains("one channel or more"));
+  CHECK(batch_norm(x, {}, {}, none, none, true, 0.1, 1e-5).sizes() == x.sizes());
+  CHECK_THROWS_WITH(instance_norm(x, {}, none, {}, {}, true, 0.1, 1e-5), Contains("samples and channels"));
+  CHECK_THROWS_WITH(instance_norm(zeros({0, 3, 3}), ones({3}), {}, {}, {}, true, 0.1, 1e-5),
+                    Contains("samples and channels"));
+  CHECK(instance_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5).sizes() == x.sizes());
+  for (const char* const mode : {"reflect", "replicate"}) {
+    for (const IntArrayRef sizes : {IntArrayRef{1, 0, 3}, IntArrayRef{0, 3}})
+      CHECK_THROWS_WITH(tandem::pad(zeros(sizes), {1, 1}, mode), Contains("only that of a batch may be 0"));
+    CHECK_THROWS_WITH(tandem::pad(zeros({2, 3, 0, 3}), {1, 1, 0, 0}, mode), Contains("only that of a batch may be 0"));
+    CHECK(tandem::pad(zeros({0, 2, 3}), {1, 1}, mode).sizes() == IntArrayRef{0, 2, 5});
+  }
+  CHECK(tandem::pad(zeros({1, 0, 3}), {1, 1}, "circular").sizes() == IntArrayRef{1, 0, 5});
+}
+
+TEST_CASE("distances and cross products are those of one dtype", "[edges]") {
+  CHECK_THROWS_WITH(cdist(ones({2, 3}), ones({2, 3}, kFloat64)), Contains("float32") && Contains("float64"));
+  CHECK_THROWS_WITH(ones({3}).cross(ones({3}, kBFloat16)), Contains("float32") && Contains("bfloat16"));
+  CHECK_THROWS_WITH(linalg_cross(ones({3}), ones({3}, kInt64)), Contains("both must be of one dtype"));
+}
+
+TEST_CASE("addr gives the dtype that its three operands promote to", "[edges]") {
+  const Tensor v = ones({2});
+  CHECK(zeros({2, 2}, kBFloat16).addr(v, v).dtype() == kFloat32);
+  CHECK(zeros({}, kFloat64).addr(v, v).dtype() == kFloat64);
+  CHECK(zeros({2, 2}, kInt64).addr(v.to(kInt64), v).dtype() == kFloat32);
+  const Tensor x = zeros({2, 2}).requires_grad_(), a = ones({2}, kFloat64).requires_grad_();
+  const Tensor y = x.addr(a, a);
+  CHECK(y.dtype() == kFloat64);
+  y.sum().backward();
+  CHECK(x.grad().equal(ones({2, 2})));
+  CHECK(a.grad().equal(full({2}, 4.0, kFloat64)));
 }
 
 }  // namespace tandem

@@ -232,3 +232,34 @@ TEST_CASE("linear algebra refuses what it does not take, and says what it takes"
   CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "complete")).sum().backward(), Contains("no gradient"));
   CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "r")).sum().backward(), Contains("no gradient"));
 }
+
+TEST_CASE("the condition of no matrices is 0, of any dtype, and has no history", "[linalg]") {
+  for (const DType dtype : {kFloat32, kFloat16, kInt32}) {
+    const Tensor a = zeros({2, 0, 0}, dtype), b = zeros({0, 2, 3}, dtype);
+    CHECK(linalg_cond(a).equal(zeros({2}, dtype)));
+    CHECK(linalg_cond(b, 1).equal(zeros({0}, dtype)));
+    CHECK(linalg_cond(a, "fro").equal(zeros({2}, dtype)));
+  }
+  CHECK_FALSE(linalg_cond(zeros({0, 3, 3}).requires_grad_()).requires_grad());
+  CHECK_FALSE(linalg_cond(zeros({0, 3, 3}).requires_grad_(), "nuc").requires_grad());
+}
+
+TEST_CASE("a hook on a Frobenius norm sees the second backward's gradient too, as in PyTorch", "[linalg]") {
+  const Tensor a = rand({2, 2}).requires_grad_(), y = linalg_matrix_norm(a, "fro", {-2, -1}, true);
+  CHECK(y.sizes() == IntArrayRef{1, 1});
+  int calls = 0;
+  y.register_hook([&](const Tensor& grad) { return ++calls, grad; });
+  const Tensor first = autograd::grad({y}, {a}, {ones({1, 1})}, true, true)[0];
+  first.sum().backward();
+  CHECK(calls == 2);
+}
+
+TEST_CASE("the gradient of the determinant of one element, and of none, is constant", "[linalg]") {
+  if (without_lapack()) return;
+  for (const Tensor& a : {full({2, 1, 1}, 3.0), zeros({0, 2, 2}), zeros({2, 0, 0})}) {
+    const Tensor x = a.clone().requires_grad_();
+    const Tensor dx = autograd::grad({linalg_det(x).sum()}, {x}, {}, true, true)[0];
+    CHECK(dx.equal(ones_like(a)));
+    CHECK_FALSE(dx.requires_grad());
+  }
+}

@@ -365,6 +365,23 @@ TEST_CASE("gradients that are flat in x lead to x all the same, with a derivativ
         }),
         Function([](const Tensor& x) {
           return nll_loss(x, zeros({1, 2, 2}, kInt64));
+        }),
+        Function([](const Tensor& x) {
+          return std::get<0>(adaptive_max_pool2d(x, {1, 2}));
+        }),
+        Function([](const Tensor& x) { return std::get<0>(adaptive_max_pool1d(x[0], 1)); }),
+        Function([](const Tensor& x) {
+          return tandem::pad(x, {1, 1, 1, 1}, "reflect");
+        }),
+        Function([](const Tensor& x) {
+          return tandem::pad(x, {0, 0, 0, 0}, "replicate");
+        }),
+        Function([](const Tensor& x) { return x.prod(0); }),
+        Function([](const Tensor& x) { return cdist(x, ones_like(x), 0.0); }), Function([](const Tensor& x) {
+          return x.scatter_reduce(3, zeros({1, 1, 1, 0}, kInt64), zeros({1, 1, 1, 0}), "prod");
+        }),
+        Function([](const Tensor& x) {
+          return x.scatter_reduce(3, zeros({1, 1, 1, 1}, kInt64), ones({1, 1, 1, 1}), "prod", false);
         })}) {
     const Tensor x = tensor({-0.5, 0.5, 1.5, -2.0}).view({1, 1, 2, 2}).requires_grad_();
     const Tensor dx = autograd::grad({f(x).sum()}, {x}, {}, true, true)[0];
@@ -383,6 +400,102 @@ TEST_CASE("what one kernel gives several gradients of leads to all its inputs, a
       autograd::grad({batch_norm(x, weight, {}, mean, var, false, 0.1, 1e-5).sum()}, {x}, {}, true, true)[0];
   CHECK(in_evaluation.requires_grad());
   CHECK(autograd::grad({in_evaluation.sum()}, {weight})[0].defined());
+  // One input alone requires a gradient, and gets one whose derivative does not exist.
+  using Function = Tensor (*)(const Tensor&);
+  for (const auto& [f, input] : {std::pair(Function([](const Tensor& in) {
+                                             return conv_transpose1d(in, ones({2, 3, 2}), ones({3}));
+                                           }),
+                                           ones({1, 2, 4})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return conv_transpose2d(ones({1, 2, 4, 4}), in, ones({3}));
+                                           }),
+                                           ones({2, 3, 2, 2})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return conv_transpose3d(in, ones({2, 3, 2, 2, 2}), ones({3}));
+                                           }),
+                                           ones({1, 2, 3, 3, 3})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return layer_norm(rand({2, 3}), {3}, {}, in);
+                                           }),
+                                           ones({3})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return layer_norm(rand({2, 3}), {3}, in);
+                                           }),
+                                           ones({3})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return grid_sampler(in, zeros({1, 2, 2, 2}), 0, 0, false);
+                                           }),
+                                           ones({1, 1, 3, 3})),
+                                 std::pair(Function([](const Tensor& in) {
+                                             return grid_sampler(ones({1, 1, 3, 3}), in, 1, 0, false);
+                                           }),
+                                           zeros({1, 2, 2, 2}))}) {
+    const Tensor leaf = input.clone().requires_grad_();
+    const Tensor first = autograd::grad({f(leaf).sum()}, {leaf}, {}, true, true)[0];
+    CHECK(first.requires_grad());
+    CHECK_FALSE(autograd::grad({first.sum()}, {leaf}, {}, {}, false, true)[0].defined());
+  }
+  for (const bool volume : {false, true}) {  // a transposed convolution's gradient of its bias leads to its images
+    const Tensor image = (volume ? ones({1, 3, 2, 2, 2}) : ones({1, 3, 2, 2})).requires_grad_(),
+                 c = ones({1}).requires_grad_();
+    const Tensor y =
+        volume ? conv_transpose3d(image, ones({3, 1, 2, 2, 2}), c) : conv_transpose2d(image, ones({3, 1, 2, 2}), c);
+    CHECK(autograd::grad({y.sum()}, {c}, {}, true, true)[0].requires_grad());
+  }
+}
+
+TEST_CASE("group norm's gradients lead to x, weight and bias where PyTorch's do, with derivatives of zero",
+          "[autograd]") {
+  const Tensor x = rand({2, 6, 3}).requires_grad_(), w = rand({6}).requires_grad_(), b = rand({6}).requires_grad_();
+  const auto first = [](const Tensor& y, const std::vector<Tensor>& inputs) {
+    return autograd::grad({(y * y.detach()).sum()}, inputs, {}, true, true);
+  };
+  const auto of_all = first(group_norm(x, 3, w, b), {x, w, b});
+  CHECK(of_all[0].requires_grad());
+  CHECK_FALSE(of_all[2].requires_grad());
+  const auto second = autograd::grad({of_all[1].sum()}, {x, w, b});
+  CHECK(second[0].abs().max().item<float>() > 0);
+  CHECK(second[1].equal(zeros({6})));
+  CHECK(second[2].equal(zeros({6})));
+  const Tensor of_weight = first(group_norm(x.detach(), 3, w, b), {w})[0];
+  CHECK(autograd::grad({of_weight.sum()}, {w, b})[0].equal(zeros({6})));
+}
+
+TEST_CASE("a power of 0 in place has a gradient without a history, as in PyTorch", "[autograd]") {
+  const Tensor x = ones({3}).requires_grad_();
+  Tensor y = x * 2;
+  y.pow_(0);
+  CHECK_FALSE(autograd::grad({y.sum()}, {x}, {}, true, true)[0].requires_grad());
+}
+
+TEST_CASE("a factor of 0 keeps the history of the gradient above it", "[autograd]") {
+  const Tensor x = ones({2, 2}).requires_grad_(), dy = ones({2, 2}).requires_grad_();
+  const Tensor dx = autograd::grad({addmm(x, ones({2, 2}), ones({2, 2}), /*beta=*/0, 1)}, {x}, {dy}, true, true)[0];
+  CHECK(dx.equal(zeros({2, 2})));
+  CHECK(dx.requires_grad());
+}
+
+TEST_CASE("hardswish's second gradient is constant between its kinks", "[autograd]") {
+  const Tensor x = tensor({-1.0, 0.5}, kFloat64).requires_grad_();
+  const Tensor dx = autograd::grad({hardswish(x).sum()}, {x}, {}, true, true)[0];
+  const Tensor ddx = autograd::grad({dx.sum()}, {x}, {}, true, true)[0];
+  CHECK(ddx.allclose(full({2}, 1.0 / 3, kFloat64)));
+  CHECK_FALSE(ddx.requires_grad());
+}
+
+TEST_CASE("second derivatives of transposed convolutions are those of the sum", "[autograd]") {
+  // y = x * k for one pixel and a kernel of one element: d/dx of (dy/dk summed) is 1.
+  const Tensor x = full({1, 1, 1, 1}, 3.0, kFloat64).requires_grad_(),
+               k = full({1, 1, 1, 1}, 5.0, kFloat64).requires_grad_();
+  for (const int64_t more : {0, 1}) {  // with pixels of the bias alone too
+    const Tensor y = conv_transpose2d(x, k, full({1}, 7.0, kFloat64), 1, 0, more, 1, /*dilation=*/2);
+    CHECK(y.sizes() == IntArrayRef{1, 1, 1 + more, 1 + more});
+    CHECK(y.sum().item<double>() == 15 + 7 * (1 + more) * (1 + more));
+    const auto first = autograd::grad({y.sum()}, {x, k}, {}, true, true);
+    CHECK(first[0].item<double>() == 5);
+    CHECK(first[1].item<double>() == 3);
+    CHECK(autograd::grad({first[1].sum()}, {x})[0].item<double>() == 1);
+  }
 }
 
 TEST_CASE("the second derivative of elu is 0 at its kink, as in PyTorch", "[autograd]") {

@@ -341,3 +341,35 @@ TEST_CASE("a factor may be changed in place after a product if the other factor 
   REQUIRE_THROWS_WITH(product([](const Tensor& x, const Tensor& k) { return linear(x, k); }),
                       Contains("changed in place"));
 }
+
+TEST_CASE("logic in place leaves a tensor the history that it has, as in PyTorch", "[autograd][inplace]") {
+  const Tensor x = tensor({1.0, 0.0, 2.0}).requires_grad_();
+  const Tensor y = x * 2;
+  y.logical_or_(tensor({0.0, 1.0, 0.0}).requires_grad_());
+  CHECK(y.detach().equal(ones({3})));
+  y.sum().backward();
+  CHECK(x.grad().equal(full({3}, 2.0)));
+  x.logical_not_();  // a leaf too
+  CHECK(x.is_leaf());
+  CHECK(x.requires_grad());
+  CHECK(x.detach().equal(tensor({0.0, 1.0, 0.0})));
+  const Tensor plain = ones({3});
+  plain.logical_and_(x);
+  CHECK_FALSE(plain.requires_grad());
+  const Tensor z = x.exp();
+  z.logical_xor_(ones({3}));
+  CHECK_THROWS_WITH(z.sum().backward(), Contains("changed in place"));
+}
+
+TEST_CASE("a view that was taken before its base required a gradient leads to it once both have changed",
+          "[autograd][inplace]") {
+  const Tensor x = ones({3}), v = x.view({3, 1});
+  x.requires_grad_();
+  {
+    const NoGradGuard guard;
+    v.mul_(2);
+  }
+  CHECK_FALSE(v.is_leaf());
+  (v * 3).sum().backward();
+  CHECK(x.grad().equal(full({3}, 3.0)));
+}

@@ -75,10 +75,6 @@ def contiguous_strides(sizes):
     return strides
 
 
-def creates_graph(step):
-    return step and (step[0] == "grad" and bool(step[5]) or step[0] == "backward" and bool(step[4]))
-
-
 @wanted("derivatives that PyTorch does not have",
         "Tandem differentiates what PyTorch refuses to: dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, "
         "logaddexp and igamma beside bools")
@@ -121,24 +117,7 @@ def _(difference, steps, ours, theirs):
     return any(is_view_of_leaf(name, steps, theirs) for at in sources(difference.step, steps) for name in results_of(at, theirs))
 
 
-# Ops whose gradient is dy times what does not depend on x, or depends on it in steps.
 CONVOLUTIONS = {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
-LINEAR = CONVOLUTIONS | {
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "addbmm", "addmm", "addmv", "addr", "avg_pool1d", "avg_pool2d", "avg_pool3d", "baddbmm", "batch_norm",
-    "group_norm", "instance_norm", "layer_norm", "leaky_relu", "linalg_det", "max_pool1d", "max_pool2d", "max_pool2d_with_indices",
-    "max_pool3d", "nll_loss", "operator%", "relu", "remainder"}
-
-
-@wanted("history without a slope", "A gradient that is linear in the one above it, as those of relu and of a batch norm by running "
-        "statistics are, has a history in PyTorch even where only the other factors require a gradient; its derivative is zero")
-def _(difference, steps, ours, theirs):
-    made = {at for at, step in enumerate(steps) if creates_graph(step)}
-    if not any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in LINEAR for s in steps) or not made:
-        return False
-    if difference.kind in ("grad flags", "grad undefined", "undefined"):
-        return only_theirs_requires_grad(difference) or "only PyTorch has" in difference.detail or "PyTorch defines" in difference.detail
-    return bool(made & sources(difference.step, steps)) and only_theirs_requires_grad(difference)
 
 
 @wanted("integers that require a gradient", "What requires a gradient may be copied into integers, which PyTorch then says require one")
@@ -149,10 +128,13 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "flags" and isinstance(tensor, list) and "float" not in tensor[0] and only_theirs_requires_grad(difference)
 
 
-@wanted("views of integers", "Integers have no history, and Tandem does not keep which of them are views")
+@wanted("results that are views", "Integers have no history, and Tandem does not keep which of them are views; pools of one dimension "
+        "and repeat_interleave give a view of their own memory in PyTorch")
 def _(difference, steps, ours, theirs):
+    made = sources(difference.step, steps)
+    own = any(steps[at][0].removeprefix(NO_GRAD).startswith(("adaptive_avg_pool1d", "avg_pool1d", "repeat_interleave")) for at in made)
     return (difference.kind == "does not throw" and "Can't detach views in-place" in theirs["errors"][difference.step]
-            and "float" not in ours["values"][str(difference.step)][0])
+            and ("float" not in ours["values"][str(difference.step)][0] or own))
 
 
 @wanted("strides of gradients", "A gradient lies as the kernel left it: that of a mean is one number, expanded, as that of a sum is in "
@@ -185,7 +167,8 @@ def _(difference, steps, ours, theirs):
         for name in results_of(at, theirs))
 
 
-@wanted("dtypes of nothing", "Tandem refuses a dtype whatever the size; PyTorch takes any where there is nothing to compute")
+@wanted("checks of nothing", "Tandem checks the dtypes and the sizes of operands however few elements there are; PyTorch takes some that do not "
+        "fit where there is nothing to compute")
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
@@ -196,7 +179,10 @@ def _(difference, steps, ours, theirs):
 @wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
         "Tandem gives the rest of the source zeros")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and "Function Scatter" in theirs["errors"][difference.step]
+    if difference.kind != "does not throw" or op_of(difference, steps) not in ("backward", "grad"):
+        return False
+    error = theirs["errors"][difference.step]
+    return "Function Scatter" in error or calls(steps, "scatter_reduce") and "The size of tensor a" in error
 
 
 @wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
@@ -242,12 +228,6 @@ def _(difference, steps, ours, theirs):
             and "some elements of the input tensor and the written-to tensor refer" in theirs["errors"][difference.step])
 
 
-@wanted("batch norms of no channels", "Of no channels nothing is left to do; PyTorch fails in some cases where it looks for the first")
-def _(difference, steps, ours, theirs):
-    return (difference.kind == "does not throw" and op_of(difference, steps) == "batch_norm"
-            and "select(): index 0 out of range" in theirs["errors"][difference.step])
-
-
 @wanted("batch norms of strided parameters", "PyTorch reads a strided weight or bias as if its elements lay side by side")
 def _(difference, steps, ours, theirs):
     def strided(name):
@@ -286,10 +266,14 @@ def _(difference, steps, ours, theirs):
 
 
 @wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, running statistics before it meets a parameter "
-        "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first")
+        "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first. Which leaves have got their "
+        "gradient when a backward fails is not said")
 def _(difference, steps, ours, theirs):
     written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
                if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
+    failed = any(error and steps[at][0] in ("backward", "grad") for at, error in enumerate(ours["errors"]))
+    if failed and difference.kind == "grad undefined":
+        return True
     return difference.kind in ("values", "finite", "sizes", "throws", "does not throw") and any(
         sources(difference.step, steps) & some for some in written.values())
 
@@ -309,13 +293,6 @@ def _(difference, steps, ours, theirs):
     refused = difference.kind == "throws" and "scaled_dot_product_attention" in ours["errors"][difference.step]
     empty = difference.kind == "flags" and 0 in theirs["values"][difference.detail[1:].split(":")[0]][1]
     return attention and (difference.kind.endswith("finite") or empty or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
-
-
-@wanted("history of what logic replaced", "logical_and_ and its like leave in PyTorch the history of the values that they replace, even of "
-        "a leaf; in Tandem what was replaced gets a gradient of zeros")
-def _(difference, steps, ours, theirs):
-    return difference.kind not in ("values", "dtype", "sizes") and any(
-        s and re.fullmatch("logical_(and|or|xor|not)_", s[0].removeprefix(NO_GRAD)) for s in steps)
 
 
 @wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
@@ -401,13 +378,6 @@ def _(difference, steps, ours, theirs):
         at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
 
 
-@wanted("norms of nothing", "Of no samples, channels or pixels nothing is left to do; PyTorch refuses some of them, or fails")
-def _(difference, steps, ours, theirs):
-    return (difference.kind == "does not throw" and op_of(difference, steps) in ("group_norm", "instance_norm", "pad")
-            and any(text in theirs["errors"][difference.step] for text in ("to be greater than 0", "select(): index 0 out of range",
-                                                                           "possibly 0 batch size")))
-
-
 @wanted("zero weights of resampling", "A pixel that has no weight does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
@@ -484,18 +454,17 @@ def _(difference, steps, ours, theirs):
 
 @wanted("gradients that Tandem hands on", "An operation that changes nothing gives the gradient above it back as its own, as sums do in both")
 def _(difference, steps, ours, theirs):
-    is_leaf_too = difference.kind == "flags" and difference.detail.endswith("Tandem r, PyTorch rl")
-    return op_of(difference, steps) == "grad" and (difference.kind in ("same", "storage") or is_leaf_too)
+    name = difference.detail[1:].split(":")[0]
+    value = ours["values"].get(name)
+    handed_on = isinstance(value, list) and value[5] != name  # another value of the program
+    is_leaf_too = difference.kind == "flags" and (difference.detail.endswith("Tandem r, PyTorch rl") or handed_on)
+    accumulates = difference.kind == "grad undefined" and handed_on  # a later backward, into the program's own tensor
+    return op_of(difference, steps) == "grad" and (difference.kind in ("same", "storage") or is_leaf_too or accumulates)
 
 
 @wanted("shifts by negative numbers", "They are not defined; Tandem's are 0, or -1 to the right of negative numbers")
 def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "bitwise_left_shift", "bitwise_right_shift")
-
-
-@wanted("nothing to differentiate", "linalg_cond of no matrices has no history in PyTorch")
-def _(difference, steps, ours, theirs):
-    return difference.kind == "flags" and op_of(difference, steps) == "linalg_cond"
 
 
 @wanted("products that overflow", "Where two products overflow, their difference is NaN or infinite, by whether it is rounded once or twice")
