@@ -97,7 +97,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());
-  const Tensor rows = x.to(wide).flatten(2), at = grid.to(wide);
+  const Tensor rows = x.to(wide).flatten(2),
+               at = grid.to(wide).contiguous();  // the result gets the strides of the places
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
   std::vector<std::vector<GridTap>> taps;  // of each dimension of x; grid has them the other way round

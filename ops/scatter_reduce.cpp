@@ -84,10 +84,11 @@ Tensor extreme_of(const char* op, const Tensor& x, int64_t d, const Tensor& inde
 Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
                        Reduce how, bool include_self) {
   if (index.numel() == 0)
-    return record(op, x.detach().clone(), {x, source}, {},
-                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
-                  });
+    return record(
+        op, x.detach().clone(MemoryFormat::Contiguous), {x, source}, {},
+        [how, sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+          return {how == Reduce::sum ? dy : dy.clone(), ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+        });
   if (x.dim() == 0)
     return reduce_by_place(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)
         .reshape({});
