@@ -58,7 +58,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
   sizes[static_cast<size_t>(dim)] = total;
   MemoryFormat format = first->suggest_memory_format();  // that of all, if it is one
   for (const Tensor& t : tensors)
-    if (!adds_nothing(t) && t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
+    if (t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
   if (y.is_cuda() && format == MemoryFormat::Contiguous && y.nbytes() <= std::numeric_limits<int32_t>::max() &&
       std::all_of(tensors.begin(), tensors.end(),

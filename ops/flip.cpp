@@ -1,4 +1,7 @@
 // Elements in another order along dimensions: flips, rolls, turns.
+#include <algorithm>
+#include <numeric>
+
 #include "tandem/autograd/record.h"
 #include "tandem/ops/arrange.h"
 #include "tandem/ops/copy.h"
@@ -19,13 +22,21 @@ Tensor Tensor::flip(IntArrayRef dims) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    y = *this;
-    for (int64_t d = 0; d < dim(); ++d) {
-      if (!(named >> d & 1)) continue;
-      const int64_t n = size(d);
-      y = y.index_select(d, n - 1 - arange(n, TensorOptions(kInt64).device(device())));
+    // The copies are made in the order of memory, so that the result keeps it.
+    const Shape strides = core::strides_like(*this, MemoryFormat::Preserve);
+    std::vector<int64_t> order(strides.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto is_outer = [&](int64_t a, int64_t b) {
+      return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
+    };
+    if (!is_contiguous()) std::stable_sort(order.begin(), order.end(), is_outer);
+    y = core::permute(*this, order);
+    for (size_t k = 0; k < order.size(); ++k) {
+      if (!(named >> order[k] & 1)) continue;
+      const int64_t n = size(order[k]);
+      y = y.index_select(static_cast<int64_t>(k), n - 1 - arange(n, TensorOptions(kInt64).device(device())));
     }
-    if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
+    y = y.storage() == storage() ? clone() : core::as_strided(y, sizes(), strides, 0);
   }
   return record("flip", y, {*this}, {},
                 [dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });

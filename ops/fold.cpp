@@ -40,7 +40,8 @@ Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
   const Tensor parts = padded.index_select(2, h.places).index_select(3, w.places);
   return parts.reshape({x.size(0), x.size(1), h.kernel, h.count, w.kernel, w.count})
       .permute({0, 1, 2, 4, 3, 5})
-      .reshape({x.size(0), x.size(1) * h.kernel * w.kernel, h.count * w.count});
+      .reshape({x.size(0), x.size(1) * h.kernel * w.kernel, h.count * w.count})
+      .contiguous();
 }
 Tensor col2im(const Tensor& x, Pair size, Pair k, Pair d, Pair p, Pair s) {
   TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, "col2im: x is ", x.sizes(), "; accepted: (N, C KH KW, L) or (C KH KW, L)");

@@ -114,9 +114,16 @@ Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posin
                       : dtype() == kFloat32 ? std::numeric_limits<float>::max()
                       : dtype() == kFloat16 ? 65504.0
                                             : 0x1.fep127;
-  return masked_fill(isnan(), nan.value_or(0))
-      .masked_fill(isposinf(), posinf.value_or(most))
-      .masked_fill(isneginf(), neginf.value_or(-most));
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = tandem::where(isnan(), nan.value_or(0), *this);
+    y = tandem::where(isposinf(), posinf.value_or(most), y);
+    y = tandem::where(isneginf(), neginf.value_or(-most), y);
+  }
+  return record("nan_to_num", y, {*this}, {*this}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy * ctx.saved(0).isfinite().to(dy.dtype())};
+  });
 }
 Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
                             std::optional<double> neginf) const {

@@ -103,7 +103,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
     image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
       return {ctx.flat_in({0, 1}, dy)};
     });
-  const Tensor rows = image.to(wide).flatten(2), at = grid.to(wide);
+  const Tensor rows = image.to(wide).flatten(2),
+               at = grid.to(wide).contiguous();  // the result gets the strides of the places
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
   std::vector<std::vector<GridTap>> taps;  // of each dimension of x; grid has them the other way round

@@ -160,7 +160,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
       TANDEM_HOST_DISPATCH(columns.device(), least_squares, method, bound, columns, both, values, rank, info);
       check_info(kName, info, "has no least squares: it is not of full rank, or singular values did not converge");
     }
-    x = from_columns(both.narrow(-1, 0, n).contiguous(), leading, a.device());
+    x = core::narrow(from_columns(both, leading, a.device()), static_cast<int64_t>(leading.size()), 0, n);
     const bool by_values = method == LeastSquares::gelsd || method == LeastSquares::gelss;
     if (m > n && by_values) {
       check_not_recorded(kName, "looks at ranks, whether there are residuals");

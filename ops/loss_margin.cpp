@@ -39,8 +39,18 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
   check_real("soft_margin_loss", x);
   TANDEM_CHECK(x.sizes() == target.sizes(), "soft_margin_loss: x is ", x.sizes(), " and target is ", target.sizes(),
                "; both must have the same shape");
-  return reduced(softplus((target * x).neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity()),
-                 reduction);
+  const Tensor sign = target.to(x.dtype());
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    losses = softplus(x.neg() * sign, /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
+  }
+  losses = record("soft_margin_loss", losses, {x, sign}, {x, sign}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), sign = ctx.saved(1), slope = (sign * x.neg()).sigmoid();
+    return {sign * slope * dy.neg(),
+            ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};  // dx has the target's strides
+  });
+  return reduced(losses, reduction);
 }
 
 namespace {

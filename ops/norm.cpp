@@ -150,7 +150,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
       const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
       const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
       const Tensor xhat = (x - m) * r;
-      const Tensor g = weight.defined() ? dy * weight.to(x.dtype()).reshape(along) : dy;
+      const Tensor even = dy.contiguous(x.suggest_memory_format());  // so dx gets the strides that the kernel gives it
+      const Tensor g = weight.defined() ? even * weight.to(x.dtype()).reshape(along) : even;
       Tensor dx = g;
       if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
       const Tensor dw = weight.defined() ? (dy * xhat).sum(others) : Tensor();

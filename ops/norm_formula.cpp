@@ -128,7 +128,7 @@ Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& wei
                "; accepted: ", normalized_shape);
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
-  const Tensor wide = x.to(detail::accumulate_type(x.dtype()));
+  const Tensor wide = x.to(detail::accumulate_type(x.dtype())).contiguous(x.suggest_memory_format());
   const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(wide.dtype())));
   return (weight.defined() ? y * weight : y).to(x.dtype());
 }

@@ -15,13 +15,14 @@ void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
                ": a tensor requires a gradient, and forms with an output record none; accepted: tensors without, or a "
                "NoGradGuard");
 }
-void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
+bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
   check_changeable(op, out);
   TANDEM_CHECK(out.device() == device, op, ": out is on ", out.device(), " and the result on ", device,
                "; both must be on one device");
   TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": the result is ", dtype, ", which out of ", out.dtype(),
                " cannot hold");
-  if (out.sizes() != sizes) {
+  const bool resized = out.sizes() != sizes;
+  if (resized) {
     static std::atomic<bool> warned{false};
     if (out.numel() != 0 && !warned.exchange(true)) {
       std::ostringstream text;
@@ -32,11 +33,16 @@ void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
     out.resize_(sizes);
   }
   if (!out.is_contiguous()) autograd::check_writable(op, out);
+  return resized;
+}
+void restride(const Tensor& out, const Shape& strides) {
+  out.impl()->take_layout(*core::as_strided(out, out.sizes(), strides, out.storage_offset()).impl());
 }
 
 Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
   check_out(op, out, {y});
-  prepare_out(op, out, y.sizes(), y.dtype(), y.device());
+  if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
+    restride(out, core::strides_like(y, MemoryFormat::Preserve));
   copy_elements(y, out);
   out.bump_version();
   return out;

@@ -8,17 +8,20 @@ namespace tandem::detail {
 /// Refuses what a form that records nothing would lose.
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
 /// `out`, made ready for a result of `sizes`, dtype and device: where it has others it gets these, with a warning
-/// unless it has no elements; its dtype can hold the result's kind.
-void prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
+/// unless it has no elements; its dtype can hold the result's kind. Returns whether it has been resized.
+bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
+/// Gives `out`, which has just been resized, the strides of the result, which leave no gaps.
+void restride(const Tensor& out, const Shape& strides);
 /// Whether target shares elements with source in other places, so that writing it changes what is still to be read.
 bool overlaps(const Tensor& target, const Tensor& source);
 
-/// run(y) computes the result of `inputs` into y: into `out` itself where it is of the result's dtype and overlaps
-/// none.
+/// run(y) computes the elementwise result of one or two `inputs` into y: into `out` itself where it is of the result's
+/// dtype and overlaps none.
 template <class Run>
 Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntArrayRef sizes, DType dtype,
                   Device device, Run&& run) {
-  prepare_out(op, out, sizes, dtype, device);
+  if (prepare_out(op, out, sizes, dtype, device))
+    restride(out, core::result_strides(sizes, {inputs.begin()->get().impl(), (inputs.end() - 1)->get().impl()}));
   bool direct = out.dtype() == dtype;
   for (const Tensor& input : inputs) direct = direct && !overlaps(out, input);
   if (direct) {
@@ -39,7 +42,8 @@ Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Com
   check_out(op, out, inputs);
   const NoGradGuard guard;
   const Tensor y = compute();
-  prepare_out(op, out, y.sizes(), y.dtype(), y.device());
+  if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
+    restride(out, core::strides_like(y, MemoryFormat::Preserve));
   copy_elements(y, out);
   out.bump_version();
   return out;

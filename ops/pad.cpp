@@ -34,7 +34,7 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
     const Tensor left = x.narrow(dim, start, rest);
     return before > 0 || after > 0
                ? pad_one(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
-               : left.clone();
+               : left.clone(MemoryFormat::Contiguous);
   }
   const int64_t size = x.size(dim), most = mode == PaddingMode::reflect ? size - 1 : size;
   TANDEM_CHECK(size > 0 && size + before + after > 0, op, ": pads ", before, " and ", after, " of a dimension of ",
@@ -57,7 +57,7 @@ Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mo
   Tensor y = mode == PaddingMode::circular ? x : lead_gradient_to(x);
   for (int64_t k = 0; k < spatial; ++k)
     y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
-  return std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; }) ? y.clone() : y;
+  return std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; }) ? y.clone(x.suggest_memory_format()) : y;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   TANDEM_CHECK(known, op, ": interpolation is \"", interpolation,
                "\"; accepted: \"linear\", \"lower\", \"higher\", \"midpoint\" and \"nearest\"");
   const int64_t d = given ? wrap_dim(op, *given, x.dim()) : 0;
-  Tensor rows = given && x.dim() > 0 ? x.transpose(d, -1) : x.reshape({-1});  // what is ordered comes last
+  const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});  // sorts along the last dimension
   const Tensor sorted = std::get<0>(rows.sort(-1)), last = sorted.narrow(-1, sorted.size(-1) - 1, 1);
   Tensor low, high, way;
   {
@@ -45,10 +45,9 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     y = sorted.index_select(-1, low).lerp(sorted.index_select(-1, high), way);
     y = where(last.isnan(), last, y);
   }
-  // (..., q) -> (q, ..., 1), and dimension d back to its place: before it is dropped, as the last one stands there
   if (given && x.dim() > 0) {
-    y = y.unsqueeze(-2).movedim(-1, 0).transpose(d + 1, -1);
-    if (!keepdim) y = y.squeeze(d + 1);
+    y = y.movedim(-1, 0);  // (q, ...), without dimension d
+    if (keepdim) y = y.unsqueeze(d + 1);
   } else {
     if (keepdim)
       for (int64_t i = 0; i < x.dim(); ++i) y = y.unsqueeze(-1);

@@ -118,7 +118,7 @@ namespace {
 /// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
 Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
   Tensor hits = x == extreme;
-  if (nans) hits = hits | (x.isnan() & extreme.isnan());
+  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // so dx is contiguous, as in PyTorch
   const Tensor hit = hits.to(dy.dtype());
   return (dy / sum_to_size(hit, extreme.sizes())) * hit;
 }

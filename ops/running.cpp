@@ -81,7 +81,7 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
     if (k != d) others.push_back(k);
   const Tensor length = norm(p.to_double(), others, true);
   const Tensor scale = tandem::where(length > maxnorm, maxnorm.to_double() / (length + 1e-7), 1.0);
-  return *this * scale;
+  return contiguous() * scale;
 }
 Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
   return autograd::inplace(

@@ -6,6 +6,7 @@
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
 #include "tandem/ops/index.h"
+#include "tandem/ops/operands.h"
 #include "tandem/ops/reduce.h"
 #include "tandem/ops/view.h"
 
@@ -75,10 +76,12 @@ Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& inde
 }
 }  // namespace
 Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
-  return masked_fill(named_by("index_fill", *this, dim, index), value);
+  check_holds("index_fill", dtype(), value);
+  return tandem::where(named_by("index_fill", *this, dim, index), number_beside(device(), value, dtype()), *this);
 }
 Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
-  return masked_fill(named_by("index_fill", *this, dim, index), value);
+  TANDEM_CHECK(value.dim() == 0, "index_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  return tandem::where(named_by("index_fill", *this, dim, index), placed(value, device()).to(dtype()), *this);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
   return masked_fill_(named_by("index_fill_", self(), dim, index), value);
@@ -156,15 +159,16 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   if (hit.numel() == 0 || source.numel() == 0) {
     TANDEM_CHECK(hit.numel() == 0 || !hit.any().item<bool>(),
                  "masked_scatter: source has no elements; accepted: one for each in the mask");
-    return record("masked_scatter", x.detach().clone(), {x, source}, {},
-                  [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+    return record("masked_scatter",
+                  x.detach().clone(hit.numel() == 0 ? MemoryFormat::Preserve : MemoryFormat::Contiguous), {x, source},
+                  {}, [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                     return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
                   });
   }
   // The k-th that is true takes element k: the kernel reports a k that source does not have.
   const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
   const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
-  return tandem::where(mask, from, x);
+  return tandem::where(hit.reshape(sizes), from, x);  // contiguous for a strided mask too
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),

@@ -85,12 +85,13 @@ Tensor extreme_of(const char* op, const Tensor& x, int64_t d, const Tensor& inde
 Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
                        Reduce how, bool include_self) {
   if (index.numel() == 0)
-    return record(op, x.detach().clone(), {x, source}, {},
+    return record(op, x.detach().clone(MemoryFormat::Contiguous), {x, source}, {},
                   [how, sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                     const auto flat = [&](const Tensor& dx) {
                       return how == Reduce::prod ? ctx.flat_in(0, ctx.flat_in(1, dx)) : dx;
                     };
-                    return {flat(dy), ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
+                    return {flat(how == Reduce::sum ? dy : dy.clone()),
+                            ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
                   });
   if (x.dim() == 0)
     return reduce_by_place(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)

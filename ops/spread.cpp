@@ -64,7 +64,7 @@ Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correcti
       const Tensor y = ctx.saved(1), flat = y == 0;
       slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
     }
-    return {deviations(x, dims, count) * with_dims(slope, kept).to(x.dtype())};
+    return {with_dims(slope, kept).to(x.dtype()) * deviations(x, dims, count)};
   };
   const Tensor saved = root ? y : Tensor();
   return record(op, y, {x}, {x, saved}, backward).to(x.dtype());

@@ -15,7 +15,7 @@ namespace tandem {
 
 Tensor Tensor::count_nonzero(IntArrayRef dims) const { return (*this != 0).sum(dims); }
 Tensor Tensor::nansum(IntArrayRef dims, Flag keepdim) const {
-  return is_floating_point() ? masked_fill(isnan(), Scalar(0)).sum(dims, keepdim) : sum(dims, keepdim);
+  return is_floating_point() ? tandem::where(isnan(), Scalar(0), *this).sum(dims, keepdim) : sum(dims, keepdim);
 }
 Tensor Tensor::nanmean(IntArrayRef dims, Flag keepdim) const {
   check_accepted("nanmean", Accepts::real, dtype());
@@ -51,7 +51,7 @@ std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, 
 std::tuple<Tensor, Tensor> middle_along(const char* op, const Tensor& x, int64_t dim, bool keepdim, bool ignore_nan) {
   const int64_t d = wrap_dim(op, dim, x.dim());
   const auto [values, index] = middle(op, x, d, ignore_nan);
-  if (keepdim || x.dim() == 0) return {values, index};
+  if (keepdim || x.dim() == 0) return {values.contiguous(), index.contiguous()};
   Shape left = values.sizes();
   left.erase(static_cast<size_t>(d));
   return {reshape_result(values.contiguous(), left), reshape_result(index.contiguous(), left)};

@@ -16,6 +16,16 @@ namespace {
 using In = std::vector<Tensor>;
 using Call = std::function<Tensor(const In&)>;
 
+Tensor places(const std::vector<int64_t>& numbers) {
+  return tensor(numbers, TensorOptions(kInt64).device(test_device()));
+}
+/// An output without elements, after it was given a result.
+template <class Write> Tensor resized(const Write& write) {
+  Tensor out = empty({0}, test_device());
+  write(out);
+  return out;
+}
+
 const std::map<std::string, Call>& calls() {
   static const auto all = [] {
     std::map<std::string, Call> map = {
@@ -64,6 +74,80 @@ const std::map<std::string, Call>& calls() {
            return batch_norm(in[0], {}, {}, zeros({c}, in[0].device()), ones({c}, in[0].device()), false);
          }},
         {"conv2d", [](const In& in) { return conv2d(in[0], in[1]); }},
+        {"flip",
+         [](const In& in) {
+           return in[0].flip({1, 3});
+         }},
+        {"rot90",
+         [](const In& in) {
+           return in[0].rot90(1, {2, 3});
+         }},
+        {"nan_to_num", [](const In& in) { return in[0].nan_to_num(1); }},
+        {"nansum", [](const In& in) { return in[0].nansum(1); }},
+        {"index_fill",
+         [](const In& in) {
+           return in[0].index_fill(1, places({0, 2}), 5);
+         }},
+        {"index_fill/tensor",
+         [](const In& in) { return in[0].index_fill(3, places({1}), full({}, 5, test_device())); }},
+        {"renorm", [](const In& in) { return in[0].renorm(2, 1, 1); }},
+        {"rms_norm",
+         [](const In& in) {
+           return rms_norm(in[0], {6, 2});
+         }},
+        {"rms_norm/weight", [](const In& in) { return rms_norm(in[0], {2}, ones({2}, test_device())); }},
+        {"median/integers", [](const In& in) { return std::get<0>(in[0].to(kInt64).median(1, true)); }},
+        {"nanmedian/integers", [](const In& in) { return std::get<1>(in[0].to(kInt64).nanmedian(2)); }},
+        {"masked_scatter",
+         [](const In& in) {
+           return ones({2, 4, 6, 2}, test_device()).masked_scatter(in[0] > 0, in[0]);
+         }},
+        {"scatter_reduce/empty",
+         [](const In& in) {
+           const Shape none{0, 4, 6, 2};
+           return in[0].scatter_reduce(1, places({}).view(none), empty(none, test_device()), "prod");
+         }},
+        {"index_reduce/empty",
+         [](const In& in) {
+           return in[0].index_reduce(0, places({}), empty({0, 4, 6, 2}, test_device()), "amax");
+         }},
+        {"pixel_shuffle", [](const In& in) { return pixel_shuffle(in[0], 2); }},
+        {"pixel_unshuffle", [](const In& in) { return pixel_unshuffle(in[0], 2); }},
+        {"pixel_shuffle/1", [](const In& in) { return pixel_shuffle(in[0], 1); }},
+        {"im2col", [](const In& in) { return im2col(in[0], 1, 1, 0, 1); }},
+        {"pad/replicate",
+         [](const In& in) {
+           return pad(in[0], {0, 0, 0, 0}, PaddingMode::replicate);
+         }},
+        {"cat/empty",
+         [](const In& in) {
+           return cat({in[0], empty({0}, test_device())});
+         }},
+        {"std", [](const In& in) { return in[0].std(1); }},
+        {"quantile", [](const In& in) { return in[0].quantile(0.3, 1); }},
+        {"nanquantile", [](const In& in) { return in[0].nanquantile(0.3, 2, true); }},
+        {"exp/out", [](const In& in) { return resized([&](Tensor& out) { exp_out(out, in[0].detach()); }); }},
+        {"add/out",
+         [](const In& in) {
+           return resized([&](Tensor& out) { add_out(out, in[0].detach(), ones({}, test_device())); });
+         }},
+        {"hypot/out",
+         [](const In& in) {
+           return resized([&](Tensor& out) { hypot_out(out, ones({6, 2}, test_device()), in[0].detach()); });
+         }},
+        {"linalg_lstsq", [](const In& in) { return std::get<0>(linalg_lstsq(in[0], in[0], {}, {})); }},
+        {"max", [](const In& in) { return in[0].max(); }},
+        {"batch_norm/create_graph",
+         [](const In& in) {
+           const Tensor w = ones({2, 4, 6, 2}, test_device()).requires_grad_();
+           const Tensor mean = zeros({4}, test_device()), var = ones({4}, test_device());
+           return autograd::grad({batch_norm(w, {}, {}, mean, var, false)}, {w}, {in[0]}, true, true)[0];
+         }},
+        {"grid_sampler",
+         [](const In& in) {
+           return grid_sampler(rand({2, 4, 3, 2}, test_device()), in[0], 0, 0, false);
+         }},
+        {"soft_margin_loss", [](const In& in) { return soft_margin_loss(in[0], in[1], Reduction::none); }},
         {"conv2d/groups", [](const In& in) { return conv2d(in[0], in[1], {}, 1, 0, 1, 3); }},
     };
     using Reduction = Tensor (*)(const Tensor&, IntArrayRef, bool);

@@ -101,10 +101,11 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and has_no_answer(theirs["errors"][difference.step])
 
 
-@wanted("views that PyTorch cannot take", "Some of Tandem's results are contiguous, where PyTorch's are not (\"results of other "
-        "strides\"): every view of them is legal")
+@wanted("views that PyTorch cannot take", "kron and isin work on any strides; PyTorch's take views of their operands, which fails where "
+        "these are not contiguous")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("kron", "isin")
+            and "view size is not compatible" in theirs["errors"][difference.step])
 
 
 @wanted("views of leaves", "A view that was made without recording, before its base required a gradient, says in PyTorch that it "
@@ -137,34 +138,38 @@ def _(difference, steps, ours, theirs):
             and ("float" not in ours["values"][str(difference.step)][0] or own))
 
 
-@wanted("strides of gradients", "A gradient lies as the kernel left it: that of a mean is one number, expanded, as that of a sum is in "
-        "both; those of matrix products and of the losses of positions are turned")
+# Ops whose gradients lie otherwise than PyTorch's.
+MEANS = {"mean", "nanmean", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "cov"}
+PRODUCTS = {"matmul", "mm", "bmm", "mv", "linear", "addmm", "addmv", "addbmm", "baddbmm", "einsum", "cdist", "scaled_dot_product_attention"}
+LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "multi_margin_loss",
+          "cosine_embedding_loss"}
+
+
+@wanted("strides of gradients", "The gradient of a mean is one number, expanded, as that of a sum is in both: nothing is written that "
+        "the next step can do without. Those of matrix products and losses lie as the operands, and need no copy for these")
 def _(difference, steps, ours, theirs):
-    made = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
-    left = made & {"mean", "var", "std", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "matmul",
-                   "mm", "bmm", "mv", "linear", "nll_loss", "cdist", "cross_entropy", "mse_loss", "soft_margin_loss",
-                   "scaled_dot_product_attention"}
-    return bool(left) and difference.kind == "strides" and op_of(difference, steps) == "grad"
+    made = {steps[at][0].removeprefix(NO_GRAD).split("/")[0] for at in sources(difference.step, steps)}
+    return difference.kind == "strides" and op_of(difference, steps) == "grad" and bool(made & (MEANS | PRODUCTS | LOSSES))
 
 
-# Ops whose results Tandem lays out as their first operand, or the other way round.
-OTHER_STRIDES = {"grid_sampler", "im2col", "nanmedian", "linalg_lstsq", "masked_scatter", "renorm", "rms_norm", "soft_margin_loss"}
+# Ops whose results are contiguous, where PyTorch leaves them as its kernels made them.
+CONTIGUOUS = {"sort", "argsort", "msort", "nonzero", "quantile", "nanquantile", "unique_dim", "unique_consecutive", "kron", "addr",
+              "einsum", "linalg_cholesky", "linalg_qr", "gru_cell", "group_norm", "adaptive_max_pool1d", "adaptive_max_pool2d",
+              "max_pool3d", "grad"}
 
 
-@wanted("results of other strides", "Results of nonzero, of indexing and of matrix products, and the gradients of losses of classes, are "
-        "contiguous, where PyTorch leaves them as its kernels made them, and some lie as their operands, where PyTorch's are "
-        "contiguous; their views show that, and whether reshape copies")
+@wanted("results of other strides", "Results of these operations are contiguous, where PyTorch leaves them as its kernels made them; "
+        "their views show that, and whether one can be taken")
 def _(difference, steps, ours, theirs):
     def other_strides(name):
         a, b = ours["values"].get(name), theirs["values"][name]
         return isinstance(a, list) and isinstance(b, list) and b[2] != (a[2] or contiguous_strides(b[1]))
 
-    if difference.kind == "strides" and op_of(difference, steps) in OTHER_STRIDES | CONVOLUTIONS:
-        return True
     seen = ("strides", "storage", "same", "flags") + ("values", "finite") * (op_of(difference, steps) == "as_strided")
-    return difference.kind in seen and any(
-        other_strides(name) for at in sources(difference.step, steps) - {difference.step} if steps[at][0] != "make"
-        for name in results_of(at, theirs))
+    refused = difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
+    return (difference.kind in seen or refused) and any(
+        other_strides(name) for at in sources(difference.step, steps) - {difference.step}
+        if steps[at][0].removeprefix(NO_GRAD).split("/")[0] in CONTIGUOUS for name in results_of(at, theirs))
 
 
 @wanted("checks of nothing", "Tandem checks the dtypes and the sizes of operands however few elements there are; PyTorch takes some that do not "
