@@ -25,13 +25,21 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
     return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
   });
 }
+namespace {
+/// Returns how many elements of each row are not zero, without history: NaN if one of them is NaN, unlike norm(0).
+Tensor differing(const Tensor& rows) {
+  const NoGradGuard guard;
+  return rows.abs().ceil().clamp_max(1).sum(-1);
+}
+}  // namespace
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   check_accepted("cdist", Accepts::real, a.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
-  const Tensor y = (a.unsqueeze(-2) - b.unsqueeze(-3)).norm(p, -1);
-  if (p != 0) return y;
+  const Tensor difference = a.unsqueeze(-2) - b.unsqueeze(-3);
+  if (p != 0) return difference.norm(a.size(-1) > 0 ? p : 1, -1);  // of no elements all norms are 0
+  const Tensor y = differing(difference);
   return record("cdist", y, {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
@@ -43,13 +51,17 @@ Tensor pdist(const Tensor& x, double p) {
   TANDEM_CHECK(x.dim() == 2 && p >= 0, "pdist: x is ", x.sizes(), " and p ", p,
                "; accepted: a matrix, and p of 0 or more");
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
-  return (x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1))).norm(p, -1);
+  const Tensor difference = x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1));
+  if (p != 0) return difference.norm(x.size(1) > 0 ? p : 1, -1);
+  return record("pdist", differing(difference), {x}, {x},
+                [](const Context& ctx, const Tensor&) -> Grads { return {zeros_like(ctx.saved(0))}; });
 }
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
   return (a - b + eps).norm(p, -1, keepdim);
 }
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
-  const Operands o = prepare("cosine_similarity", a, b);
+  const DType type = promote_types(a.dtype(), b.dtype());  // a scalar's dtype counts too
+  const Operands o = prepare("cosine_similarity", a.to(type), b.to(type));
   check_accepted("cosine_similarity", Accepts::real, o.a.dtype());
   const Tensor x = o.a.expand(o.sizes), y = o.b.expand(o.sizes);
   const auto unit = [&](const Tensor& v) { return v / v.norm(2, dim, true).clamp_min(eps); };

@@ -110,13 +110,11 @@ Tensor Tensor::logaddexp2(const Tensor& other) const { return log_add("logaddexp
 
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
-  const double most = dtype() == kFloat64   ? std::numeric_limits<double>::max()
-                      : dtype() == kFloat32 ? std::numeric_limits<float>::max()
-                      : dtype() == kFloat16 ? 65504.0
-                                            : 0x1.fep127;
-  return masked_fill(isnan(), nan.value_or(0))
-      .masked_fill(isposinf(), posinf.value_or(most))
-      .masked_fill(isneginf(), neginf.value_or(-most));
+  const double most = detail::largest_of(dtype());
+  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };  // infinite if too large
+  return masked_fill(isnan(), number(nan.value_or(0)))
+      .masked_fill(isposinf(), number(posinf.value_or(most)))
+      .masked_fill(isneginf(), number(neginf.value_or(-most)));
 }
 Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
                             std::optional<double> neginf) const {

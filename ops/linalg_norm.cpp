@@ -52,7 +52,9 @@ Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": ord is \"", ord, "\"; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  return keep(ord == "fro" ? m.norm(2, {-2, -1}) : linalg_svdvals(m).sum(-1), x, dim, keepdim);
+  if (ord == "fro")
+    return converted(x, dtype).norm(2, dim, keepdim);  // one node: its second derivative is of the result
+  return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
 namespace {

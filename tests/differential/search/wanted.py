@@ -7,7 +7,7 @@ import re
 import torch
 
 from compare import differences, random_names, values_differ
-from machine import NO_GRAD, NUMBERS, Machine
+from machine import DTYPES, NO_GRAD, NUMBERS, Machine
 from op import OPS, RANDOM
 
 WANTED = []
@@ -25,9 +25,13 @@ def op_of(difference, steps):
     return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
 
 
+def op_name(step):
+    return step[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_")
+
+
 def calls(steps, *ops):
     """Whether one of these operations is among the steps, in any form."""
-    return any(s and s[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_") in ops for s in steps)
+    return any(s and op_name(s) in ops for s in steps)
 
 
 def names_in(argument):
@@ -54,6 +58,23 @@ def only_theirs_requires_grad(difference):
         return "not require a gradient" in difference.detail
     tandem, _, pytorch = difference.detail.partition(": Tandem ")[2].partition(", PyTorch ")
     return difference.kind in ("flags", "grad flags") and "r" in pytorch and "r" not in tandem
+
+
+def inputs_of(step, values):
+    """The tensors that a step was given."""
+    given = [values.get(name) for name in names_in(step[1:])]
+    return [t for t in given if isinstance(t, list)]
+
+
+def made_by(steps, *ops):
+    """The numbers of the steps that are one of these operations, in any form."""
+    return [at for at, s in enumerate(steps) if s and op_name(s) in ops]
+
+
+def both_sides(difference):
+    """Tandem's values and PyTorch's, as the difference tells them."""
+    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
+    return tandem, pytorch.partition(" (element")[0]
 
 
 def results_of(step, theirs):
@@ -85,7 +106,8 @@ def creates_graph(step):
 
 @wanted("derivatives that PyTorch does not have",
         "Tandem differentiates what PyTorch refuses to: weights of losses, backward functions called by their own names, "
-        "dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, logaddexp and igamma beside bools")
+        "dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, logaddexp and igamma beside bools, layer_norm a second "
+        "time without a weight")
 def _(difference, steps, ours, theirs):
     if difference.kind != "does not throw":
         return False
@@ -98,6 +120,8 @@ def _(difference, steps, ours, theirs):
             texts.append("can't be cast to the desired output type")
         if called & {"atan2", "logaddexp", "pow"}:
             texts += ["with a bool tensor is not supported", "on a bool tensor is not supported"]
+        if "layer_norm" in called:  # without a weight, whose second derivative PyTorch looks for
+            texts.append("Expected a proper Tensor but got None")
         if called & {"igamma", "igammac"}:
             texts.append("Subtraction, the `-` operator, with a bool tensor")
     return any(text in theirs["errors"][difference.step] for text in texts)
@@ -200,7 +224,12 @@ def _(difference, steps, ours, theirs):
 @wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
         "Tandem gives the rest of the source zeros")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "does not throw" and "Function Scatter" in theirs["errors"][difference.step]
+    if difference.kind != "does not throw":
+        return False
+    sizes = [[t[1] for t in inputs_of(steps[at], theirs["values"])[1:]] for at in made_by(steps, "scatter_reduce")]
+    text = theirs["errors"][difference.step]
+    return "Function Scatter" in text or "The size of tensor a" in text and op_of(difference, steps) in ("backward", "grad") and any(
+        len({str(size) for size in each}) > 1 for each in sizes)
 
 
 @wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
@@ -292,7 +321,12 @@ def _(difference, steps, ours, theirs):
 @wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, running statistics before it meets a parameter "
         "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first")
 def _(difference, steps, ours, theirs):
-    written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
+    def holders(name):  # of the memory of a value
+        value = theirs["values"].get(name)
+        of = value[4] if isinstance(value, list) else name
+        return {int(each.split(".")[0]) for each, t in theirs["values"].items() if each == name or isinstance(t, list) and t[4] == of}
+
+    written = {at: set().union(*(holders(name) for name in names_in(steps[at][1:]))) for at, error in enumerate(ours["errors"])
                if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
     return difference.kind in ("values", "finite", "sizes", "throws", "does not throw") and any(
         sources(difference.step, steps) & some for some in written.values())
@@ -334,6 +368,25 @@ def _(difference, steps, ours, theirs):
          "needs_dynamic_casting", "same type as"))
 
 
+@wanted("ties of kthvalue and mode", "Which of several equal elements kthvalue and mode take, and so which gets the gradient, is not said; "
+        "Tandem takes one by their order, PyTorch by how its sort moved them")
+def _(difference, steps, ours, theirs):
+    def has_ties(at):
+        return any(len(set(map(str, t[6]))) < len(t[6]) for t in inputs_of(steps[at], theirs["values"]))
+
+    gradient = difference.kind.startswith(("grad", "hook")) or bool(made_by(steps[difference.step:difference.step + 1], "grad"))
+    return gradient and difference.kind.endswith(("values", "finite")) and any(map(has_ties, made_by(steps, "kthvalue", "mode")))
+
+
+@wanted("the order of NaNs", "PyTorch compares by < where it looks for modes and for slices that are alike: NaNs then lie anywhere, and "
+        "what is equal need not lie together. Tandem's sort puts NaNs last")
+def _(difference, steps, ours, theirs):
+    upstream = sources(difference.step, steps) if not difference.kind.startswith(("grad", "hook")) else range(len(steps))
+    return difference.kind.endswith(("values", "finite", "sizes")) and any(
+        at in upstream and any("nan" in map(str, t[6]) for t in inputs_of(steps[at], theirs["values"]))
+        for at in made_by(steps, "mode", "unique", "unique_dim"))
+
+
 @wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
 def _(difference, steps, ours, theirs):
     def takes_others(at):
@@ -346,10 +399,18 @@ def _(difference, steps, ours, theirs):
     return difference.kind in ("values", "grad values") and bool(drawn)
 
 
-@wanted("PyTorch's own failures", "An assertion of PyTorch, or a kernel of its own that another one of it did not prepare for")
+@wanted("PyTorch's own failures", "An assertion of PyTorch, or a kernel of its own that another one of it did not prepare for: volumes "
+        "that lie channels-last by their four dimensions, an output of gelu with gaps, which stays as it was")
 def _(difference, steps, ours, theirs):
+    def has_gaps(at):
+        value = theirs["values"].get(next(iter(names_in(steps[at][1:2])), None))
+        return steps[at][0].endswith("gelu/out") and isinstance(value, list) and value[2] != contiguous_strides(value[1])
+
+    if difference.kind in ("values", "finite"):
+        return any(has_gaps(at) for at in made_by(steps, "gelu"))
     return difference.kind == "does not throw" and any(
-        text in theirs["errors"][difference.step] for text in ("INTERNAL ASSERT FAILED", "grad_input must be contiguous"))
+        text in theirs["errors"][difference.step] for text in ("INTERNAL ASSERT FAILED", "grad_input must be contiguous",
+                                                               "Unsupported memory format. Supports only ChannelsLast3d"))
 
 
 @wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
@@ -372,10 +433,20 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "gcd", "lcm")
 
 
-@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down; PyTorch's is what sin(pi x) leaves there")
+@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down, and at -inf; PyTorch's is what sin(pi x) leaves there")
 def _(difference, steps, ours, theirs):
-    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
-    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and re.search(r"\d{8}\.|e\+[1-9]", pytorch)
+    tandem, pytorch = both_sides(difference)
+    at_infinity = "nan" in pytorch and any("-inf" in map(str, t[6]) for at in made_by(steps, "digamma", "lgamma")
+                                           for t in inputs_of(steps[at], theirs["values"]))
+    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and (
+        at_infinity or re.search(r"\d{8}\.|e\+[1-9]", pytorch))
+
+
+@wanted("tails of gelu", "Below -4 PyTorch's gelu is what rounding leaves of x (1 + erf(x / sqrt 2)) / 2; Tandem's is right to the last places")
+def _(difference, steps, ours, theirs):
+    return difference.kind.endswith(("values", "finite")) and any(
+        s and s[0] == "make" and any(v < -4 for v in s[4] if not isinstance(v, str)) for s in steps) and bool(made_by(steps, "gelu")) and (
+            calls(steps, "digamma", "lgamma", "reciprocal", "div", "log", "log2", "log10", "rsqrt"))
 
 
 def nearly_equal(name, difference, ours, theirs):
@@ -424,6 +495,56 @@ def _(difference, steps, ours, theirs):
     return calls(steps, "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler") and "finite" in difference.kind and "nan" in pytorch
 
 
+@wanted("means beside infinities", "The mean of elements one of which is infinite is infinite, as mean says in both; PyTorch's var_mean gives NaN, "
+        "if the infinity is not the last element")
+def _(difference, steps, ours, theirs):
+    tandem, pytorch = both_sides(difference)
+    means = [(ours["values"].get(f"{at}.1"), theirs["values"].get(f"{at}.1")) for at in made_by(steps, "var_mean")
+             if at in sources(difference.step, steps) or difference.kind.startswith(("grad", "hook"))]
+    return difference.kind.endswith("finite") and "nan" in pytorch and any(
+        isinstance(a, list) and isinstance(b, list) and any(str(x) in ("inf", "-inf") and str(y) == "nan" for x, y in zip(a[6], b[6]))
+        for a, b in means)
+
+
+@wanted("distances of NaN", "PyTorch's cdist drops a NaN where it looks for the largest difference, and its gradient with p = 1 is NaN beside one; "
+        "Tandem's distances are the norms of the differences")
+def _(difference, steps, ours, theirs):
+    return difference.kind.endswith("finite") and any(
+        steps[at][-1] in (1, "inf") and any("nan" in map(str, t[6]) for t in inputs_of(steps[at], theirs["values"]))
+        for at in made_by(steps, "cdist"))
+
+
+def creates_second_derivative(steps):
+    return any(creates_graph(step) for step in steps)
+
+
+@wanted("second derivatives where the first has a corner", "The determinant of a singular matrix has all derivatives, which Tandem gives; where a norm "
+        "or a distance is 0, its gradient is 0 and stays so. PyTorch divides by 0, which gives NaN")
+def _(difference, steps, ours, theirs):
+    _, pytorch = both_sides(difference)
+    corners = made_by(steps, "linalg_det", "dist", "norm", "linalg_vector_norm", "cdist")
+    return difference.kind.endswith(("finite", "hook values")) and "nan" in pytorch and creates_second_derivative(steps) and any(
+        is_corner(at, steps, theirs) for at in corners)
+
+
+def is_corner(at, steps, theirs):
+    """Whether some determinant or norm is 0, up to rounding: a determinant next to the product of its rows' lengths."""
+    made = theirs["values"].get(str(at))
+    if not isinstance(made, list):
+        return False
+    scale = max([abs(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6] if isinstance(v, (int, float))], default=1)
+    power = inputs_of(steps[at], theirs["values"])[0][1][-1] if op_name(steps[at]) == "linalg_det" else 1
+    return any(isinstance(v, (int, float)) and abs(v) <= 1e-5 * scale ** power for v in made[6])
+
+
+@wanted("cuts of circular pads", "PyTorch goes round what a negative pad leaves by copies within the result, which it has not written yet where the pad is "
+        "longer; Tandem refuses these pads")
+def _(difference, steps, ours, theirs):
+    step = steps[difference.step]
+    return difference.kind == "throws" and op_of(difference, steps) == "pad" and "circular" in step and any(
+        isinstance(pads, list) and min(pads, default=0) < 0 for pads in step[2:])
+
+
 @wanted("losses of NaN and of large numbers", "multi_margin_loss of NaN is NaN, where PyTorch's comparison drops it; soft_margin_loss does not overflow")
 def _(difference, steps, ours, theirs):
     return "finite" in difference.kind and (
@@ -431,11 +552,11 @@ def _(difference, steps, ours, theirs):
         or calls(steps, "soft_margin_loss") and re.search("inf|nan", difference.detail.partition(", PyTorch")[2]))
 
 
-@wanted("products with a factor of 0", "With alpha 0 the product is not computed; PyTorch's addr and baddbmm multiply it by 0, which gives NaN for "
-        "infinities")
+@wanted("products with a factor of 0", "With alpha 0 the product has no part in the result, with beta 0 the other operand, nor have their gradients; "
+        "PyTorch multiplies by 0, the product in addr and baddbmm, and gradients, which gives NaN for infinities")
 def _(difference, steps, ours, theirs):
     ops = ("addr", "baddbmm", "addbmm", "addmv", "addmm")
-    without_product = any(s and s[0].removeprefix(NO_GRAD) in ops and s[-1] == 0 for s in steps)
+    without_product = any(s and op_name(s) in ops and 0 in s[-2:] for s in steps)
     return "finite" in difference.kind and without_product and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
@@ -447,9 +568,10 @@ def _(difference, steps, ours, theirs):
                                                              "accepted: float32 and float64", "bool tensors cannot be subtracted"))
 
 
-@wanted("integers that overflow in a gradient", "PyTorch multiplies addcmul's integers by value in their dtype, where the product may wrap")
+@wanted("integers that overflow in a gradient", "PyTorch multiplies integers in their dtype, where the product may wrap: those of addcmul and addcdiv by "
+        "value, those of atan2 by themselves")
 def _(difference, steps, ours, theirs):
-    return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul") and any(
+    return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul", "addcdiv", "atan2") and any(
         s and s[0] == "make" and s[1] in ("int64", "int32", "int16", "int8", "uint8") for s in steps)
 
 
@@ -514,56 +636,131 @@ def _(difference, steps, ours, theirs):
 
 
 EPSILON = {torch.float32: 5e-7, torch.float64: 1e-15, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm", "var", "std", "var_mean")
+COUNTS = ("unique", "unique_dim", "unique_consecutive", "nonzero", "masked_select")  # their values decide the sizes of their results
 
 
 def moved(steps, draw):
     """PyTorch's results where the result of each step is off by a few units in its last place."""
     rng = random.Random(draw)
 
-    singular = calls(steps, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky"))))
-    if singular:  # whether a matrix is singular is decided by the last place of its elements
+    # Whether a matrix is singular, and the spread of nearly equal numbers, is decided by the last place of each element.
+    if calls(steps, *NORMS, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky")))):
         steps = [["make", s[1], s[2], s[3], [v * (1 + 1e-7 * rng.uniform(-1, 1)) if isinstance(v, float) else v for v in s[4]], s[5]]
                  if s and s[0] == "make" and s[1] in ("float32", "float64") else s for s in steps]
 
     def perturb(name, t):
-        if t.dtype in EPSILON and name not in RANDOM and not t._is_view():
+        if t is not None and t.dtype in EPSILON and name not in RANDOM and not t._is_view():
             with torch.no_grad():
                 t.data.mul_(1 + EPSILON[t.dtype] * rng.uniform(-1, 1))
 
     return Machine(OPS, perturb).run(steps)
 
 
+def table_of(difference):
+    return "grads" if difference.kind.startswith("grad") else "values"
+
+
+def numbers_of(result, difference):
+    """The values of a result that a difference is about; those of a hook, of all its calls. None if there are none."""
+    if difference.kind.startswith("hook"):
+        return [NUMBERS.get(v, v) if isinstance(v, str) else v for call in result["hooks"].get(str(difference.step), []) for v in call[2]]
+    t = result[table_of(difference)].get(difference.detail[1:].split(":")[0])
+    return [NUMBERS.get(v, v) if isinstance(v, str) else v for v in t[6]] if isinstance(t, list) else None
+
+
+def dtype_of(result, difference):
+    if difference.kind.startswith("hook"):
+        return next((call[0] for call in result["hooks"].get(str(difference.step), [])), None)
+    t = result[table_of(difference)].get(difference.detail[1:].split(":")[0])
+    return t[0] if isinstance(t, list) else None
+
+
+def sort_of(x):
+    return x if not math.isfinite(x) and x == x else "nan" if x != x else "finite"
+
+
 def rounding(difference, steps, ours, theirs):
     """Whether PyTorch's own result moves as far: a comparison of nearly equal numbers, a step function at a jump, a
     difference of large numbers."""
-    return difference.kind.endswith(("values", "finite")) and any(
-        d.kind == difference.kind for draw in range(6) for d in differences(steps, moved(steps, draw), theirs))
+    if difference.kind == "sizes":
+        return op_of(difference, steps) in COUNTS and any(
+            d.kind == "sizes" and d.step == difference.step for draw in range(6) for d in differences(steps, moved(steps, draw), theirs))
+    if not difference.kind.endswith(("values", "finite")):
+        return False
+    for draw in range(6):
+        result = moved(steps, draw)
+        if any(d.kind == difference.kind for d in differences(steps, result, theirs)):
+            return True
+        if difference.kind.endswith("finite"):  # which differences() tells only if no element before is off
+            mine, after, before = (numbers_of(each, difference) for each in (ours, result, theirs))
+            if mine and after and before and len(after) == len(before) == len(mine) and all(
+                    sort_of(y) != sort_of(z) for x, y, z in zip(mine, after, before) if sort_of(x) != sort_of(z)):
+                return True
+    return False
 
 
 WANTED.append(("rounding that is amplified", "PyTorch's own result differs as much when each step's result is moved by a few "
                "units in its last place", rounding))
 
 
-def nearer(difference, steps, ours, theirs):
-    """Whether Tandem's values are at least as near as PyTorch's to those that PyTorch gives where all is float64."""
-    if difference.kind not in ("values", "finite", "grad values", "grad finite") or (
-            {int(name.split(".")[0]) for name in random_names(steps)} & sources(difference.step, steps)):
-        return False
+def in_float64(steps):
+    """PyTorch's results where all is float64."""
     wide = [["make", "float64", *s[2:]] if s and s[0] == "make" and "float" in s[1] else s for s in steps]
-    exact, name = Machine(OPS).run(wide), difference.detail[1:].split(":")[0]
-    table = "grads" if difference.kind.startswith("grad") else "values"
-    a, b, e = (side[table].get(name) for side in (ours, theirs, exact))
-    if not all(isinstance(t, list) for t in (a, b, e)) or len(e[6]) != len(b[6]) or "float" not in b[0]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        return Machine(OPS).run(wide)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def beside_exact(difference, steps, ours, theirs):
+    """(Tandem's, PyTorch's, the value in float64) for each element, the last one also as PyTorch's dtype holds it. None if
+    the program draws numbers at random, or if float64 gives another shape."""
+    dtype = dtype_of(theirs, difference)
+    if dtype not in DTYPES or "float" not in dtype or {int(name.split(".")[0]) for name in random_names(steps)} & sources(difference.step, steps):
+        return None
+    a, b, e = (numbers_of(each, difference) for each in (ours, theirs, in_float64(steps)))
+    if not a or not b or not e or not len(a) == len(b) == len(e):
+        return None
+    return list(zip(a, b, torch.tensor(e, dtype=torch.float64).to(DTYPES[dtype]).tolist()))
+
+
+def nearer(difference, steps, ours, theirs):
+    """Whether PyTorch's values are off by at least a quarter of what Tandem's are from those that PyTorch gives in float64."""
+    if not difference.kind.endswith("values"):
         return False
-    numbers = [[NUMBERS.get(v, v) if isinstance(v, str) else v for v in three] for three in zip(a[6], b[6], e[6])]
-    if difference.kind.endswith("finite"):  # Tandem is finite where PyTorch left the range of its dtype on the way
-        bound = 1e-4 if b[0] in ("float32", "float64") else 2e-2
-        return all(x == z or abs(x - z) <= bound * abs(z) or x != x and y != y for x, y, z in numbers)
-    finite = [three for three in numbers if all(math.isfinite(v) for v in three)]
-    return bool(finite) and max(abs(x - z) for x, _, z in finite) <= max(abs(y - z) for _, y, z in finite)
+    elements = beside_exact(difference, steps, ours, theirs) or []
+    finite = [each for each in elements if all(math.isfinite(v) for v in each)]
+    return bool(finite) and max(abs(x - z) for x, _, z in finite) <= 4 * max(abs(y - z) for _, y, z in finite)
 
 
-WANTED.append(("PyTorch rounds more", "Computed in float64, PyTorch gives what lies nearer to Tandem's values than to its own", nearer))
+WANTED.append(("PyTorch rounds as much", "Computed in float64, PyTorch gives values from which its own differ by a quarter of what Tandem's do, or by "
+               "more", nearer))
+
+SUMS_OF_PRODUCTS = CONVOLUTIONS | {
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cov", "dot", "einsum", "gru_cell", "inner", "linear", "lstm_cell", "matmul", "mm", "mv",
+    "rnn_relu_cell", "rnn_tanh_cell", "scaled_dot_product_attention", "tensordot"}
+
+
+def out_of_range(difference, steps, ours, theirs):
+    """Whether each element on which the two disagree is one that PyTorch's dtype could not hold on the way."""
+    if not difference.kind.endswith(("finite", "hook values")):
+        return False
+    elements = beside_exact(difference, steps, ours, theirs) or []
+    bound = 1e-4 if dtype_of(theirs, difference) in ("float32", "float64") else 2e-2
+    scale = max([abs(z) for _, _, z in elements if math.isfinite(z)], default=0)
+
+    def same(x, y):
+        return x == y or x != x and y != y or math.isfinite(x) and math.isfinite(y) and abs(x - y) <= bound * max(abs(y), 1e-2 * scale)
+
+    sums = calls(steps, *SUMS_OF_PRODUCTS)
+    return bool(elements) and all(
+        same(x, y) or same(x, z) and not math.isfinite(y) or sums and not math.isfinite(x) and math.isinf(z) for x, y, z in elements)
+
+
+WANTED.append(("numbers out of range", "Where PyTorch leaves the range of its dtype on the way, Tandem gives what PyTorch gives in float64; and where a "
+               "sum of products leaves it in the end, an infinity or a NaN, by the order of the sum", out_of_range))
 
 
 def reason_of(difference, steps, ours, theirs):
