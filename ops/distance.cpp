@@ -60,12 +60,15 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
   return (a - b + eps).norm(p, -1, keepdim);
 }
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
-  const DType type = promote_types(a.dtype(), b.dtype());  // a scalar's dtype counts too
-  const Operands o = prepare("cosine_similarity", a.to(type), b.to(type));
-  check_accepted("cosine_similarity", Accepts::real, o.a.dtype());
-  const Tensor x = o.a.expand(o.sizes), y = o.b.expand(o.sizes);
-  const auto unit = [&](const Tensor& v) { return v / v.norm(2, dim, true).clamp_min(eps); };
-  return (unit(x) * unit(y)).sum(dim);
+  const Shape sizes = prepare("cosine_similarity", a, b).sizes;
+  const DType type = promote_types(a.dtype(), b.dtype());
+  check_accepted("cosine_similarity", Accepts::real, type);
+  // Each vector is divided by its norm in its own dtype, as in PyTorch; a scalar's dtype counts in the product then.
+  const auto unit = [&](const Tensor& x) {
+    const Tensor v = (x.is_floating_point() ? x : x.to(type)).expand(sizes);
+    return v / v.norm(2, dim, true).clamp_min(eps);
+  };
+  return (unit(a) * unit(b)).sum(dim);
 }
 
 }  // namespace tandem

@@ -76,7 +76,7 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
 namespace {
 /// The index as the kernels take it. An index without elements reaches nothing, whatever its shape.
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0) return checked_index(op, x, index);
+  if (index.numel() == 0) return checked_index(op, x, index.to(kInt64));  // nor does its dtype matter
   TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
                "; both must have the same number of dimensions");
   for (int64_t d = 0; d < x.dim(); ++d)

@@ -115,7 +115,8 @@ Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim)
   Shape from = common, to = common;
   from[at] = size(d), to[at] = indices.size(d);
   // An index outside goes round, as in PyTorch; without elements there is nothing to go round.
-  const Tensor places = size(d) > 0 ? indices.remainder(size(d)) : indices;
+  const Tensor index = checked_index("take_along_dim", *this, indices);
+  const Tensor places = size(d) > 0 ? index.remainder(size(d)) : index;
   return expand(from).gather(d, places.expand(to));
 }
 

@@ -128,7 +128,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& so
                               Flag include_self) const {
   const Reduce how = parse("scatter_reduce", reduce, /*with_sum=*/true);
   const int64_t d = wrap_dim("scatter_reduce", dim, this->dim());
-  const Tensor places = checked_index("scatter_reduce", *this, index);
+  const Tensor places = checked_index("scatter_reduce", *this, index.numel() == 0 ? index.to(kInt64) : index);
   check_places("scatter_reduce", *this, d, index, source);
   return reduce_by_place("scatter_reduce", *this, d, places, source, how, include_self);
 }

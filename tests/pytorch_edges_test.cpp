@@ -24,6 +24,38 @@ TEST_CASE("take_along_dim counts an index outside of the dimension modulo its si
   CHECK(rows.grad().equal(tensor({{1.f, 0.f, 0.f}, {1.f, 0.f, 0.f}})));
 }
 
+TEST_CASE("an index without elements may be of any dtype where gather and scatter take it", "[edges]") {
+  const Tensor x = ones({3});
+  for (const DType type : {kUInt8, kInt16, kBool, kFloat32}) {
+    CAPTURE(type);
+    const Tensor none = zeros({0}, type);
+    CHECK(x.gather(0, none).sizes() == Shape{0});
+    CHECK(x.scatter(0, none, x).equal(x));
+    CHECK(x.scatter_add(0, none, x).equal(x));
+    CHECK(x.scatter_reduce(0, none, x, "sum").equal(x));
+    CHECK_THROWS_WITH(x.index_select(0, none), Contains("accepted: int64 and int32"));
+    CHECK_THROWS_WITH(x.take_along_dim(none, 0), Contains("accepted: int64 and int32"));
+  }
+}
+
+TEST_CASE("a transposed convolution whose padding cuts off all pixels gives none", "[edges]") {
+  const auto check = [](const Tensor& y, const Tensor& x, const Tensor& w, IntArrayRef sizes) {
+    CHECK(y.sizes() == sizes);
+    y.sum().backward();
+    CHECK(x.grad().equal(zeros_like(x)));
+    CHECK(w.grad().equal(zeros_like(w)));
+  };
+  const Tensor x = waves({2, 4, 5, 1}), w = waves({4, 2, 2, 2});
+  check(conv_transpose2d(x, w, ones({2}), 1, 1), x, w, {2, 2, 4, 0});
+  CHECK_THROWS_WITH(conv_transpose2d(x, w, {}, 1, 2), Contains("the result would have -2 pixels"));
+  const Tensor volume = waves({2, 1, 2, 5, 5}), kernel = waves({1, 3, 1, 1, 1});
+  check(conv_transpose3d(volume, kernel, {}, 1, 1), volume, kernel, {2, 3, 0, 3, 3});
+  const Tensor flat = waves({2, 1, 3, 2, 5}), point = waves({1, 1, 1, 1, 1});
+  check(conv_transpose3d(flat, point, {}, 1, {0, 1, 0}), flat, point, {2, 1, 3, 0, 5});
+  const Tensor line = waves({2, 4, 1}), taps = waves({4, 2, 2});
+  check(conv_transpose1d(line, taps, {}, 1, 1), line, taps, {2, 2, 0});
+}
+
 TEST_CASE("grid_sampler takes the first pixel for a place that is NaN where nothing is zero outside", "[edges]") {
   constexpr int64_t kBilinear = 0, kNearest = 1, kBorder = 1, kReflection = 2;
   const Tensor x = tensor({{{{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}}}});
@@ -66,6 +98,9 @@ TEST_CASE("losses have PyTorch's dtypes beside a target of another dtype", "[edg
   }
   CHECK(cosine_similarity(x, tensor(1.0, kFloat64), 0).dtype() == kFloat64);
   CHECK(cosine_similarity(tensor({1, 2}), tensor(1.f, kFloat16), 0).dtype() == kFloat16);
+  const Tensor half = waves({5}).detach().to(kFloat16), wide = waves({9}).detach().to(kFloat64).narrow(0, 4, 5);
+  const Tensor in_half = (half / half.norm(2)).to(kFloat64);  // the vector of a half type is divided in its dtype
+  CHECK(cosine_similarity(half, wide, 0).allclose((in_half * (wide / wide.norm(2))).sum(), 1e-12, 0));
 }
 
 TEST_CASE("binary cross-entropy keeps small probabilities and small weights", "[edges]") {
