@@ -48,6 +48,9 @@ Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mo
                    (x.dim() == spatial + 1 || x.dim() == spatial + 2),
                op, ": pad is ", pad, " and x is ", x.sizes(),
                "; accepted: two numbers for each dimension of (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N");
+  for (int64_t d = x.dim() - spatial - 1; d < x.dim(); ++d)
+    TANDEM_CHECK(mode == PaddingMode::circular || x.size(d) > 0, op, ": x is ", x.sizes(),
+                 "; of its sizes only that of the batch may be 0");
   Tensor y = x;
   for (int64_t k = 0; k < spatial; ++k)
     y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);

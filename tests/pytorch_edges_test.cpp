@@ -1,5 +1,6 @@
 // NaNs, infinities, ties, dtypes and broadcasting where random programs once differed from PyTorch; PyTorch 2.15's
 // numbers.
+#include <cmath>
 #include <limits>
 
 #include "tandem/tandem.h"
@@ -54,6 +55,24 @@ TEST_CASE("a transposed convolution whose padding cuts off all pixels gives none
   check(conv_transpose3d(flat, point, {}, 1, {0, 1, 0}), flat, point, {2, 1, 3, 0, 5});
   const Tensor line = waves({2, 4, 1}), taps = waves({4, 2, 2});
   check(conv_transpose1d(line, taps, {}, 1, 1), line, taps, {2, 2, 0});
+}
+
+TEST_CASE("group_norm and pads by the image's own elements want channels and positions", "[edges]") {
+  CHECK(group_norm(zeros({0, 4, 3}), 2).sizes() == Shape{0, 4, 3});
+  CHECK_THROWS_WITH(group_norm(zeros({2, 0, 3}), 1), Contains("only the first may be 0"));
+  CHECK_THROWS_WITH(group_norm(zeros({2, 4, 0}), 2), Contains("only the first may be 0"));
+  for (const char* mode : {"reflect", "replicate"}) {
+    CAPTURE(mode);
+    CHECK(pad(zeros({0, 2, 3}), {1, 1}, mode).sizes() == Shape{0, 2, 5});
+    CHECK_THROWS_WITH(pad(zeros({1, 0, 3}), {1, 1}, mode), Contains("only that of the batch may be 0"));
+    CHECK_THROWS_WITH(pad(zeros({0, 3}), {1, 1}, mode), Contains("only that of the batch may be 0"));
+  }
+}
+
+TEST_CASE("elu leaves a zero as it is", "[edges]") {
+  const Tensor y = elu(tensor({0.f, -0.f, -1.f}), -1.0);
+  CHECK(y.reciprocal().narrow(0, 0, 2).equal(tensor({INFINITY, -INFINITY})));
+  CHECK(y[2].item<float>() == Approx(1 - std::exp(-1.f)));
 }
 
 TEST_CASE("grid_sampler takes the first pixel for a place that is NaN where nothing is zero outside", "[edges]") {

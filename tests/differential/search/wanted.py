@@ -177,10 +177,12 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "flags" and isinstance(tensor, list) and "float" not in tensor[0] and only_theirs_requires_grad(difference)
 
 
-@wanted("views of integers", "Integers have no history, and Tandem does not keep which of them are views")
+@wanted("views of integers", "Integers have no history, and Tandem does not keep which of them are views; of a pool of lines PyTorch returns a view")
 def _(difference, steps, ours, theirs):
-    return (difference.kind == "does not throw" and "Can't detach views in-place" in theirs["errors"][difference.step]
-            and "float" not in ours["values"][str(difference.step)][0])
+    if difference.kind != "does not throw" or "Can't detach views in-place" not in theirs["errors"][difference.step]:
+        return False
+    made = {op_name(steps[int(name.split(".")[0])]) for name in names_in(steps[difference.step][1])}
+    return "float" not in ours["values"][str(difference.step)][0] or any(name.endswith("pool1d") for name in made)
 
 
 @wanted("strides of gradients", "A gradient lies as the kernel left it: that of a mean is one number, expanded, as that of a sum is in "
@@ -213,7 +215,7 @@ def _(difference, steps, ours, theirs):
         for name in results_of(at, theirs))
 
 
-@wanted("dtypes of nothing", "Tandem refuses a dtype whatever the size; PyTorch takes any where there is nothing to compute")
+@wanted("dtypes of nothing", "Tandem checks dtypes, sizes and indices whatever there is to compute; PyTorch takes some of them where there is nothing")
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
@@ -519,12 +521,12 @@ def creates_second_derivative(steps):
 
 
 @wanted("second derivatives where the first has a corner", "The determinant of a singular matrix has all derivatives, which Tandem gives; where a norm "
-        "or a distance is 0, its gradient is 0 and stays so. PyTorch divides by 0, which gives NaN")
+        "or a distance is 0, its gradient is 0 and stays so; far apart, one of two numbers has no part in their logaddexp. PyTorch divides by 0 or by e^(b - a), which gives NaN")
 def _(difference, steps, ours, theirs):
     _, pytorch = both_sides(difference)
-    corners = made_by(steps, "linalg_det", "dist", "norm", "linalg_vector_norm", "cdist")
-    return difference.kind.endswith(("finite", "hook values")) and "nan" in pytorch and creates_second_derivative(steps) and any(
-        is_corner(at, steps, theirs) for at in corners)
+    corners = made_by(steps, "linalg_det", "dist", "norm", "linalg_vector_norm", "cdist", "cosine_similarity")
+    return difference.kind.endswith(("finite", "hook values")) and "nan" in pytorch and creates_second_derivative(steps) and (
+        calls(steps, "logaddexp") or any(is_corner(at, steps, theirs) for at in corners))
 
 
 def is_corner(at, steps, theirs):
@@ -535,6 +537,16 @@ def is_corner(at, steps, theirs):
     scale = max([abs(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6] if isinstance(v, (int, float))], default=1)
     power = inputs_of(steps[at], theirs["values"])[0][1][-1] if op_name(steps[at]) == "linalg_det" else 1
     return any(isinstance(v, (int, float)) and abs(v) <= 1e-5 * scale ** power for v in made[6])
+
+
+@wanted("products beside NaN and 0", "The gradient of a product along a dimension is the product over the element, which is NaN for a NaN; PyTorch's is that of "
+        "the other elements if there is a 0 anywhere")
+def _(difference, steps, ours, theirs):
+    def has_both(at):
+        given = {str(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6]}
+        return "nan" in given and given & {"0.0", "-0.0"}
+
+    return difference.kind in ("finite", "grad finite", "hook values") and "nan" in both_sides(difference)[0] and any(map(has_both, made_by(steps, "prod")))
 
 
 @wanted("cuts of circular pads", "PyTorch goes round what a negative pad leaves by copies within the result, which it has not written yet where the pad is "
@@ -640,12 +652,13 @@ NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm", "var", "std"
 COUNTS = ("unique", "unique_dim", "unique_consecutive", "nonzero", "masked_select")  # their values decide the sizes of their results
 
 
-def moved(steps, draw):
-    """PyTorch's results where the result of each step is off by a few units in its last place."""
+def moved(steps, draw, each_input=False):
+    """PyTorch's results where the result of each step is off by a few units in its last place; if told to, each element of
+    an input too."""
     rng = random.Random(draw)
 
     # Whether a matrix is singular, and the spread of nearly equal numbers, is decided by the last place of each element.
-    if calls(steps, *NORMS, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky")))):
+    if each_input or calls(steps, *NORMS, *(name for name in OPS if name.startswith(("linalg_", "logdet", "cholesky")))):
         steps = [["make", s[1], s[2], s[3], [v * (1 + 1e-7 * rng.uniform(-1, 1)) if isinstance(v, float) else v for v in s[4]], s[5]]
                  if s and s[0] == "make" and s[1] in ("float32", "float64") else s for s in steps]
 
@@ -683,13 +696,13 @@ def sort_of(x):
 def rounding(difference, steps, ours, theirs):
     """Whether PyTorch's own result moves as far: a comparison of nearly equal numbers, a step function at a jump, a
     difference of large numbers."""
-    if difference.kind == "sizes":
-        return op_of(difference, steps) in COUNTS and any(
-            d.kind == "sizes" and d.step == difference.step for draw in range(6) for d in differences(steps, moved(steps, draw), theirs))
+    if difference.kind == "sizes":  # of what counts elements that are equal in all bits
+        given = [name for argument in steps[difference.step][1:] for name in names_in(argument)]
+        return op_of(difference, steps) in COUNTS and any(ours["values"].get(name, [])[6:] != theirs["values"][name][6:] for name in given)
     if not difference.kind.endswith(("values", "finite")):
         return False
     for draw in range(6):
-        result = moved(steps, draw)
+        result = moved(steps, draw, each_input=difference.kind.endswith("finite") and draw >= 3)
         if any(d.kind == difference.kind for d in differences(steps, result, theirs)):
             return True
         if difference.kind.endswith("finite"):  # which differences() tells only if no element before is off
@@ -732,7 +745,8 @@ def nearer(difference, steps, ours, theirs):
         return False
     elements = beside_exact(difference, steps, ours, theirs) or []
     finite = [each for each in elements if all(math.isfinite(v) for v in each)]
-    return bool(finite) and max(abs(x - z) for x, _, z in finite) <= 4 * max(abs(y - z) for _, y, z in finite)
+    agreed = all(sort_of(x) in (sort_of(y), sort_of(z)) for x, y, z in elements)
+    return bool(finite) and agreed and max(abs(x - z) for x, _, z in finite) <= 4 * max(abs(y - z) for _, y, z in finite)
 
 
 WANTED.append(("PyTorch rounds as much", "Computed in float64, PyTorch gives values from which its own differ by a quarter of what Tandem's do, or by "
@@ -749,14 +763,16 @@ def out_of_range(difference, steps, ours, theirs):
         return False
     elements = beside_exact(difference, steps, ours, theirs) or []
     bound = 1e-4 if dtype_of(theirs, difference) in ("float32", "float64") else 2e-2
-    scale = max([abs(z) for _, _, z in elements if math.isfinite(z)], default=0)
+    largest = max([abs(z) for _, _, z in elements if math.isfinite(z)], default=0)
+    given = max([abs(v) for s in steps if s and s[0] == "make" for v in s[4] if not isinstance(v, str)], default=0)
 
-    def same(x, y):
+    def same(x, y, scale):
         return x == y or x != x and y != y or math.isfinite(x) and math.isfinite(y) and abs(x - y) <= bound * max(abs(y), 1e-2 * scale)
 
     sums = calls(steps, *SUMS_OF_PRODUCTS)
     return bool(elements) and all(
-        same(x, y) or same(x, z) and not math.isfinite(y) or sums and not math.isfinite(x) and math.isinf(z) for x, y, z in elements)
+        same(x, y, largest) or same(x, z, max(largest, given)) and not math.isfinite(y)
+        or sums and not math.isfinite(x) and (math.isinf(z) or not math.isfinite(y)) for x, y, z in elements)
 
 
 WANTED.append(("numbers out of range", "Where PyTorch leaves the range of its dtype on the way, Tandem gives what PyTorch gives in float64; and where a "
