@@ -98,9 +98,9 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  IntArrayRef(dilation));
     const int64_t held = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
     out[i + 2] = (held - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
-    TANDEM_CHECK(held > 0 && kernel > 0 && out[i + 2] >= 0, kName, ": x is ", x.sizes(), " and weight is ",
+    TANDEM_CHECK(held > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
                  weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
-                 " elements in a dimension; accepted: 0 and more, of a volume and a kernel with elements");
+                 " elements in a dimension; accepted: 1 and more");
   }
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
   const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),

@@ -58,21 +58,14 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
                  " and dilation ", IntArrayRef(dilation));
     const int64_t pixels = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
     out[i + 2] = (pixels - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
-    TANDEM_CHECK(pixels > 0 && kernel > 0 && out[i + 2] >= 0, kName, ": x is ", x.sizes(), " and weight is ",
+    TANDEM_CHECK(pixels > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
                  weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
-                 " pixels; accepted: 0 and more, of an image and a kernel with height and width");
+                 " pixels; accepted: 1 and more, of an image and a kernel with height and width");
   }
   if (bias.defined()) {
     detail::check_operands(kName, x, bias);
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == out[1], kName, ": bias is ", bias.sizes(), "; accepted: (", out[1],
                  ",)");
-  }
-  for (size_t i = 0; i < 2; ++i) {  // padding cuts off all there is: a result of no pixels, which has a history
-    if (out[i + 2] > 0) continue;
-    Pair less = padding;
-    less[i] = 0;
-    const Tensor y = conv_transpose2d(x, weight, bias, stride, less, output_padding, groups, dilation);
-    return y.narrow_copy(static_cast<int64_t>(i) + 2, 0, 0);
   }
   // conv2d gives no more pixels than x has only if output_padding is less than the stride: more are pixels of zeros.
   const int64_t below = output_padding[0] / stride[0], right = output_padding[1] / stride[1];

@@ -61,8 +61,8 @@ def only_theirs_requires_grad(difference):
 
 
 def inputs_of(step, values):
-    """The tensors that a step was given."""
-    given = [values.get(name) for name in names_in(step[1:])]
+    """The tensors that a step was given, in order."""
+    given = [values.get(name) for argument in step[1:] for name in sorted(names_in(argument))]
     return [t for t in given if isinstance(t, list)]
 
 
@@ -215,7 +215,8 @@ def _(difference, steps, ours, theirs):
         for name in results_of(at, theirs))
 
 
-@wanted("dtypes of nothing", "Tandem checks dtypes, sizes and indices whatever there is to compute; PyTorch takes some of them where there is nothing")
+@wanted("dtypes of nothing", "Tandem checks dtypes, sizes and indices whatever there is to compute; PyTorch takes some of them where there is nothing, "
+        "and oneDNN's transposed convolutions of no pixels, which its own refuse")
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
@@ -231,7 +232,7 @@ def _(difference, steps, ours, theirs):
     sizes = [[t[1] for t in inputs_of(steps[at], theirs["values"])[1:]] for at in made_by(steps, "scatter_reduce")]
     text = theirs["errors"][difference.step]
     return "Function Scatter" in text or "The size of tensor a" in text and op_of(difference, steps) in ("backward", "grad") and any(
-        len({str(size) for size in each}) > 1 for each in sizes)
+        len({str(size) for size in each}) > 1 for each in sizes)  # of the index and the source
 
 
 @wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
