@@ -33,7 +33,7 @@ Tensor differing(const Tensor& rows) {
 }
 }  // namespace
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
-  check_accepted("cdist", Accepts::real, a.dtype());
+  for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");

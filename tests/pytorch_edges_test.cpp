@@ -86,6 +86,7 @@ TEST_CASE("distances with p = 0 are NaN beside a NaN, and count infinities as on
   d.sum().backward();
   CHECK(x.grad().equal(zeros({3, 2})));
   CHECK(cdist(zeros({2, 0}), zeros({1, 0}), INFINITY).equal(zeros({2, 1})));
+  CHECK_THROWS_WITH(cdist(b, ones({1, 2}, kInt64)), Contains("cdist: dtype is int64"));
   CHECK(tensor({NAN, 1.f}).dist(tensor({0.f, 1.f}), 0).item<float>() == 1);  // as norm does
 }
 
