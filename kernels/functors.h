@@ -82,10 +82,10 @@ template <class T> struct LeakyRelu {
   T slope;
   TANDEM_HD T operator()(T x) const { return x > T(0) ? x : slope * x; }
 };
-/// y = x > 0 ? x : alpha (e^x - 1)
+/// y = x < 0 ? alpha (e^x - 1) : x; a zero stays as it is even if alpha is negative
 template <class T> struct Elu {
   T alpha;
-  TANDEM_HD T operator()(T x) const { return x > T(0) ? x : alpha * math::expm1(x); }
+  TANDEM_HD T operator()(T x) const { return x < T(0) ? alpha * math::expm1(x) : x; }
 };
 /// y = ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 template <class T> struct Softplus {

@@ -1,5 +1,6 @@
 // What operations ask of their arguments, and how the kernels of layers and losses get them. Internal.
 #pragma once
+#include <cmath>
 #include <limits>
 
 #include "tandem/core/internal.h"
@@ -42,12 +43,23 @@ inline Tensor prepare_part(const Tensor& part, DType dtype) {
   return part.defined() ? contiguous_detached(part.detach().to(accumulate_type(dtype))) : Tensor();
 }
 
+/// The largest finite number of a floating dtype.
+inline double largest_of(DType type) {
+  return type == kFloat64   ? std::numeric_limits<double>::max()
+         : type == kFloat32 ? std::numeric_limits<float>::max()
+         : type == kFloat16 ? 65504.0
+                            : 0x1.fep127;
+}
+
 /// @throws Error unless a tensor of this dtype holds s: of a number's fraction nothing stays in an integer, and a
-/// negative one wraps in uint8, but one that is too large is a mistake
+/// negative one wraps in uint8, but one that is too large is a mistake; infinities fit floating dtypes
 inline void check_holds(const char* op, DType type, const Scalar& s) {
   const bool holds = visit_dtype(type, [&]<class T>() {
-    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, bool>) {
       return true;
+    } else if constexpr (!std::is_integral_v<T>) {
+      const double size = std::abs(s.to_double());
+      return !(size > largest_of(dtype_of<T>())) || std::isinf(size);
     } else {
       constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
       constexpr T middle = most / 2 + 1;  // a power of two, of which a double is exact

@@ -74,8 +74,31 @@ Tensor ordered_by(const Term& t, const Labels& order) {
   for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
   return t.x.permute(dims);
 }
+/// Where a label has size 1 in one of two terms only, expands that term if the label is kept, and else sums the other.
+void match_sizes(Term& a, Term& b, const Labels& kept) {
+  for (size_t i = 0; i < a.labels.size(); ++i) {
+    const auto found = std::find(b.labels.begin(), b.labels.end(), a.labels[i]);
+    if (found == b.labels.end()) continue;
+    const auto d = static_cast<int64_t>(i), e = static_cast<int64_t>(found - b.labels.begin());
+    const int64_t m = a.x.size(d), n = b.x.size(e);
+    if (m == n) continue;
+    if (!holds(kept, a.labels[i])) {
+      if (m == 1)
+        b.x = b.x.sum(e, true);
+      else
+        a.x = a.x.sum(d, true);
+    } else if (m == 1) {
+      Shape sizes = a.x.sizes();
+      sizes[i] = n, a.x = a.x.expand(sizes);
+    } else {
+      Shape sizes = b.x.sizes();
+      sizes[static_cast<size_t>(e)] = m, b.x = b.x.expand(sizes);
+    }
+  }
+}
 /// The product of two, summed over the labels that both have and that are not kept.
-Term multiplied(const Term& a, const Term& b, const Labels& kept) {
+Term multiplied(Term a, Term b, const Labels& kept) {
+  match_sizes(a, b, kept);
   Labels batch, only_a, only_b, inner;
   Shape sizes;
   int64_t counts[4] = {1, 1, 1, 1};  // batch, only_a, inner, only_b
@@ -152,11 +175,6 @@ Tensor einsum(const std::string& equation, TensorList operands) {
     TANDEM_CHECK(size_of_label.count(wanted[i]) && std::find(wanted.begin(), wanted.end(), wanted[i]) ==
                                                        wanted.begin() + static_cast<std::ptrdiff_t>(i),
                  "einsum: \"", equation, "\" has on its right side a label that no operand has, or one twice");
-  for (Term& t : terms) {  // sizes of 1 broadcast
-    Shape sizes = t.x.sizes();
-    for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = size_of_label[t.labels[d]];
-    t.x = t.x.expand(sizes);
-  }
   Term result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {
     Labels kept = wanted;  // still needed after this product

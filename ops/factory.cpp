@@ -71,7 +71,10 @@ Tensor ones_like(const Tensor& x, const TensorOptions& options, std::optional<Me
   return filled("ones_like", make_like("ones_like", x, options, format), 1, options);
 }
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
-  return make_filled("full", sizes, value, options.dtype_or(value.dtype()), options);
+  const DType dtype = options.dtype_or(value.dtype());
+  if (is_half(dtype) && numel_of(sizes) == 1)  // one number may become infinite, as in PyTorch
+    return make_filled("full", sizes, core::scalar(value, dtype, kCPU).item(), dtype, options);
+  return make_filled("full", sizes, value, dtype, options);
 }
 Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options,
                  std::optional<MemoryFormat> format) {
@@ -216,7 +219,7 @@ Tensor NestedList::make(const TensorOptions& options) const {
       make_empty("tensor", sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
   visit_dtype(host.dtype(), [&]<class T>() {
     for (size_t i = 0; i < values_.size(); ++i) {
-      detail::check_holds("tensor", host.dtype(), values_[i]);
+      if (!is_floating_point(host.dtype())) detail::check_holds("tensor", host.dtype(), values_[i]);
       host.data<T>()[i] = values_[i].to<T>();
     }
   });

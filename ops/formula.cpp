@@ -110,16 +110,14 @@ Tensor Tensor::logaddexp2(const Tensor& other) const { return log_add("logaddexp
 
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
-  const double most = dtype() == kFloat64   ? std::numeric_limits<double>::max()
-                      : dtype() == kFloat32 ? std::numeric_limits<float>::max()
-                      : dtype() == kFloat16 ? 65504.0
-                                            : 0x1.fep127;
+  const double most = detail::largest_of(dtype());
+  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };  // infinite if too large
   Tensor y;
   {
     const NoGradGuard guard;
-    y = tandem::where(isnan(), nan.value_or(0), *this);
-    y = tandem::where(isposinf(), posinf.value_or(most), y);
-    y = tandem::where(isneginf(), neginf.value_or(-most), y);
+    y = tandem::where(isnan(), number(nan.value_or(0)), *this);
+    y = tandem::where(isposinf(), number(posinf.value_or(most)), y);
+    y = tandem::where(isneginf(), number(neginf.value_or(-most)), y);
   }
   return record("nan_to_num", y, {*this}, {*this}, [](const Context& ctx, const Tensor& dy) -> Grads {
     return {dy * ctx.saved(0).isfinite().to(dy.dtype())};

@@ -24,11 +24,12 @@ Tensor mirrored(const Tensor& at, int64_t size, bool align) {
   const Tensor there_and_back = (at - low).remainder(2 * span);  // the way there, and the way back
   return where(there_and_back > span, 2 * span - there_and_back, there_and_back) + low;
 }
-/// The place that stands for `at` where nothing is zero outside.
+/// The place that stands for `at` where nothing is zero outside. A NaN, which mirroring makes of an infinity too, is
+/// the first pixel, as in PyTorch.
 Tensor inside(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
   if (mode == PaddingMode::zeros) return at;
   const Tensor near = mode == PaddingMode::reflection ? mirrored(at, size, align) : at;
-  return near.clamp(0, static_cast<double>(size - 1));
+  return where(near.isnan(), Scalar(0), near.clamp(0, static_cast<double>(size - 1)));
 }
 
 /// A tap of one dimension: pixels, as real numbers, and how much of each is taken.

@@ -258,7 +258,8 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
   return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
     if (!dy[1].defined()) return {Tensor()};  // the sign is flat
     const Tensor a = ctx.saved(0);
-    return {std::get<0>(linalg_solve_ex(a.mT(), times_identity(dy[1], a.size(-1))))};
+    // Infinite or NaN if a is singular; a second derivative does not exist there, and throws, as in PyTorch.
+    return {std::get<0>(solve(kName, a.mT(), times_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
   });
 }
 std::tuple<Tensor, Tensor> slogdet(const Tensor& a) { return linalg_slogdet(a); }

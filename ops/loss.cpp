@@ -316,7 +316,7 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
     const NoGradGuard guard;
-    losses = (x.log().clamp(-100.0) * target + (1 - x).log().clamp(-100.0) * (1 - target)).neg();
+    losses = (x.log().clamp(-100.0) * target + x.neg().log1p().clamp(-100.0) * (1 - target)).neg();
   }
   return record("binary_cross_entropy", losses, {x, target}, {x, target},
                 [](const Context& ctx, const Tensor& dy) -> Grads {
@@ -345,9 +345,13 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
                 [](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
                   Tensor dx, dt, dw;
-                  if (ctx.needs_grad(0))
-                    dx = (w.defined() ? ((w - 1) * t + 1) * x.sigmoid() - w * t : x.sigmoid() - t) * dy;
-                  if (ctx.needs_grad(1)) dt = dy * (w.defined() ? (w - 1) * negative_log_sigmoid(x) - x : x.neg());
+                  if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
+                  if (ctx.needs_grad(0) && w.defined()) {
+                    const Tensor scaled = w * t;  // first: 1 - w may round to 1 in w's dtype
+                    dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
+                  }
+                  if (ctx.needs_grad(1))
+                    dt = dy * (w.defined() ? w * negative_log_sigmoid(x) - negative_log_sigmoid(x.neg()) : x.neg());
                   if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
                   return {dx, dt, dw};
                 });
@@ -356,7 +360,8 @@ Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
   if (!weight.defined()) return losses;
   TANDEM_CHECK(weight.device() == losses.device(), op, ": weight is on ", weight.device(), " and x on ",
                losses.device(), "; both must be on one device");
-  broadcast_shapes(op, losses.sizes(), weight.sizes());
+  TANDEM_CHECK(broadcast_shapes(op, losses.sizes(), weight.sizes()) == losses.sizes(), op, ": weight is ",
+               weight.sizes(), "; it must broadcast to x's sizes, ", losses.sizes());
   return losses * weight.to(losses.dtype());
 }
 }  // namespace

@@ -15,7 +15,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, do
   const Tensor d = (x - target).abs();
   const Tensor far = d >= delta;                 // not where d is a NaN
   const Tensor near = where(far, Scalar(0), d);  // the slope of an infinite square would make a NaN of the gradient
-  return reduced(where(far, (d - 0.5 * delta) * delta, near.square() * 0.5), reduction);
+  const Tensor losses = where(far, (d - 0.5 * delta) * delta, near.square() * 0.5);
+  return reduced(losses.to(x.dtype()), reduction);
 }
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
   check_real("kl_div", x);

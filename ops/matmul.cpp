@@ -108,6 +108,14 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 namespace {
+/// @throws Error unless the factors of a sum of products fit the product's dtype
+void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
+  if (product.is_floating_point()) return;
+  TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": beta is ", beta, " and alpha ", alpha,
+               "; accepted beside ", product.dtype(), ": integers");
+  for (const double factor : {beta, alpha})
+    if (product.numel() > 0) detail::check_holds(op, product.dtype(), factor);
+}
 /// factor x; 0 leaves nothing of x, not its NaNs and infinities either, as in BLAS.
 Tensor scaled(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
@@ -123,10 +131,10 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
-  TANDEM_CHECK(a.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), "addmm: beta is ",
-               beta, " and alpha ", alpha, "; accepted beside ", a.dtype(), ": integers");
   const Tensor added = scaled(bias, beta);  // recorded first, so that backward comes to the product first
-  return scaled(mm(a, b), alpha) + added;
+  const Tensor product = mm(a, b);
+  check_factors("addmm", product, beta, alpha);
+  return scaled(product, alpha) + added;
 }
 
 namespace {
@@ -136,8 +144,7 @@ Tensor add_product(const char* op, const Tensor& x, const Tensor& product, doubl
                "; it must broadcast to ", product.sizes());
   TANDEM_CHECK(x.dtype() == product.dtype(), op, ": x is ", x.dtype(), " and the product ", product.dtype(),
                "; both must be of one dtype");
-  TANDEM_CHECK(product.is_floating_point() || (beta == std::trunc(beta) && alpha == std::trunc(alpha)), op,
-               ": beta is ", beta, " and alpha ", alpha, "; accepted beside ", product.dtype(), ": integers");
+  check_factors(op, product, beta, alpha);
   const Tensor added = scaled(x, beta);
   return scaled(product, alpha) + added;
 }

@@ -36,6 +36,9 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   check_channels("group_norm", x, weight, bias);
   TANDEM_CHECK(groups > 0 && x.size(1) % groups == 0, "group_norm: x is ", x.sizes(), " and num_groups ", groups,
                "; accepted: a number that divides the channels");
+  const int64_t positions = numel_of(x.sizes().slice(2, x.sizes().size() - 2));
+  TANDEM_CHECK(x.size(1) > 0 && positions > 0, "group_norm: x is ", x.sizes(),
+               "; of its sizes only the first may be 0");
   const int64_t rows = x.size(0) * groups;
   TANDEM_CHECK(numel_of(x.sizes().slice(1, x.sizes().size() - 1)) > 0, "group_norm: x is ", x.sizes(),
                "; of its sizes, only the first may be 0");

@@ -1,5 +1,7 @@
 #include "tandem/ops/pool.h"
 
+#include <limits>
+
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/core/run_loop.h"
@@ -7,8 +9,10 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/factory.h"
+#include "tandem/ops/index.h"
 #include "tandem/ops/pad.h"
 #include "tandem/ops/pool_windows.h"
+#include "tandem/ops/search.h"
 
 namespace tandem {
 using detail::check_real;
@@ -93,8 +97,13 @@ std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShap
     const Tensor wide = input.to(kFloat64);
     if (input.dtype() == kInt64 && input.numel() > 0) {
       check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
-      TANDEM_CHECK(wide.abs().max().item<double>() <= 0x1p53,
-                   "max_pool2d: x of int64 holds numbers beyond 2^53, which ", "it cannot tell from their neighbours");
+      if (wide.abs().max().item<double>() > 0x1p53) {  // by their ranks, which it holds
+        const auto [values, ranks, counts] = _unique2(input, /*sorted=*/true, /*return_inverse=*/true);
+        const Tensor from = ranks.to(kFloat64).contiguous(input.suggest_memory_format());
+        const auto [rank, index] = max_pool(from, s, ceil, /*indices=*/true);
+        const Tensor y = values.index_select(0, rank.clamp_min(0).to(kInt64).reshape({-1})).reshape(rank.sizes());
+        return {where(index < 0, Scalar(std::numeric_limits<int64_t>::min()), y), index};
+      }
     }
     const auto [y, index] = max_pool(wide, s, ceil, indices);
     return {y.to(input.dtype()), index};

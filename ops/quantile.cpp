@@ -38,13 +38,14 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     low = place.floor().to(kInt64), high = place.ceil().to(kInt64), way = place - place.floor();
     if (interpolation == "midpoint") way = way.sign() * 0.5;
   }
-  Tensor y;
-  if (ignore_nan) {
-    y = sorted.gather(-1, low).lerp(sorted.gather(-1, high), way);
-  } else {
-    y = sorted.index_select(-1, low).lerp(sorted.index_select(-1, high), way);
-    y = where(last.isnan(), last, y);
-  }
+  const auto chosen = [&](const Tensor& at) {
+    return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
+  };
+  Tensor y = chosen(low);
+  if (interpolation == "linear" ||
+      interpolation == "midpoint")  // else nothing lies between, not even beside infinities
+    y = y.lerp(chosen(high), way);
+  if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
     y = y.movedim(-1, 0);  // (q, ...), without dimension d
     if (keepdim) y = y.unsqueeze(d + 1);

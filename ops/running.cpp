@@ -79,8 +79,10 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   std::vector<int64_t> others;
   for (int64_t k = 0; k < this->dim(); ++k)
     if (k != d) others.push_back(k);
-  const Tensor length = norm(p.to_double(), others, true);
-  const Tensor scale = tandem::where(length > maxnorm, maxnorm.to_double() / (length + 1e-7), 1.0);
+  // Slices that stay as they are have no part in the norm: theirs may be NaN, and then so would be its gradient.
+  const Tensor over = detach().norm(p.to_double(), others, true) > maxnorm;
+  const Tensor length = tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true);
+  const Tensor scale = tandem::where(over, maxnorm.to_double() / (length + 1e-7), 1.0);
   return contiguous() * scale;
 }
 Tensor& Tensor::renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {

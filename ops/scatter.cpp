@@ -117,7 +117,10 @@ Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim)
   const Shape common = broadcast_shapes("take_along_dim", one, other);
   Shape from = common, to = common;
   from[at] = size(d), to[at] = indices.size(d);
-  return expand(from).gather(d, indices.expand(to));
+  // An index outside goes round, as in PyTorch; without elements there is nothing to go round.
+  const Tensor index = checked_index("take_along_dim", *this, indices);
+  const Tensor places = size(d) > 0 ? index.remainder(size(d)) : index;
+  return expand(from).gather(d, places.expand(to));
 }
 
 namespace {

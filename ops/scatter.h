@@ -50,7 +50,8 @@ inline Tensor take(const Tensor& x, const Tensor& index) { return x.take(index);
 inline Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, detail::Flag accumulate = false) {
   return x.put(index, source, accumulate);
 }
-/// gather, of x and indices that broadcast in all dimensions but dim; without dim in row-major order.
+/// gather, of x and indices that broadcast in all dimensions but dim. An index outside the size of dim counts modulo
+/// it. Without dim, x and indices are flattened in row-major order, and an index outside throws IndexError.
 inline Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim = {}) {
   return x.take_along_dim(indices, dim);
 }

@@ -149,6 +149,8 @@ Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& sour
   TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1) && source.sizes() == expected,
                "index_reduce: x is ", sizes(), ", index ", index.sizes(), " and source ", source.sizes(),
                "; accepted: a 1-d index, and source of ", expected);
+  TANDEM_CHECK_AS(IndexError, index.numel() == 0 || size_of(*this, d) > 0, "index_reduce: index is ", index.sizes(),
+                  " for dimension ", d, " of ", sizes(), ", which has no places");
   const Tensor wide = places.reshape(column).expand(expected);
   check_places("index_reduce", *this, d, wide, source);
   return reduce_by_place("index_reduce", *this, d, wide, source, how, include_self);

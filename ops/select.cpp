@@ -31,13 +31,19 @@ Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Te
   });
 }
 }  // namespace
+namespace {
+/// check_holds, but where's numbers become infinite in a half type, as in PyTorch.
+void check_chosen(DType type, const Scalar& s) {
+  if (!is_half(type)) check_holds("where", type, s);
+}
+}  // namespace
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return choose("where", condition, a, b); }
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
-  check_holds("where", result_type(b, a), a);
+  check_chosen(result_type(b, a), a);
   return where(condition, beside(b, a), b);
 }
 Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
-  check_holds("where", result_type(a, b), b);
+  check_chosen(result_type(a, b), b);
   return where(condition, a, beside(a, b));
 }
 Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {

@@ -40,7 +40,7 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
   TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
-  Tensor rows = x.detach().transpose(0, d).contiguous(), order;
+  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;                     // a slice in x's order
   const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements of a slice
   TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
   if (sort && x.numel() > 0) {  // by the last column first: sorting is stable
@@ -51,7 +51,7 @@ Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool retu
     rows = rows.index_select(0, order);
   }
   const auto [values, inverse, counts] = runs(op, rows, order, return_inverse, return_counts);
-  return {values.transpose(0, d).contiguous(), inverse, counts};
+  return {values.movedim(0, d).contiguous(), inverse, counts};
 }
 
 /// Returns `found` with its values recorded by autograd as a function of x. As in PyTorch, backward throws.

@@ -9,6 +9,7 @@ import frequencies as freq
 from machine import NAMES
 
 REAL = ("float32", "float64", "float16", "bfloat16")
+WIDE = ("float32", "float64")  # of what PyTorch has for these alone
 INTEGER = ("int64", "int32", "int16", "int8", "uint8")
 BOOL = ("bool",)
 NUMBER = REAL + INTEGER

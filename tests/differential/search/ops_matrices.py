@@ -1,6 +1,6 @@
 """Products and decompositions of matrices: see op.py."""
 
-from arguments import REAL, anything, exactly, fewest, flag, maybe_dims, one_of, partner, real, same_shape
+from arguments import REAL, WIDE, anything, exactly, fewest, flag, maybe_dims, one_of, partner, real, same_shape
 from machine import NAMES
 from op import op
 from ops_layers import shape, shaped
@@ -103,6 +103,6 @@ op("einsum", "torch.einsum(equation, operands)",
    equation=one_of("ij,jk->ik", "bij,bjk->bik", "ii->i", "ij->ji", "i,j->ij", "ij,ij->", "bij,kj->bik", "ij,jk,kl->il", "ij->"),
    operands=operands)
 op("tensordot", "torch.tensordot(x, y, ([-1], [0]))", x=fewest(1, REAL, 3), y=shaped("x", lambda g, a: [last("x")(g, a), g.rng.randint(1, 3)]))
-op("cdist", "torch.cdist(x, y, p)", x=fewest(2, REAL, 3), y=shaped("x", lambda g, a: [*shape(g, a)[:-2], g.rng.randint(0, 3), last("x")(g, a)]),
+op("cdist", "torch.cdist(x, y, p)", x=fewest(2, WIDE, 3), y=shaped("x", lambda g, a: [*shape(g, a)[:-2], g.rng.randint(0, 3), last("x")(g, a)]),
    p=one_of(2.0, 2.0, 1.0, 0.0, 3.0, "inf"))
 op("cosine_similarity", "F.cosine_similarity(x, y, dim)", x=fewest(1), y=partner("x", REAL), dim=one_of(0, -1))

@@ -2,11 +2,10 @@
 
 import math
 
-from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, added_rows, anything, dim, dims, exactly, fewest, flag, index_along, index_like,
+from arguments import (ANY, BOOL, INTEGER, NUMBER, REAL, WIDE, added_rows, anything, dim, dims, exactly, fewest, flag, index_along, index_like,
                        integers, maybe_dim, number, one_of, partner, real, scalar, size_at, source_for, tensor)
 from op import op
 
-WIDE = ("float32", "float64")  # PyTorch's quantiles exist for these alone
 ways = one_of("linear", "linear", "lower", "higher", "midpoint", "nearest")
 share = one_of(0.0, 0.25, 0.5, 0.7, 1.0)
 shares = lambda g, a: g.make("float64" if "float64" in str(g.get(a["x"]).dtype) else "float32", [g.rng.randint(1, 3)], "unit", False)

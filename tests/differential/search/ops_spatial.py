@@ -1,16 +1,16 @@
 """Layers of every rank: convolutions, pools, norms, resampling, recurrent cells, and the rest of the losses: see op.py."""
 
-from arguments import REAL, constant, dim, exactly, fewest, flag, indices_below, integers, of_size, one_of, optional, partner, real, reduction, same_shape
+from arguments import REAL, WIDE, constant, dim, exactly, fewest, flag, indices_below, integers, of_size, one_of, optional, partner, real, reduction, same_shape
 from op import op
 from ops_layers import channels, classes, images, pair, shape, shaped, target_of
 
 
-def grid_of(rank):
+def grid_of(rank, kinds=REAL):
     """x (N, C, ...) of so many spatial dimensions; sometimes without N."""
     def draw(g, a):
         sizes = [g.rng.randint(0 if g.chance(0.04) else 1, 2), g.choice([1, 2, 4]), *[g.rng.randint(1, 5) for _ in range(rank)]]
         sizes = sizes[1:] if g.chance(0.12) else sizes
-        return g.tensor(REAL, lambda t: t.dim() == rank + 2 and 0 < t.numel() < 300, sizes)
+        return g.tensor(kinds, lambda t: t.dim() == rank + 2 and 0 < t.numel() < 300, sizes)
     return draw
 
 
@@ -51,7 +51,7 @@ for rank in (1, 3):
     least = lambda g, a, rank=rank: g.rng.randint(1, max(1, min([3, *shape(g, a)[-rank:]])))
     pool = {"x": grid_of(rank), "kernel": least, "stride": integers(1, 3), "padding": one_of(0, 0, 1), "ceil_mode": flag}
     op(f"max_pool{rank}d", f"torch.max_pool{rank}d(x, kernel, stride, padding, 1, ceil_mode)", **pool)
-    op(f"avg_pool{rank}d", f"F.avg_pool{rank}d(x, kernel, stride, padding, ceil_mode)", **pool)
+    op(f"avg_pool{rank}d", f"F.avg_pool{rank}d(x, kernel, stride, padding, ceil_mode)", **pool | {"x": grid_of(rank, WIDE if rank == 3 else REAL)})
     op(f"adaptive_avg_pool{rank}d", f"F.adaptive_avg_pool{rank}d(x, size)", x=grid_of(rank), size=integers(1, 4))
 for rank in (1, 2, 3):
     op(f"adaptive_max_pool{rank}d", f"tuple(torch.nn.functional.adaptive_max_pool{rank}d(x, size, return_indices=True))", x=grid_of(rank), size=integers(1, 4))
@@ -116,5 +116,5 @@ op("cosine_embedding_loss", "F.cosine_embedding_loss(x, y, z, margin, reduction=
    margin=one_of(0.0, 0.5), reduction=reduction)
 op("triplet_margin_loss", "F.triplet_margin_loss(x, y, z, margin, p, swap=swap, reduction=reduction)", x=fewest(1), y=same_shape("x"), z=same_shape("x"),
    margin=one_of(1.0, 0.5), p=one_of(2.0, 1.0), swap=flag, reduction=reduction)
-op("multi_margin_loss", "F.multi_margin_loss(x, target, p, margin, reduction=reduction)", x=lambda g, a: fewest(1, REAL, 2)(g, a),
+op("multi_margin_loss", "F.multi_margin_loss(x, target, p, margin, reduction=reduction)", x=lambda g, a: fewest(1, WIDE, 2)(g, a),
    target=lambda g, a: indices_below(g, classes(g, a), shape(g, a)[:-1]), p=one_of(1, 2), margin=one_of(1.0, 0.5), reduction=reduction)

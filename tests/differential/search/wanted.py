@@ -21,9 +21,13 @@ def op_of(difference, steps):
     return (steps[difference.step] or [""])[0].removeprefix(NO_GRAD)
 
 
+def op_name(step):
+    return step[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_")
+
+
 def calls(steps, *ops):
     """Whether one of these operations is among the steps, in any form."""
-    return any(s and s[0].removeprefix(NO_GRAD).split("/")[0].rstrip("_") in ops for s in steps)
+    return any(s and op_name(s) in ops for s in steps)
 
 
 def names_in(argument):
@@ -52,6 +56,23 @@ def only_theirs_requires_grad(difference):
     return difference.kind in ("flags", "grad flags") and "r" in pytorch and "r" not in tandem
 
 
+def inputs_of(step, values):
+    """The tensors that a step was given, in order."""
+    given = [values.get(name) for argument in step[1:] for name in sorted(names_in(argument))]
+    return [t for t in given if isinstance(t, list)]
+
+
+def made_by(steps, *ops):
+    """The numbers of the steps that are one of these operations, in any form."""
+    return [at for at, s in enumerate(steps) if s and op_name(s) in ops]
+
+
+def both_sides(difference):
+    """Tandem's values and PyTorch's, as the difference tells them."""
+    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
+    return tandem, pytorch.partition(" (element")[0]
+
+
 def results_of(step, theirs):
     return [name for name in theirs["values"] if name.split(".")[0] == str(step)]
 
@@ -77,7 +98,7 @@ def contiguous_strides(sizes):
 
 @wanted("derivatives that PyTorch does not have",
         "Tandem differentiates what PyTorch refuses to: dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, "
-        "logaddexp and igamma beside bools")
+        "logaddexp and igamma beside bools, layer_norm a second time without a weight")
 def _(difference, steps, ours, theirs):
     if difference.kind != "does not throw":
         return False
@@ -90,6 +111,8 @@ def _(difference, steps, ours, theirs):
             texts.append("can't be cast to the desired output type")
         if called & {"atan2", "logaddexp", "pow"}:
             texts += ["with a bool tensor is not supported", "on a bool tensor is not supported"]
+        if "layer_norm" in called:  # without a weight, whose second derivative PyTorch looks for
+            texts.append("Expected a proper Tensor but got None")
         if called & {"igamma", "igammac"}:
             texts.append("Subtraction, the `-` operator, with a bool tensor")
     return any(text in theirs["errors"][difference.step] for text in texts)
@@ -172,8 +195,8 @@ def _(difference, steps, ours, theirs):
         if steps[at][0].removeprefix(NO_GRAD).split("/")[0] in CONTIGUOUS for name in results_of(at, theirs))
 
 
-@wanted("checks of nothing", "Tandem checks the dtypes and the sizes of operands however few elements there are; PyTorch takes some that do not "
-        "fit where there is nothing to compute")
+@wanted("checks of nothing", "Tandem checks dtypes, sizes and indices however few elements there are; PyTorch takes some that do not "
+        "fit where there is nothing to compute, and oneDNN's transposed convolutions of no pixels, which its own refuse")
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
@@ -184,10 +207,12 @@ def _(difference, steps, ours, theirs):
 @wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
         "Tandem gives the rest of the source zeros")
 def _(difference, steps, ours, theirs):
-    if difference.kind != "does not throw" or op_of(difference, steps) not in ("backward", "grad"):
+    if difference.kind != "does not throw":
         return False
-    error = theirs["errors"][difference.step]
-    return "Function Scatter" in error or calls(steps, "scatter_reduce") and "The size of tensor a" in error
+    sizes = [[t[1] for t in inputs_of(steps[at], theirs["values"])[1:]] for at in made_by(steps, "scatter_reduce")]
+    text = theirs["errors"][difference.step]
+    return "Function Scatter" in text or "The size of tensor a" in text and op_of(difference, steps) in ("backward", "grad") and any(
+        len({str(size) for size in each}) > 1 for each in sizes)  # of the index and the source
 
 
 @wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
@@ -274,7 +299,12 @@ def _(difference, steps, ours, theirs):
         "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first. Which leaves have got their "
         "gradient when a backward fails is not said")
 def _(difference, steps, ours, theirs):
-    written = {at: {int(name.split(".")[0]) for name in names_in(steps[at][1:])} for at, error in enumerate(ours["errors"])
+    def holders(name):  # of the memory of a value
+        value = theirs["values"].get(name)
+        of = value[4] if isinstance(value, list) else name
+        return {int(each.split(".")[0]) for each, t in theirs["values"].items() if each == name or isinstance(t, list) and t[4] == of}
+
+    written = {at: set().union(*(holders(name) for name in names_in(steps[at][1:]))) for at, error in enumerate(ours["errors"])
                if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
     failed = any(error and steps[at][0] in ("backward", "grad") for at, error in enumerate(ours["errors"]))
     if failed and difference.kind == "grad undefined":
@@ -312,6 +342,25 @@ def _(difference, steps, ours, theirs):
          "same type as"))
 
 
+@wanted("ties of kthvalue and mode", "Which of several equal elements kthvalue and mode take, and so which gets the gradient, is not said; "
+        "Tandem takes one by their order, PyTorch by how its sort moved them")
+def _(difference, steps, ours, theirs):
+    def has_ties(at):
+        return any(len(set(map(str, t[6]))) < len(t[6]) for t in inputs_of(steps[at], theirs["values"]))
+
+    gradient = difference.kind.startswith(("grad", "hook")) or bool(made_by(steps[difference.step:difference.step + 1], "grad"))
+    return gradient and difference.kind.endswith(("values", "finite")) and any(map(has_ties, made_by(steps, "kthvalue", "mode")))
+
+
+@wanted("the order of NaNs", "PyTorch compares by < where it looks for modes and for slices that are alike: NaNs then lie anywhere, and "
+        "what is equal need not lie together. Tandem's sort puts NaNs last")
+def _(difference, steps, ours, theirs):
+    upstream = sources(difference.step, steps) if not difference.kind.startswith(("grad", "hook")) else range(len(steps))
+    return difference.kind.endswith(("values", "finite", "sizes")) and any(
+        at in upstream and any("nan" in map(str, t[6]) for t in inputs_of(steps[at], theirs["values"]))
+        for at in made_by(steps, "mode", "unique", "unique_dim"))
+
+
 @wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
 def _(difference, steps, ours, theirs):
     def takes_others(at):
@@ -322,6 +371,19 @@ def _(difference, steps, ours, theirs):
 
     drawn = [at for at, step in enumerate(steps) if step and step[0].removeprefix(NO_GRAD) == "topk" and takes_others(at)]
     return difference.kind in ("values", "grad values") and bool(drawn)
+
+
+@wanted("PyTorch's own failures", "Kernels that others of PyTorch did not prepare for: volumes that lie channels-last by their four "
+        "dimensions, an output of gelu with gaps, which stays as it was")
+def _(difference, steps, ours, theirs):
+    def has_gaps(at):
+        value = theirs["values"].get(next(iter(names_in(steps[at][1:2])), None))
+        return steps[at][0].endswith("gelu/out") and isinstance(value, list) and value[2] != contiguous_strides(value[1])
+
+    if difference.kind in ("values", "finite"):
+        return any(has_gaps(at) for at in made_by(steps, "gelu"))
+    return difference.kind == "does not throw" and (
+        "Unsupported memory format. Supports only ChannelsLast3d" in theirs["errors"][difference.step])
 
 
 @wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
@@ -344,10 +406,20 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "gcd", "lcm")
 
 
-@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down; PyTorch's is what sin(pi x) leaves there")
+@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down, and at -inf; PyTorch's is what sin(pi x) leaves there")
 def _(difference, steps, ours, theirs):
-    tandem, _, pytorch = difference.detail.partition(", PyTorch ")
-    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and re.search(r"\d{8}\.|e\+[1-9]", pytorch)
+    tandem, pytorch = both_sides(difference)
+    at_infinity = "nan" in pytorch and any("-inf" in map(str, t[6]) for at in made_by(steps, "digamma", "lgamma")
+                                           for t in inputs_of(steps[at], theirs["values"]))
+    return "finite" in difference.kind and calls(steps, "digamma", "lgamma") and "inf" in tandem and (
+        at_infinity or re.search(r"\d{8}\.|e\+[1-9]", pytorch))
+
+
+@wanted("tails of gelu", "Below -4 PyTorch's gelu is what rounding leaves of x (1 + erf(x / sqrt 2)) / 2; Tandem's is right to the last places")
+def _(difference, steps, ours, theirs):
+    return difference.kind.endswith(("values", "finite")) and any(
+        s and s[0] == "make" and any(v < -4 for v in s[4] if not isinstance(v, str)) for s in steps) and bool(made_by(steps, "gelu")) and (
+            calls(steps, "digamma", "lgamma", "reciprocal", "div", "log", "log2", "log10", "rsqrt"))
 
 
 def nearly_equal(name, difference, ours, theirs):
@@ -383,10 +455,77 @@ def _(difference, steps, ours, theirs):
         at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
 
 
+@wanted("norms of nothing", "Of no channels nothing is left to do; PyTorch's instance_norm fails there in some cases, and its im2col refuses")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("instance_norm", "im2col")
+            and any(text in theirs["errors"][difference.step] for text in ("select(): index 0 out of range", "possibly 0 batch size")))
+
+
 @wanted("zero weights of resampling", "A pixel that has no weight does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
     return calls(steps, "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler") and "finite" in difference.kind and "nan" in pytorch
+
+
+@wanted("means beside infinities", "The mean of elements one of which is infinite is infinite, as mean says in both; PyTorch's var_mean gives NaN, "
+        "if the infinity is not the last element")
+def _(difference, steps, ours, theirs):
+    tandem, pytorch = both_sides(difference)
+    means = [(ours["values"].get(f"{at}.1"), theirs["values"].get(f"{at}.1")) for at in made_by(steps, "var_mean")
+             if at in sources(difference.step, steps) or difference.kind.startswith(("grad", "hook"))]
+    return difference.kind.endswith("finite") and "nan" in pytorch and any(
+        isinstance(a, list) and isinstance(b, list) and any(str(x) in ("inf", "-inf") and str(y) == "nan" for x, y in zip(a[6], b[6]))
+        for a, b in means)
+
+
+@wanted("distances of NaN", "PyTorch's cdist drops a NaN where it looks for the largest difference, and its gradient with p = 1 is NaN beside one, that of the "
+        "largest beside an infinity; "
+        "Tandem's distances are the norms of the differences")
+def _(difference, steps, ours, theirs):
+    return difference.kind.endswith("finite") and any(
+        steps[at][-1] in (1, "inf") and any(set(map(str, t[6])) & {"nan", "inf", "-inf"} for t in inputs_of(steps[at], theirs["values"]))
+        for at in made_by(steps, "cdist"))
+
+
+def creates_second_derivative(steps):
+    return any(creates_graph(step) for step in steps)
+
+
+@wanted("second derivatives where the first has a corner", "The determinant of a singular matrix has all derivatives, which Tandem gives; where a norm "
+        "or a distance is 0, its gradient is 0 and stays so; far apart, one of two numbers has no part in their logaddexp. PyTorch divides by 0 or by e^(b - a), which gives NaN")
+def _(difference, steps, ours, theirs):
+    _, pytorch = both_sides(difference)
+    corners = made_by(steps, "linalg_det", "dist", "norm", "linalg_vector_norm", "cdist", "cosine_similarity")
+    return difference.kind.endswith(("finite", "hook values")) and "nan" in pytorch and creates_second_derivative(steps) and (
+        calls(steps, "logaddexp") or any(is_corner(at, steps, theirs) for at in corners))
+
+
+def is_corner(at, steps, theirs):
+    """Whether some determinant or norm is 0, up to rounding: a determinant next to the product of its rows' lengths."""
+    made = theirs["values"].get(str(at))
+    if not isinstance(made, list):
+        return False
+    scale = max([abs(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6] if isinstance(v, (int, float))], default=1)
+    power = inputs_of(steps[at], theirs["values"])[0][1][-1] if op_name(steps[at]) == "linalg_det" else 1
+    return any(isinstance(v, (int, float)) and abs(v) <= 1e-5 * scale ** power for v in made[6])
+
+
+@wanted("products beside NaN and 0", "The gradient of a product along a dimension is the product over the element, which is NaN for a NaN; PyTorch's is that of "
+        "the other elements if there is a 0 anywhere")
+def _(difference, steps, ours, theirs):
+    def has_both(at):
+        given = {str(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6]}
+        return "nan" in given and given & {"0.0", "-0.0"}
+
+    return difference.kind in ("finite", "grad finite", "hook values") and "nan" in both_sides(difference)[0] and any(map(has_both, made_by(steps, "prod")))
+
+
+@wanted("cuts of circular pads", "PyTorch goes round what a negative pad leaves by copies within the result, which it has not written yet where the pad is "
+        "longer; Tandem refuses these pads")
+def _(difference, steps, ours, theirs):
+    step = steps[difference.step]
+    return difference.kind == "throws" and op_of(difference, steps) == "pad" and "circular" in step and any(
+        isinstance(pads, list) and min(pads, default=0) < 0 for pads in step[2:])
 
 
 @wanted("losses of NaN and of large numbers", "multi_margin_loss of NaN is NaN, where PyTorch's comparison drops it; soft_margin_loss does not overflow")
@@ -396,11 +535,11 @@ def _(difference, steps, ours, theirs):
         or calls(steps, "soft_margin_loss") and re.search("inf|nan", difference.detail.partition(", PyTorch")[2]))
 
 
-@wanted("products with a factor of 0", "With alpha 0 the product is not computed; PyTorch's addr and baddbmm multiply it by 0, which gives NaN for "
-        "infinities")
+@wanted("products with a factor of 0", "With alpha 0 the product has no part in the result, with beta 0 the other operand, nor have their gradients; "
+        "PyTorch multiplies by 0, the product in addr and baddbmm, and gradients, which gives NaN for infinities")
 def _(difference, steps, ours, theirs):
     ops = ("addr", "baddbmm", "addbmm", "addmv", "addmm")
-    without_product = any(s and s[0].removeprefix(NO_GRAD) in ops and s[-1] == 0 for s in steps)
+    without_product = any(s and op_name(s) in ops and 0 in s[-2:] for s in steps)
     return "finite" in difference.kind and without_product and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
@@ -412,9 +551,10 @@ def _(difference, steps, ours, theirs):
                                                              "accepted: float32 and float64", "bool tensors cannot be subtracted"))
 
 
-@wanted("integers that overflow in a gradient", "PyTorch multiplies addcmul's integers by value in their dtype, where the product may wrap")
+@wanted("integers that overflow in a gradient", "PyTorch multiplies integers in their dtype, where the product may wrap: those of addcmul and addcdiv by "
+        "value, those of atan2 by themselves")
 def _(difference, steps, ours, theirs):
-    return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul") and any(
+    return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul", "addcdiv", "atan2") and any(
         s and s[0] == "make" and s[1] in ("int64", "int32", "int16", "int8", "uint8") for s in steps)
 
 
