@@ -165,14 +165,15 @@ def _(difference, steps, ours, theirs):
 MEANS = {"mean", "nanmean", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "cov"}
 PRODUCTS = {"matmul", "mm", "bmm", "mv", "linear", "addmm", "addmv", "addbmm", "baddbmm", "einsum", "cdist", "scaled_dot_product_attention"}
 LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "multi_margin_loss",
-          "cosine_embedding_loss"}
+          "cosine_embedding_loss", "nll_loss"}
 
 
 @wanted("strides of gradients", "The gradient of a mean is one number, expanded, as that of a sum is in both: nothing is written that "
-        "the next step can do without. Those of matrix products and losses lie as the operands, and need no copy for these")
+        "the next step can do without. Those of matrix products, losses and conv_transpose3d lie as the operands, and need no copy")
 def _(difference, steps, ours, theirs):
     made = {steps[at][0].removeprefix(NO_GRAD).split("/")[0] for at in sources(difference.step, steps)}
-    return difference.kind == "strides" and op_of(difference, steps) == "grad" and bool(made & (MEANS | PRODUCTS | LOSSES))
+    return difference.kind == "strides" and op_of(difference, steps) == "grad" and bool(
+        made & (MEANS | PRODUCTS | LOSSES | {"conv_transpose3d"}))
 
 
 # Ops whose results are contiguous, where PyTorch leaves them as its kernels made them.
@@ -181,18 +182,24 @@ CONTIGUOUS = {"sort", "argsort", "msort", "nonzero", "quantile", "nanquantile", 
               "max_pool3d", "grad"}
 
 
+# Ops whose results lie as their operands, where PyTorch's are contiguous.
+AS_OPERANDS = {"conv1d", "conv_transpose1d", "scaled_dot_product_attention"}
+
+
 @wanted("results of other strides", "Results of these operations are contiguous, where PyTorch leaves them as its kernels made them; "
-        "their views show that, and whether one can be taken")
+        "their views show that, and whether one can be taken. Convolutions of one dimension and attention keep the operands' format")
 def _(difference, steps, ours, theirs):
     def other_strides(name):
         a, b = ours["values"].get(name), theirs["values"][name]
         return isinstance(a, list) and isinstance(b, list) and b[2] != (a[2] or contiguous_strides(b[1]))
 
+    if difference.kind == "strides" and op_of(difference, steps) in AS_OPERANDS:
+        return True
     seen = ("strides", "storage", "same", "flags") + ("values", "finite") * (op_of(difference, steps) == "as_strided")
     refused = difference.kind == "does not throw" and "view size is not compatible" in theirs["errors"][difference.step]
     return (difference.kind in seen or refused) and any(
         other_strides(name) for at in sources(difference.step, steps) - {difference.step}
-        if steps[at][0].removeprefix(NO_GRAD).split("/")[0] in CONTIGUOUS for name in results_of(at, theirs))
+        if steps[at][0].removeprefix(NO_GRAD).split("/")[0] in CONTIGUOUS | AS_OPERANDS for name in results_of(at, theirs))
 
 
 @wanted("checks of nothing", "Tandem checks dtypes, sizes and indices however few elements there are; PyTorch takes some that do not "
