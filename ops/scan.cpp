@@ -155,7 +155,8 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
   return areas("cumulative_trapezoid", y, x, 1, dim).cumsum(dim) / 2;
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
-  return areas("cumulative_trapezoid", y, {}, dx, dim).cumsum(dim) / 2;
+  const Tensor pairs = areas("cumulative_trapezoid", y, {}, 1, dim);
+  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // sums of integers as real numbers, as in PyTorch
 }
 
 }  // namespace tandem

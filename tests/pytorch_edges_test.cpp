@@ -51,6 +51,12 @@ TEST_CASE("group_norm and pads by the image's own elements want channels and pos
   }
 }
 
+TEST_CASE("cumulative_trapezoid sums integers as real numbers", "[edges]") {
+  const Tensor y = cumulative_trapezoid(tensor({std::numeric_limits<int64_t>::max(), int64_t{0}, int64_t{1}}));
+  CHECK(y.equal(tensor({0x1p62f, 0x1p62f})));
+  CHECK(cumulative_trapezoid(tensor({1.0, 2.0, 4.0}), 3).equal(tensor({4.5, 13.5})));
+}
+
 TEST_CASE("elu leaves a zero as it is", "[edges]") {
   const Tensor y = elu(tensor({0.f, -0.f, -1.f}), -1.0);
   CHECK(y.reciprocal().narrow(0, 0, 2).equal(tensor({INFINITY, -INFINITY})));
