@@ -49,6 +49,9 @@ class Tracer final : public Observer {
 /// Where the environment asks for a trace of the whole program (`tandem trace` does), gives this context, which is no
 /// copy of another, to it. What was recorded is written when the program ends.
 void trace_if_asked(RankContext& context);
+/// Stops the tracer and writes its events to `path`.json, with this rank. Writes the number of events that the tracer
+/// left out, if there are any, to `path`.left_out. Writes nothing if there is no event. @throws Error
+void write_process_trace(const std::string& path, Tracer& tracer, int rank);
 /// Whether it is that trace, which ends with the program only.
 bool is_process_trace(const Tracer& tracer);
 
