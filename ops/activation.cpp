@@ -9,11 +9,14 @@
 #include "tandem/ops/operands.h"
 
 namespace tandem {
-/// At the head of a gradient op, which may be called by its own name: both in the dtype that they promote to.
-#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                        \
-  if (dy.dtype() != x.dtype()) {                                     \
-    const DType type = result_type(dy, x);                           \
-    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__); \
+/// At the head of a gradient op, which may be called by its own name: both on one device, in the dtype that they
+/// promote to.
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
+  TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
+               "; both must be on one device");                                                             \
+  if (dy.dtype() != x.dtype()) {                                                                            \
+    const DType type = result_type(dy, x);                                                                  \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                        \
   }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
