@@ -9,8 +9,8 @@
 #include "tandem/ops/operands.h"
 
 namespace tandem {
-/// At the head of a gradient op, which may be called by its own name: both on one device, in the dtype that they
-/// promote to.
+/// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
+/// that they promote to.
 #define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
   TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
                "; both must be on one device");                                                             \

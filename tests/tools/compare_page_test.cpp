@@ -88,6 +88,10 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
   CHECK_THAT(verdict_from_runs(report), Contains("For mlp at batch 32 use ddp_local on 2 devices"));
   report.runs.push_back(run("ddp_local", 64, 2, "weak"));
   CHECK(find_turning_points(report).empty());  // the batch of weak scaling is no batch of the comparison
+  report.runs.push_back(run("weakly", 32, 2, "weak"));
+  CHECK(has(table(report), "ddp_local"));
+  CHECK_FALSE(has(table(report), "weakly"));  // no row of it beside those of the same batch
+  report.runs.pop_back();
   for (const Run& each : {run("ddp_local", 128, 1.2), run("dp", 128, 0.8)}) report.runs.push_back(each);
   CHECK(find_turning_points(report) ==
         std::vector<std::string>{"mlp: ddp_local on 2 devices is the best at every batch from 32 to 128."});
