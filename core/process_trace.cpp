@@ -34,20 +34,11 @@ ProcessTrace* process_trace() {
   return trace;
 }
 
-void write_process_trace() {
+void write_at_exit() {
   ProcessTrace& trace = *process_trace();
   if (trace.process != ::getpid()) return;  // a fork: what it has is its parent's
-  std::vector<TraceEvent> events = trace.tracer->stop();
-  if (events.empty()) return;
-  for (TraceEvent& event : events) event.rank = process_rank;
-  const std::string path = trace.folder + "/" + std::to_string(trace.process);
   try {
-    write_trace(path + ".json", events);
-    if (const int64_t left_out = trace.tracer->left_out(); left_out > 0)
-      if (std::FILE* const file = std::fopen((path + ".left_out").c_str(), "w")) {
-        std::fprintf(file, "%lld\n", static_cast<long long>(left_out));
-        std::fclose(file);
-      }
+    write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
   }
@@ -55,10 +46,22 @@ void write_process_trace() {
 
 }  // namespace
 
+void write_process_trace(const std::string& path, Tracer& tracer, int rank) {
+  std::vector<TraceEvent> events = tracer.stop();
+  if (events.empty()) return;
+  for (TraceEvent& event : events) event.rank = rank;
+  write_trace(path + ".json", events);
+  if (const int64_t left_out = tracer.left_out(); left_out > 0)
+    if (std::FILE* const file = std::fopen((path + ".left_out").c_str(), "w")) {
+      std::fprintf(file, "%lld\n", static_cast<long long>(left_out));
+      std::fclose(file);
+    }
+}
+
 void trace_if_asked(RankContext& context) {
   ProcessTrace* const trace = process_trace();
   if (!trace) return;
-  [[maybe_unused]] static const int registered = std::atexit(write_process_trace);
+  [[maybe_unused]] static const int registered = std::atexit(write_at_exit);
   context.tracer = trace->tracer;
   context.observer = trace->tracer;
 }

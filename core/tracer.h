@@ -51,6 +51,9 @@ class Tracer final : public Observer {
 void trace_if_asked(RankContext& context);
 /// Names the rank that this process is in its job, for that trace; 0 until then.
 void set_process_trace_rank(int rank);
+/// Stops the tracer and writes its events to `path`.json, with this rank. Writes the number of events that the tracer
+/// left out, if there are any, to `path`.left_out. Writes nothing if there is no event. @throws Error
+void write_process_trace(const std::string& path, Tracer& tracer, int rank);
 /// Whether it is that trace, which ends with the program only.
 bool is_process_trace(const Tracer& tracer);
 

@@ -16,11 +16,14 @@ Tensor lead_gradient_to(const Tensor& x, const Tensor& other, const Tensor& anot
   });
 }
 
-/// At the head of a gradient op, which may be called by its own name: both in the dtype that they promote to.
-#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                        \
-  if (dy.dtype() != x.dtype()) {                                     \
-    const DType type = result_type(dy, x);                           \
-    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__); \
+/// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
+/// that they promote to.
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
+  TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
+               "; both must be on one device");                                                             \
+  if (dy.dtype() != x.dtype()) {                                                                            \
+    const DType type = result_type(dy, x);                                                                  \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                        \
   }
 
 Tensor leaky_relu(const Tensor& x, double slope) {

@@ -144,10 +144,14 @@ Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_siz
 
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups) {
+  TANDEM_CHECK(dy.device() == weight.device(), "conv2d_backward_input: dy is on ", dy.device(), " and weight on ",
+               weight.device(), "; both must be on one device");
   return backward_input(dy, weight, x_sizes, conv_shape(dy, weight, stride, padding, dilation, groups));
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
+  TANDEM_CHECK(dy.device() == x.device(), "conv2d_backward_weight: dy is on ", dy.device(), " and x on ", x.device(),
+               "; both must be on one device");
   return backward_weight(dy, x, weight_sizes, conv_shape(dy, x, stride, padding, dilation, groups));
 }
 

@@ -33,8 +33,8 @@ std::tuple<Tensor, Tensor> pool(const char* op, const Tensor& x, IntArrayRef ker
   }
   TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}) && samples.dtype() == x.dtype() &&
                    samples.device() == x.device(),
-               op, ": random_samples are ", samples.dtype(), samples.sizes(), "; accepted: ", x.dtype(), " (",
-               x.size(0), ", ", x.size(1), ", ", dims, ") on ", x.device());
+               op, ": random_samples are ", samples.dtype(), samples.sizes(), " on ", samples.device(),
+               "; accepted: ", x.dtype(), " (", x.size(0), ", ", x.size(1), ", ", dims, ") on ", x.device());
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
   // Positions (N, C, windows, elements of a window), grown dimension by dimension.
   Tensor at = zeros({x.size(0), x.size(1), 1, 1}, places);

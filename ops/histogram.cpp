@@ -19,8 +19,8 @@ Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
                "; accepted: integers of one dimension");
   TANDEM_CHECK(minlength >= 0, "bincount: minlength is ", minlength, "; it must not be negative");
   TANDEM_CHECK(!weights.defined() || (weights.sizes() == sizes() && weights.device() == device()),
-               "bincount: weights are ", weights.defined() ? weights.sizes() : IntArrayRef(), "; accepted: ", sizes(),
-               " on ", device());
+               "bincount: weights are ", weights.sizes(), " on ", weights.device(), "; accepted: ", sizes(), " on ",
+               device());
   const NoGradGuard guard;
   const Tensor places = to(kInt64);
   int64_t n = minlength;

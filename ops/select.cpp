@@ -131,6 +131,8 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
+  TANDEM_CHECK(dy.device() == x.device(), "clamp_backward: dy is on ", dy.device(), " and x on ", x.device(),
+               "; both must be on one device");
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {

@@ -169,6 +169,20 @@ TEST_CASE("parameters at random get a gradient of zero, and a Graph draws anew",
     CHECK(p.grad().equal(zeros({4})));
     p.zero_grad();
   }
+  // Parameters of two sizes: each gets zeros of its own size and dtype.
+  for (const DType dtype : {kFloat32, kFloat64}) {
+    const Tensor column = full({3, 1}, 0.5, dtype).requires_grad_(), row = full({2}, 0.5, dtype).requires_grad_();
+    Tensor one = full({3, 2}, 0.5, dtype).requires_grad_();
+    const auto check = [](const Tensor& y, const Tensor& a, const Tensor& b) {
+      const std::vector<Tensor> grads = autograd::grad({y.sum()}, {a, b});
+      CHECK(grads[0].equal(zeros_like(a)));
+      CHECK(grads[0].dtype() == a.dtype());
+      CHECK(grads[1].equal(zeros_like(b)));
+      CHECK(grads[1].dtype() == b.dtype());
+    };
+    check(normal(column, row), column, row);
+    check(one.bernoulli(row), one, row);
+  }
   Tensor x = zeros({64});
   Tensor coins;
   Graph graph;

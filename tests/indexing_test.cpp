@@ -127,6 +127,15 @@ TEST_CASE("integers that meet are joined as integers", "[indexing]") {
   CHECK(held.isnan().equal(tensor({true, false, false})));
 }
 
+TEST_CASE("positions in a flattened tensor may lie in any shape", "[indexing]") {
+  const Tensor x = (arange(6, kFloat32) * 10).reshape({2, 3}).t(), at = tensor({{5, 0}, {2, 2}});
+  const Tensor chosen = tensor({{50.f, 0.f}, {10.f, 10.f}});
+  CHECK(x.take(at).equal(chosen));
+  CHECK(take_along_dim(x, at).equal(chosen.reshape({4})));  // one dimension, as in PyTorch
+  CHECK(take_along_dim(x, tensor(3)).equal(tensor({40.f})));
+  CHECK(x.contiguous().put_(at, -chosen, /*accumulate=*/true).take(at).equal(tensor({{0.f, 0.f}, {-10.f, -10.f}})));
+}
+
 TEST_CASE("indexing names what clashes", "[indexing][errors]") {
   Tensor x = ones({2, 3});
   const Tensor i = tensor({0, 1});

@@ -95,6 +95,8 @@ std::string check_half(const OpCase& row, DType half);
 std::string check_half_fixture(const OpCase& row, DType half);
 /// int64 gives what float64 gives, narrow integers what int64 gives.
 std::string check_integers(const OpCase& row);
+/// Inputs on two devices give an error that names both. Ops that take any device give what one device gives.
+std::string check_devices(const OpCase& row);
 std::string check_gradcheck(const OpCase& row);
 std::string check_gradgradcheck(const OpCase& row);
 /// Inputs and upstream gradients that are not contiguous change nothing.

@@ -116,6 +116,40 @@ std::string check_half_fixture(const OpCase& row, DType half) {
   return "";
 }
 
+/// They copy between devices, or treat each input alone; index_put moves its values.
+const char* const kOfAnyDevice[] = {"copy_", "broadcast_tensors", "atleast_", "index_put"};
+std::string check_devices(const OpCase& row) {
+  const std::vector<Tensor> inputs = make_inputs(fixture(row.name), kFloat32);
+  if (inputs.size() < 2 || !cuda::is_available() || !test_device().is_cpu()) return "";
+  // A number without dimensions may stand beside a tensor of another device. These rows take any device.
+  const std::string op = row.name;
+  const bool takes_any =
+      std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return x.dim() == 0; }) ||
+      std::any_of(std::begin(kOfAnyDevice), std::end(kOfAnyDevice), [&](const char* s) { return op.starts_with(s); });
+  const NoGradGuard guard;
+  const std::vector<Tensor> want = row.run(inputs);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    for (const bool alone : {true, false}) {  // on a GPU, or all others are
+      const std::string which = "input " + std::to_string(k) + (alone ? " on a GPU" : " on the CPU");
+      std::vector<Tensor> mixed = inputs;
+      for (size_t j = 0; j < mixed.size(); ++j)
+        if ((j == k) == alone) mixed[j] = mixed[j].to(kCUDA);
+      std::vector<Tensor> got;
+      try {
+        got = row.run(mixed);
+      } catch (const Error& error) {
+        const std::string what = error.what();
+        TANDEM_CHECK(what.find("cuda:0") != std::string::npos && what.find("cpu") != std::string::npos, which,
+                     " gives \"", what, "\"; expected: an error that names both devices");
+        continue;
+      }
+      TANDEM_CHECK(takes_any, which, " is accepted; expected: an error that names both devices");
+      for (size_t j = 0; j < want.size(); ++j)
+        compare_elements(which + ", accepted: " + output(j), got[j], want[j], 1e-4, 1e-4);
+    }
+  return "";
+}
+
 std::string check_integers(const OpCase& row) {
   using Kind = InputSpec::Kind;
   const Fixture& f = fixture(row.name);

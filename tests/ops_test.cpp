@@ -87,6 +87,9 @@ TEST_CASE("half types give PyTorch's results in half types", "[ops][values]") {
   check_all("", [](const OpCase& row) { return check_half_fixture(row, kBFloat16); });
 }
 TEST_CASE("integers give what real numbers give", "[ops][values]") { check_all("integers", check_integers); }
+TEST_CASE("inputs on two devices are refused, but by ops that take any device", "[ops][values]") {
+  check_all("", check_devices);
+}
 TEST_CASE("strided inputs and gradients change nothing", "[ops][values]") { check_all("strided", check_strided); }
 TEST_CASE("channels-last inputs change nothing", "[ops][values]") { check_all("", check_channels_last); }
 TEST_CASE("zero rows go through", "[ops][values]") { check_all("empty", check_empty); }

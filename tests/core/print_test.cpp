@@ -40,6 +40,19 @@ TEST_CASE("tensors print as PyTorch prints them", "[print]") {
   }
 }
 
+TEST_CASE("a NaN prints without its sign, in every notation", "[print]") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), negative = std::copysign(nan, -1.0);
+  for (const DType dtype : {kFloat64, kFloat32, kFloat16, kBFloat16}) {
+    CAPTURE(dtype);
+    for (const auto& rest : {std::vector<double>{}, {1.0}, {0.5}, {1e-6, 1.0}}) {
+      std::vector<double> one = {nan}, other = {negative};
+      one.insert(one.end(), rest.begin(), rest.end()), other.insert(other.end(), rest.begin(), rest.end());
+      CHECK(tensor(other, kFloat64).to(dtype).str() == tensor(one, kFloat64).to(dtype).str());
+    }
+    CHECK(tensor({negative}, kFloat64).to(dtype).select(0, 0).str().starts_with("tensor(nan"));
+  }
+}
+
 // PyTorch 2.15's words, as no other device than its own fits into a fixture made on the CPU; ours are virtual.
 TEST_CASE("a tensor on another device, with a history, or undefined says so", "[print]") {
   set_cpu_device_count(2);

@@ -208,6 +208,29 @@ TEST_CASE("a sampler goes on where another was saved", "[data][samplers]") {
   REQUIRE(rest_of(other_shard) == rest_of(shard));
 }
 
+TEST_CASE("a ShardSampler of another number of ranks goes on at the end of the epoch too", "[data][samplers]") {
+  // Five ranks share 20 examples; three, which would pad them, could not have taken 10, but have as little left of 20.
+  for (const size_t taken : {size_t(2), size_t(3), size_t(4)}) {
+    CAPTURE(taken);
+    ShardSampler five(20, 5, 1), three(20, 3, 0);
+    for (size_t i = 0; i < taken; ++i) REQUIRE(five.next(1));
+    const std::string file = saved(five);
+    if (taken == 2) {
+      REQUIRE_THROWS_WITH(restore(three, file), Contains("5 ranks have taken 2 examples each, which 3 ranks cannot"));
+      REQUIRE(rest_of(three).size() == 7);
+    } else {
+      restore(three, file);
+      REQUIRE(rest_of(three).size() == (taken == 3 ? 2 : 0));  // of 7, the last of which is padding
+      three.reset();
+      REQUIRE(rest_of(three).size() == 7);
+    }
+  }
+  ShardSampler padded(20, 3, 0), five(20, 5, 4);
+  rest_of(padded);
+  restore(five, saved(padded));  // 21 were taken, one of them twice
+  REQUIRE(rest_of(five).empty());
+}
+
 TEST_CASE("samplers' archives have LibTorch's keys, and those of blocks say of how many", "[data][samplers]") {
   const auto keys = [](const std::string& file) {
     serialize::InputArchive archive;

@@ -93,6 +93,25 @@ TEST_CASE("what the host wrote into a record's temporaries is there at each repl
   }
 }
 
+TEST_CASE("a record writes and reads memory of the program's own, though it holds no tensor of it", "[graph]") {
+  std::vector<float> result(6, 0), sums(6, 0), given(6, 1);
+  const Tensor x = ones({6});
+  Graph graph;
+  graph.set_optimize(GENERATE(true, false));
+  graph.capture([&] {
+    from_blob(result.data(), {6}).copy_(x * 2);
+    from_blob(sums.data(), {6}).add_(from_blob(given.data(), {6}));
+  });
+  for (const float i : {1.0f, 2.0f, 3.0f}) {
+    x.fill_(i);
+    std::fill(given.begin(), given.end(), 10 * i);
+    std::fill(result.begin(), result.end(), -1.0f), std::fill(sums.begin(), sums.end(), 0.0f);
+    graph.replay();
+    CHECK(result == std::vector<float>(6, 2 * i));
+    CHECK(sums == std::vector<float>(6, 10 * i));
+  }
+}
+
 TEST_CASE("random numbers go on from replay to replay, as they would", "[graph]") {
   manual_seed(3);
   std::vector<Tensor> eager;

@@ -62,6 +62,27 @@ TEST_CASE("modules of activations are their formulas, and print as Python's", "[
   }
 }
 
+TEST_CASE("activations keep the shape of a scalar and of a tensor without elements", "[nn][layers]") {
+  const Tensor weight = full({1}, 0.25);
+  const std::function<Tensor(const Tensor&)> functions[] = {
+      [&](const Tensor& x) { return x.prelu(weight); },
+      [](const Tensor& x) { return rrelu(x, 0.25, 0.25, true); },
+      [](const Tensor& x) { return leaky_relu(x, 0.25); },
+      [](const Tensor& x) { return threshold(x, 0, -1) + where(x > 0, 0, x * 0.25 + 1); },
+  };
+  for (size_t i = 0; i < std::size(functions); ++i) {
+    CAPTURE(i);
+    for (const double value : {-2.0, 2.0}) {
+      const Tensor x = full({}, value).requires_grad_(), y = functions[i](x);
+      CHECK(y.sizes() == IntArrayRef());
+      CHECK(y.item<double>() == (value > 0 ? value : value / 4));
+      y.backward();
+      CHECK(x.grad().equal(full({}, value > 0 ? 1 : 0.25)));
+    }
+    CHECK(functions[i](zeros({0, 3})).sizes() == IntArrayRef{0, 3});
+  }
+}
+
 TEST_CASE("RReLU draws its slopes in training, and takes their middle else", "[nn][layers]") {
   nn::RReLU module(nn::RReLUOptions().lower(0.25).upper(0.5));
   CHECK(shown(*nn::RReLU()) == "RReLU(lower=0.125, upper=0.3333333333333333)");

@@ -124,6 +124,16 @@ TEST_CASE("MultiheadAttention: static keys, dropout, initial values, refusals", 
   m->eval();
   CHECK(std::get<0>(m(q, k, k)).equal(std::get<0>(m(q, k, k))));
   CHECK(std::get<0>(m->clone()->as<nn::MultiheadAttention>()->forward(q, k, k)).equal(std::get<0>(m(q, k, k))));
+  // A dropout of every weight leaves the bias of the output, whether the weights are asked for or not.
+  nn::MultiheadAttention dropped(nn::MultiheadAttentionOptions(4, 2).dropout(1));
+  nn::init::uniform_(dropped->out_proj->bias, 1, 2);
+  for (const bool need_weights : {false, true}) {
+    CAPTURE(need_weights);
+    dropped->train();
+    CHECK(std::get<0>(dropped(q, k, k, Tensor(), need_weights)).equal(dropped->out_proj->bias.expand({3, 2, 4})));
+    dropped->eval();
+    CHECK_FALSE(std::get<0>(dropped(q, k, k, Tensor(), need_weights)).equal(dropped->out_proj->bias.expand({3, 2, 4})));
+  }
 
   // Keys and values that were projected already.
   const auto options = [&](const Tensor& in_proj) {

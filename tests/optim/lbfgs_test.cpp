@@ -1,4 +1,7 @@
 // L-BFGS against PyTorch's: fixtures/optim.json.
+#include <cmath>
+
+#include "tandem/optim/strong_wolfe.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/optim/from_fixture.h"
 
@@ -84,6 +87,49 @@ TEST_CASE("LBFGS counts a parameter without a gradient as one that does not matt
     });
   CHECK(p[1].equal(ones({2})));
   CHECK(p[0].detach().allclose(full({3}, 3.0), 1e-5));
+}
+
+// Steps, losses and counts of torch.optim.lbfgs._strong_wolfe of PyTorch 2.15. In half of the rows,
+// a point lowers the loss enough, but less than the best point before it.
+TEST_CASE("the line search takes PyTorch's steps along curves of many minima", "[optim]") {
+  struct Row {
+    double height, frequency, phase, width, first, step, loss;
+    int64_t evaluations;
+  };
+  // clang-format off
+  const Row rows[] = {
+      {0.21, 3.5, 3.9, 0.5, 3.29, 0.730789640697, 0.0545940835799, 2},
+      {0.27, 2.7, 0.5, 1, 0.28, 1.36675794911, -0.166767509202, 3},
+      {0.23, 4.5, 1.1, 0.5, 0.37, 0.81679089412, -0.221149856212, 4},
+      {0.5, 10.6, 1.7, 1, 3.95, 1.44833229659, -0.386735296195, 5},
+      {0.24, 11.2, 1.2, 1, 2.96, 0.335898704642, -0.0120429115494, 6},
+      {0.3, 8.3, 1.5, 2, 3.08, 1.14650613046, -0.278473369044, 4},
+      {0.57, 2.4, 4.5, 2, 1.3, 0.460214051834, -0.066454061418, 2},
+      {0.16, 9.4, 5.7, 2, 3.66, 0.615691609092, 0.00666503508982, 4},
+      {0.16, 10.8, 4.7, 1, 2.51, 1.17950339488, -0.14184876336, 4},
+      {0.51, 8.7, 3.9, 2, 2.82, 0.800754147465, -0.466062650228, 4},
+      {0.43, 8.3, 1.5, 1, 1.96, 1.87180743191, -0.0373677501022, 3},
+      {0.12, 11.3, 0.4, 2, 0.81, 0.930705147961, -0.114827679052, 4},
+      {0.39, 10.2, 4.9, 1, 3.98, 0.605020868907, -0.310880641951, 6},
+      {0.12, 9.7, 4.3, 0.5, 2.42, 0.68407128272, -0.0948307296531, 4},
+      {0.11, 7.7, 4.5, 0.5, 3.8, 0.825145527195, -0.101250040829, 4},
+  };
+  // clang-format on
+  for (const Row& row : rows) {
+    CAPTURE(row.height, row.frequency, row.phase);
+    const auto point = [&](double t) {
+      const double angle = row.frequency * t + row.phase,
+                   slope = row.width * (t - 1) + row.height * row.frequency * std::cos(angle);
+      return optim::detail::LinePoint{t, row.width * (t - 1) * (t - 1) / 2 + row.height * std::sin(angle),
+                                      tensor({slope}, kFloat64), slope};
+    };
+    int64_t evaluations = 0;
+    const auto found = optim::detail::strong_wolfe(point, point(0), row.first, /*largest=*/1, 25, evaluations);
+    CHECK(found.t == Approx(row.step).epsilon(1e-9));  // 12 digits are written above
+    CHECK(found.loss == Approx(row.loss).epsilon(1e-9));
+    CHECK(found.gradient.item<double>() == found.slope);
+    CHECK(evaluations == row.evaluations);
+  }
 }
 
 #if TANDEM_TEST_EMULATED

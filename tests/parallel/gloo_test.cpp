@@ -179,6 +179,55 @@ TEST_CASE("gloo: strided tensors, and the bytes that are sent", "[parallel][gloo
   }
 }
 
+TEST_CASE("collectives count the bytes that their ranks send to others", "[parallel][gloo]") {
+  constexpr int kSize = 3, kRoot = 1;
+  constexpr int64_t kNumel = 12, kBytes = kNumel * 4;  // three ranks cut it evenly
+  const auto one = [] { return ones({kNumel}); };
+  const auto each = [&] { return std::vector<Tensor>{one(), one(), one()}; };
+  const auto at_root = [&](ProcessGroup& g) { return g.rank() == kRoot ? each() : std::vector<Tensor>(); };
+  struct Case {
+    const char* name;
+    int64_t messages;  // of kBytes, of all ranks together
+    std::function<void(ProcessGroup&)> call;
+  };
+  const Case cases[] = {
+      {"all_reduce", 2 * (kSize - 1), [&](ProcessGroup& g) { g.all_reduce(one())->wait(); }},
+      {"broadcast", kSize - 1, [&](ProcessGroup& g) { g.broadcast(one(), kRoot)->wait(); }},
+      {"reduce", kSize - 1, [&](ProcessGroup& g) { g.reduce(one(), kRoot)->wait(); }},
+      {"all_gather", kSize * (kSize - 1), [&](ProcessGroup& g) { g.all_gather(each(), one())->wait(); }},
+      {"reduce_scatter", kSize * (kSize - 1), [&](ProcessGroup& g) { g.reduce_scatter(one(), each())->wait(); }},
+      {"gather", kSize - 1, [&](ProcessGroup& g) { g.gather(at_root(g), one(), kRoot)->wait(); }},
+      {"scatter", kSize - 1, [&](ProcessGroup& g) { g.scatter(one(), at_root(g), kRoot)->wait(); }},
+      {"all_to_all", kSize * (kSize - 1), [&](ProcessGroup& g) { g.all_to_all(each(), each())->wait(); }},
+      {"send", 1,
+       [&](ProcessGroup& g) {
+         if (g.rank() == 0) g.send(one(), kRoot)->wait();
+         if (g.rank() == kRoot) g.recv(one(), 0)->wait();
+       }},
+  };
+  std::vector<std::string> ways = {"local"};
+  if (distributed::is_gloo_available()) ways.insert(ways.end(), {"memory", "tcp"});
+  for (const std::string& way : ways) {
+    std::vector<std::atomic<int64_t>> sent(std::size(cases));
+    const auto run = [&](ProcessGroup& group) {
+      for (size_t i = 0; i < std::size(cases); ++i) {
+        const int64_t before = group.bytes_sent();
+        cases[i].call(group);
+        sent[i] += group.bytes_sent() - before;
+      }
+      return int64_t{0};
+    };
+    if (way == "local")
+      test::run_over("local", kSize, [&](const distributed::ProcessGroupPtr& group) { run(*group); });
+    else
+      CHECK(count_wrong(kSize, run, way == "tcp" ? Way::tcp : Way::memory) == 0);
+    for (size_t i = 0; i < std::size(cases); ++i) {
+      INFO(cases[i].name << ", " << way);
+      CHECK(sent[i] == cases[i].messages * kBytes);
+    }
+  }
+}
+
 TEST_CASE("gloo: sends and receives pair up by rank and tag, in order, beside collectives", "[parallel][gloo]") {
   if (test::without_gloo()) return;
   CHECK(count_wrong(3, [](ProcessGroup& group) {

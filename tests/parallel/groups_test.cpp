@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/device_mesh.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -275,6 +276,14 @@ TEST_CASE("a rank that is not in a group is refused, and so is what cannot be a 
                all_to_all_single(ones({3}), ones({3}), {}, {1, 1, 2});
              }),
              Contains("input_split_sizes are (1, 1, 2) for 3 rows"));
+  CHECK_THAT(message([](int) {
+               all_to_all_single(ones({3}), ones({3}), {}, {2, -1, 2});
+             }),
+             Contains("input_split_sizes are (2, -1, 2) for 3 rows; accepted: 3 counts, which add up to these"));
+  CHECK_THAT(message([](int) {
+               all_to_all_single(ones({3}), ones({3}), {-1, 4, 0}, {});
+             }),
+             Contains("output_split_sizes are (-1, 4, 0) for 3 rows"));
   CHECK_THAT(message([](int) { gather(ones({3}), {ones({3})}, 0); }), Contains("there are 1 outputs "));
   CHECK_THAT(message([](int) { all_gather_into_tensor(ones({8}), ones({3})); }), Contains("accepted: (9,) or (3, 3)"));
   CHECK_THAT(message([](int) {
@@ -282,6 +291,62 @@ TEST_CASE("a rank that is not in a group is refused, and so is what cannot be a 
                all_to_all_single(x.narrow(0, 0, 3), x.narrow(0, 2, 3));
              }),
              Contains("lies in the memory of an input"));
+}
+
+namespace {
+
+/// A communicator without ranks: a collective fails, or the end of a group of them, or both.
+class FailingCommunicator final : public Communicator {
+ public:
+  FailingCommunicator(bool call_fails, bool end_fails) : call_fails_(call_fails), end_fails_(end_fails) {}
+  void all_reduce(const Call&, Tensor&) override { fail(call_fails_, "the call fails"); }
+  void end_group() override { fail(end_fails_, "the end fails"); }
+  void broadcast(const Call&, Tensor&) override {}
+  void reduce(const Call&, Tensor&) override {}
+  void all_gather(const Call&, std::vector<Tensor>&, const Tensor&) override {}
+  void reduce_scatter(const Call&, Tensor&, const std::vector<Tensor>&) override {}
+  void exchange(const Call&, std::vector<Tensor>&, const std::vector<Tensor>&) override {}
+  void send(const Call&, const Tensor&, int) override {}
+  int recv(const Call&, Tensor&, int) override { return 0; }
+  void barrier(const Call&) override {}
+  std::unique_ptr<Communicator> split(const std::string&, int, MembersPtr, std::chrono::milliseconds) override {
+    return nullptr;
+  }
+  void abort(const std::string&) override {}
+
+ private:
+  static void fail(bool fails, const char* what) {
+    if (fails) throw DistributedError(what);
+  }
+  const bool call_fails_, end_fails_;
+};
+
+}  // namespace
+
+TEST_CASE("coalesced collectives end with the first error of the group", "[parallel][groups][errors]") {
+  const auto error_of = [](bool call_fails, bool end_fails) -> std::string {
+    const ProcessGroupPtr group =
+        make_queued_group(0, 2, "failing", seconds(10), std::make_unique<FailingCommunicator>(call_fails, end_fails));
+    group->start_coalescing();
+    const WorkPtr works[] = {group->all_reduce(ones({2})), group->all_reduce(ones({3}))};
+    group->end_coalescing();
+    std::string first;
+    for (const WorkPtr& work : works) {
+      std::string what = "none";
+      try {
+        work->wait();
+      } catch (const DistributedError& error) {
+        what = error.what();
+      }
+      if (first.empty()) first = what;
+      CHECK(what == first);  // the calls of a group share their end
+    }
+    return first;
+  };
+  CHECK(error_of(false, false) == "none");
+  CHECK_THAT(error_of(true, false), Contains("the call fails"));
+  CHECK_THAT(error_of(false, true), Contains("the end fails"));
+  CHECK_THAT(error_of(true, true), Contains("the call fails") && !Contains("the end fails"));
 }
 
 TEST_CASE("ranks of a group that call different things are named, in the group and globally",

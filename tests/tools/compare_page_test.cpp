@@ -74,6 +74,35 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   CHECK(has(page, "To record it costs 1.2 % of a step"));
 }
 
+TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare]") {
+  const auto run = [](const char* mode, int64_t batch, double speedup, const char* scaling = "strong") {
+    Run r;
+    r.model = "mlp", r.mode = mode, r.label = mode, r.batch = batch, r.scaling = scaling;
+    r.devices = std::string(mode) == "single" ? 1 : 2;
+    r.speedup = {speedup, 0.95 * speedup, 1.05 * speedup};
+    return r;
+  };
+  Report report;
+  report.runs = {run("single", 32, 1), run("dp", 32, 0.5), run("ddp_local", 32, 1.5)};
+  CHECK(find_turning_points(report).empty());  // one batch, though of several runs
+  CHECK_THAT(verdict_from_runs(report), Contains("For mlp at batch 32 use ddp_local on 2 devices"));
+  report.runs.push_back(run("ddp_local", 64, 2, "weak"));
+  CHECK(find_turning_points(report).empty());  // the batch of weak scaling is no batch of the comparison
+  report.runs.push_back(run("weakly", 32, 2, "weak"));
+  CHECK(has(table(report), "ddp_local"));
+  CHECK_FALSE(has(table(report), "weakly"));  // no row of it beside those of the same batch
+  report.runs.pop_back();
+  for (const Run& each : {run("ddp_local", 128, 1.2), run("dp", 128, 0.8)}) report.runs.push_back(each);
+  CHECK(find_turning_points(report) ==
+        std::vector<std::string>{"mlp: ddp_local on 2 devices is the best at every batch from 32 to 128."});
+  for (const Run& each : {run("dp", 8, 0.7), run("ddp_local", 8, 0.4), run("dp", 512, 3), run("ddp_local", 512, 2)})
+    report.runs.push_back(each);
+  CHECK(find_turning_points(report) ==
+        std::vector<std::string>{
+            "mlp: between batch 8 and 32 the best turns from one device with all the cores to ddp_local on 2 devices.",
+            "mlp: between batch 128 and 512 the best turns from ddp_local on 2 devices to dp on 2 devices."});
+}
+
 TEST_CASE("text from the report cannot leave its place in the page", "[compare]") {
   Report report = sample_report();
   const std::string hostile = "</title></svg><script>alert('1')</script>\"onload=\"x & \x01\xff";

@@ -110,6 +110,32 @@ TEST_CASE("a GPT's parameters and FLOPs are those that its papers count", "[simu
   CHECK(sim::gpt_pass_flops(row) == Approx(6 * matrices * 1024 + attention));
 }
 
+TEST_CASE("a GPT's layer takes the time of its arithmetic, its bytes or its launches, whichever bounds it",
+          "[simulate]") {
+  sim::GptRow row;
+  row.gpus = 1, row.hidden = 1024, row.layers = 3, row.sequence = 512, row.heads = 16;
+  row.micro_batch = 2, row.global_batch = 8;
+  constexpr double kMuch = 1e40, kPasses = 4;
+  const double t = 2.0 * 512 * 1024, scores = 2.0 * 16 * 512 * 512, matrix = 1024.0 * 1024, logits = 2.0 * 512 * 51200;
+  const auto seconds = [&](double launch, double rate, double bandwidth) {
+    sim::GptModel model;
+    model.launch = launch, model.rate = rate, model.bandwidth = bandwidth;
+    model.link = {0, kMuch};
+    return model.seconds(row) / kPasses;
+  };
+  CHECK(seconds(0, 1e12, kMuch) == Approx(sim::gpt_pass_flops(row) / 1e12));
+  // Elements of a layer. Each product reads two operands and writes one, in the forward and for either gradient.
+  const double products = 3 * ((t + 3 * t + 3 * matrix) + 2 * (2 * t + scores) + (2 * t + matrix) +
+                               (t + 4 * t + 4 * matrix) + (4 * t + t + 4 * matrix));
+  // Elements that the forward of the others reads and writes; the backward reads half as many more. A mask of dropout
+  // counts half: two layer norms, softmax, dropout, two sums with dropout, GELU.
+  const double forward = 2 * (2 * t) + 2 * scores + 2.5 * scores + 2 * (3.5 * t) + 2 * (4 * t);
+  const double elements = row.layers * (products + 2.5 * forward) + 10 * logits;
+  CHECK(seconds(0, kMuch, 1e12) == Approx(2 * elements / 1e12));  // two bytes each
+  // Six products, each with two gradients, and seven others, each with one.
+  CHECK(seconds(1e-5, kMuch, kMuch) == Approx(row.layers * (3 * 6 + 2 * 7) * 1e-5));
+}
+
 TEST_CASE("the least value of Rosenbrock's function is found by its values", "[simulate]") {
   const auto f = [](const std::vector<double>& x) {
     return std::pow(1 - x[0], 2) + 100 * std::pow(x[1] - x[0] * x[0], 2);

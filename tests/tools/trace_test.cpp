@@ -215,3 +215,28 @@ TEST_CASE("a tracer gives its marks to the one around it, and keeps no more than
   CHECK(small.left_out() == 1);
   CHECK(names(small.stop()) == std::vector<std::string>{"kept"});
 }
+
+TEST_CASE("tandem trace says how many events of its processes are left out", "[trace]") {
+  const TemporaryFolder folder;
+  const auto traced = [&](size_t most) {
+    for (const char* const process : {"1", "2"}) {
+      detail::Tracer tracer(true, nullptr, most);
+      for (const char* const name : {"first", "second", "third"}) tracer.add({.name = name});
+      detail::write_process_trace(folder / process, tracer, 3);
+    }
+    // A program whose processes leave these files where the command looks for them.
+    return trace_program(folder / "trace",
+                         {"--", "/bin/sh", "-c", "mv " + (folder / "[12].*") + " $TANDEM_TRACE_FOLDER"});
+  };
+  const Result whole = traced(3);
+  REQUIRE(whole.status == 0);
+  CHECK_THAT(whole.output, !Contains("left out"));
+  CHECK_THAT(read_file(folder / "trace"), Contains("third"));
+  const Result cut = traced(1);
+  REQUIRE(cut.status == 0);
+  CHECK_THAT(cut.output, Contains("4 later events are left out"));
+  CHECK_THAT(read_file(folder / "trace"), Contains("first") && !Contains("second"));
+  detail::Tracer none(true);
+  detail::write_process_trace(folder / "none", none, 0);
+  CHECK(folder.count() == 1);
+}
