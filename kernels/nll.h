@@ -12,7 +12,8 @@ TANDEM_KERNEL(void nll_mean(const Tensor& losses, const Tensor& weights, Tensor&
 /// dloss is of the mean, one number, and dloss / total takes the place of dloss[i]
 TANDEM_KERNEL(void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
                                 int64_t ignore_index, Tensor& dx))
-/// nll of log_softmax in one read: losses[i] = weight[t] (log_sum[i] - x[i, t]), log_sum[i] = ln sum_j e^x[i, j]
+/// nll of log_softmax in one read: losses[i] = weight[t] (log_sum[i] - x[i, t]), log_sum[i] = ln sum_j e^x[i, j];
+/// a loss is as exact as it is small, for the largest x is subtracted from x[i, t] first
 TANDEM_KERNEL(void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index,
                                  Tensor& losses, Tensor& weights, Tensor& log_sum))
 /// dx[i, j] = dloss[i] weights[i] (e^(x[i, j] - log_sum[i]) - [j = t]), zero where the target is ignore_index. total:

@@ -27,8 +27,9 @@ __global__ void __launch_bounds__(1024)
   C sum = C(0);
   if (log) {
     for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
-    const C log_norm = peak + math::log(team_reduce(Adding<C>(), sum));
-    for (int k = 0; k < K; ++k) held[k] -= log_norm;
+    const C log_sum = math::log(team_reduce(Adding<C>(), sum));
+    for (int k = 0; k < K; ++k)
+      held[k] = held[k] - peak - log_sum;  // in this order: kernels/cpu/loops/softmax.cpp says why
   } else {
     for (int k = 0; k < K; ++k) held[k] = math::exp(held[k] - peak), sum += held[k];
     const C scale = C(1) / team_reduce(Adding<C>(), sum);
@@ -91,9 +92,9 @@ __global__ void softmax_long(const T* __restrict__ x, T* __restrict__ y, typenam
       return;
     }
   }
-  const C log_norm = state.peak + math::log(state.sum), scale = C(1) / state.sum;
+  const C log_sum = math::log(state.sum), scale = C(1) / state.sum;
   shape.walk(x + start, [&](int64_t i, auto pack) {
-    for (C& v : pack.at) v = log ? v - log_norm : math::exp(v - state.peak) * scale;
+    for (C& v : pack.at) v = log ? v - state.peak - log_sum : math::exp(v - state.peak) * scale;
     store_pack_as(y + start + i, pack, shape.aligned);
   });
 }
@@ -153,10 +154,10 @@ __global__ void __launch_bounds__(kColumns* kThreadsEach)
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach)
     Online<C>::take(state, Pack<C, 1>{{C(x[start + i * shape.inner])}});
   state = column_reduce(Online<C>(), state);
-  const C log_norm = state.peak + math::log(state.sum), scale = C(1) / state.sum;
+  const C log_sum = math::log(state.sum), scale = C(1) / state.sum;
   for (int64_t i = threadIdx.y; i < n; i += kThreadsEach) {
     const C v = C(x[start + i * shape.inner]);
-    y[start + i * shape.inner] = T(log ? v - log_norm : math::exp(v - state.peak) * scale);
+    y[start + i * shape.inner] = T(log ? v - state.peak - log_sum : math::exp(v - state.peak) * scale);
   }
 }
 template <class T>
@@ -183,7 +184,7 @@ template <class F> void by_columns(const Tensor& x, F f) {
   f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
 }
 
-/// The loss of each row, once ln sum e^x of it is known.
+/// The loss of each row, once ln sum e^x of it is known, as the largest x and the rest.
 template <class T> struct CrossEntropy {
   using C = Upcast<T>;
   const T* x;
@@ -192,14 +193,14 @@ template <class T> struct CrossEntropy {
   C *losses, *weights, *log_sum;
   int64_t ignore_index;
   Reporter report;
-  __device__ void give(int64_t row, int64_t n, C log_norm) const {
+  __device__ void give(int64_t row, int64_t n, C peak, C log) const {
     const int64_t t = target[row];
     const bool counts = t != ignore_index, inside = !outside(t, n);
     if (counts && !inside) report(row, t, n);
     const C weight = counts && inside ? (class_weight ? class_weight[t] : C(1)) : C(0);
-    losses[row] = counts && inside ? weight * (log_norm - C(x[row * n + t])) : C(0);
+    losses[row] = counts && inside ? weight * (log - (C(x[row * n + t]) - peak)) : C(0);
     weights[row] = weight;
-    log_sum[row] = log_norm;
+    log_sum[row] = peak + log;
   }
 };
 
@@ -213,7 +214,7 @@ __global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss,
   peak = team_reduce(Peak<C>(), peak);
   for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
   sum = team_reduce(Adding<C>(), sum);
-  if (threadIdx.x == 0 && shape.row() < shape.rows) loss.give(shape.row(), shape.n, peak + math::log(sum));
+  if (threadIdx.x == 0 && shape.row() < shape.rows) loss.give(shape.row(), shape.n, peak, math::log(sum));
 }
 
 template <class T>
@@ -233,7 +234,7 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<
   if (stage == Stage::parts)
     parts[blockIdx.x] = state;
   else
-    loss.give(shape.row(), shape.n, state.peak + math::log(state.sum));
+    loss.give(shape.row(), shape.n, state.peak, math::log(state.sum));
 }
 
 /// A team to a row; needs no sum.

@@ -14,14 +14,16 @@ template <class C> C row_max(Bands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x
-template <class C> C log_of_sum(Bands<C>& x) {
+/// ln sum e^x in two parts: the largest x, and the logarithm of what is left. To subtract one after the other keeps
+/// what is small beside the largest x; their sum would round it away.
+template <class C> struct LogOfSum { C peak, log; };
+template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
   x.each([&](int64_t, int64_t count, const C* v) {
     lanes.add(count, [=](int64_t i) { return math::exp_of_negative(v[i] - peak); });
   });
-  return peak + math::log(lanes.fold());
+  return {peak, math::log(lanes.fold())};
 }
 
 /// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte. The next row comes from memory
@@ -53,11 +55,11 @@ template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   });
 }
 template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) {
-  const C log_norm = log_of_sum(x);
+  const auto [peak, log_sum] = log_of_sum(x);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - log_norm;
+    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - peak - log_sum;
     x.write(result, first, count, y);
   });
 }
@@ -149,25 +151,25 @@ template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elemen
     x.write(result, first, count, y);
   });
 }
-/// ln sum e^x
-template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* log_sum) {
-  C peak[kColumns], unused[kColumns];
+/// ln sum e^x, in two parts as log_of_sum.
+template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* peak, C* log_sum) {
+  C unused[kColumns];
   column_max(x, width, peak);
   ColumnLanes<C> lanes;
   x.each([&](int64_t first, int64_t count, const C* v) {
     column_powers<C>({v, x.stride(), width}, unused, 0, first, count, peak, lanes);
   });
   lanes.fold(x.size(), width, log_sum);
-  for (int64_t c = 0; c < width; ++c) log_sum[c] = peak[c] + math::log(log_sum[c]);
+  for (int64_t c = 0; c < width; ++c) log_sum[c] = math::log(log_sum[c]);
 }
 template <class C> void log_softmax_columns(Bands<C>& x, int64_t width, const Elements<C>& result) {
   const int64_t stride = x.stride();
-  C log_norm[kColumns];
-  column_log_of_sum(x, width, log_norm);
+  C peak[kColumns], log_sum[kColumns];
+  column_log_of_sum(x, width, peak, log_sum);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
     for (int64_t i = 0; i < count; ++i)
-      for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - log_norm[c]; });
+      for_each_column(width, [&, at = i * stride](int64_t c) { y[at + c] = v[at + c] - peak[c] - log_sum[c]; });
     x.write(result, first, count, y);
   });
 }
@@ -296,25 +298,27 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
   const Elements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
   ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
-    C sums[kColumns];
+    C peaks[kColumns], logs[kColumns];
     if (ShortRows<C>::are(n, 1)) {
       ShortRows<C> rows(n, width);
       rows.read(elements, first);
       const Elements<C> own = rows.elements();
       Bands<C> x(own, 0, n, kColumns, kColumns);
-      column_log_of_sum(x, kColumns, sums);
+      column_log_of_sum(x, kColumns, peaks, logs);
     } else {
       for (int64_t i = 0; i < width; ++i) {
         Bands<C> x(elements, (first + i) * n, n);
-        sums[i] = log_of_sum(x);
+        const LogOfSum<C> sum = log_of_sum(x);
+        peaks[i] = sum.peak;
+        logs[i] = sum.log;
       }
     }
     for (int64_t i = 0; i < width; ++i) {
       const int64_t r = first + i, t = data<const int64_t>(loop, 4)[r];
       const C weight = t == ignore ? C(0) : class_weight ? class_weight[t] : C(1);
-      data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (sums[i] - elements.get(r * n + t));
+      data<C>(loop, 0)[r] = t == ignore ? C(0) : weight * (logs[i] - (elements.get(r * n + t) - peaks[i]));
       data<C>(loop, 1)[r] = weight;
-      data<C>(loop, 2)[r] = sums[i];
+      data<C>(loop, 2)[r] = peaks[i] + logs[i];
     }
   });
 }

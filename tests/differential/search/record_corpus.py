@@ -13,8 +13,6 @@ import torch
 
 from compare import bounds, floor_of, random_names
 from generator import program
-from machine import Machine
-from op import OPS
 from runner import Tandem, run_both
 from second_run import settled_by
 from wanted import reason_of

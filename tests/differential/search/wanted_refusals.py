@@ -1,0 +1,172 @@
+"""Wanted differences (wanted.py) where one side refuses a step and the other does it."""
+
+import re
+
+from machine import NO_GRAD, has_no_answer
+from wanted import contiguous_strides, inputs_of, made_by, names_in, op_of, results_of, sources, wanted
+
+
+@wanted("derivatives that PyTorch does not have",
+        "Tandem differentiates what PyTorch refuses to: dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, "
+        "logaddexp and igamma beside bools, layer_norm a second time without a weight")
+def _(difference, steps, ours, theirs):
+    if difference.kind != "does not throw":
+        return False
+    texts = []
+    called = {s[0].removeprefix(NO_GRAD).split("/")[0] for s in steps if s}
+    if op_of(difference, steps) in ("backward", "grad"):  # where PyTorch's formulas of some derivatives end
+        if any(s and s[0].removeprefix(NO_GRAD) == "dist" and s[-1] == 0 for s in steps):
+            texts.append("Expected a proper Tensor but got None")
+        if "addcdiv" in called:
+            texts.append("can't be cast to the desired output type")
+        if called & {"atan2", "logaddexp", "pow"}:
+            texts += ["with a bool tensor is not supported", "on a bool tensor is not supported"]
+        if "layer_norm" in called:  # without a weight, whose second derivative PyTorch looks for
+            texts.append("Expected a proper Tensor but got None")
+        if called & {"igamma", "igammac"}:
+            texts.append("Subtraction, the `-` operator, with a bool tensor")
+    return any(text in theirs["errors"][difference.step] for text in texts)
+
+
+@wanted("no answer of PyTorch", "It has no kernel for the dtype, no derivative, or fails by a mistake of its own. The generator leaves "
+        "such steps out; a program that is shortened may come to have one")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and has_no_answer(theirs["errors"][difference.step])
+
+
+@wanted("views that PyTorch cannot take", "kron and isin work on any strides; PyTorch's take views of their operands, which fails where "
+        "these are not contiguous")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("kron", "isin")
+            and "view size is not compatible" in theirs["errors"][difference.step])
+
+
+@wanted("checks of nothing", "Tandem checks dtypes, sizes and indices however few elements there are; PyTorch takes some that do not "
+        "fit where there is nothing to compute, and oneDNN's transposed convolutions of no pixels, which its own refuse")
+def _(difference, steps, ours, theirs):
+    made = results_of(difference.step, theirs) or [""]
+    value = theirs["values"].get(made[0])
+    return (difference.kind == "throws" and "accepted: " in ours["errors"][difference.step] and isinstance(value, list)
+            and 0 in value[1])
+
+
+@wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
+        "Tandem gives the rest of the source zeros")
+def _(difference, steps, ours, theirs):
+    if difference.kind != "does not throw":
+        return False
+    sizes = [[t[1] for t in inputs_of(steps[at], theirs["values"])[1:]] for at in made_by(steps, "scatter_reduce")]
+    text = theirs["errors"][difference.step]
+    return "Function Scatter" in text or "The size of tensor a" in text and op_of(difference, steps) in ("backward", "grad") and any(
+        len({str(size) for size in each}) > 1 for each in sizes)  # of the index and the source
+
+
+@wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
+        "a derivative")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and bool(
+        re.match(r".*(pool2d|_loss)\S*: dtype is \w+; accepted: floating point", ours["errors"][difference.step]))
+
+
+@wanted("losses of unlike sizes", "A loss of two tensors of different sizes is a mistake, which Tandem refuses; PyTorch warns and broadcasts")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must have the same shape",
+                                                         ours["errors"][difference.step]))
+
+
+@wanted("medians of nothing", "No integers have no median, and Tandem says so; PyTorch converts a NaN to one")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and "has no elements to choose from" in ours["errors"][difference.step] and (
+        op_of(difference, steps) == "median")
+
+
+@wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw"
+            and "some elements of the input tensor and the written-to tensor refer" in theirs["errors"][difference.step])
+
+
+@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, running statistics before it meets a parameter "
+        "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first. Which leaves have got their "
+        "gradient when a backward fails is not said")
+def _(difference, steps, ours, theirs):
+    def holders(name):  # of the memory of a value
+        value = theirs["values"].get(name)
+        of = value[4] if isinstance(value, list) else name
+        return {int(each.split(".")[0]) for each, t in theirs["values"].items() if each == name or isinstance(t, list) and t[4] == of}
+
+    written = {at: set().union(*(holders(name) for name in names_in(steps[at][1:]))) for at, error in enumerate(ours["errors"])
+               if error and steps[at][0].endswith(("_", "_/scalar", "/out", "batch_norm"))}
+    failed = any(error and steps[at][0] in ("backward", "grad") for at, error in enumerate(ours["errors"]))
+    if failed and difference.kind == "grad undefined":
+        return True
+    return difference.kind in ("values", "finite", "sizes", "throws", "does not throw") and any(
+        sources(difference.step, steps) & some for some in written.values())
+
+
+@wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
+        "dtype of its input, or promotes; PyTorch refuses some of the pairs")
+def _(difference, steps, ours, theirs):
+    if op_of(difference, steps) == "binary_cross_entropy_with_logits" and difference.kind in ("dtype", "values", "does not throw"):
+        inputs = [ours["values"][name] for a in steps[difference.step][1:] for name in names_in(a)]
+        return len({t[0] for t in inputs}) > 1  # PyTorch's losses are of the dtype of the target
+    return difference.kind == "does not throw" and any(
+        text in theirs["errors"][difference.step] for text in
+        ("mixed dtype", "did not match", "expected scalar type", "Found dtype", "to have the same dtype", "must have the same dtype",
+         "same type as"))
+
+
+@wanted("PyTorch's own failures", "Kernels that others of PyTorch did not prepare for: volumes that lie channels-last by their four "
+        "dimensions, an output of gelu with gaps, which stays as it was")
+def _(difference, steps, ours, theirs):
+    def has_gaps(at):
+        value = theirs["values"].get(next(iter(names_in(steps[at][1:2])), None))
+        return steps[at][0].endswith("gelu/out") and isinstance(value, list) and value[2] != contiguous_strides(value[1])
+
+    if difference.kind in ("values", "finite"):
+        return any(has_gaps(at) for at in made_by(steps, "gelu"))
+    return difference.kind == "does not throw" and (
+        "Unsupported memory format. Supports only ChannelsLast3d" in theirs["errors"][difference.step])
+
+
+@wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
+        "need not refuse")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "modified by an inplace operation" in theirs["errors"][difference.step]
+
+
+@wanted("norms of nothing", "Of no channels nothing is left to do; PyTorch's instance_norm fails there in some cases, and its im2col refuses")
+def _(difference, steps, ours, theirs):
+    return (difference.kind == "does not throw" and op_of(difference, steps) in ("instance_norm", "im2col")
+            and any(text in theirs["errors"][difference.step] for text in ("select(): index 0 out of range", "possibly 0 batch size")))
+
+
+@wanted("cuts of circular pads", "PyTorch goes round what a negative pad leaves by copies within the result, which it has not written yet where the pad is "
+        "longer; Tandem refuses these pads")
+def _(difference, steps, ours, theirs):
+    step = steps[difference.step]
+    return difference.kind == "throws" and op_of(difference, steps) == "pad" and "circular" in step and any(
+        isinstance(pads, list) and min(pads, default=0) < 0 for pads in step[2:])
+
+
+@wanted("operands of two dtypes", "The operands of a product, a solver and a layer must be of one dtype; PyTorch computes some mixed ones, by one "
+        "dtype or the other")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "throws" and any(
+        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
+                                                             "accepted: float32 and float64", "bool tensors cannot be subtracted"))
+
+
+@wanted("inputs without a batch", "A recurrent cell takes (features) too, as LSTMCell does; PyTorch's lstm_cell does not")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and bool(re.search("Expected 2D (input|hidden)", theirs["errors"][difference.step]))
+
+
+@wanted("positions in int32", "Tandem takes indices of any integer dtype where PyTorch takes int64 alone, and an index of no dimension where it has one")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and re.search("should be Long but got|Expected dtype int64 for index", theirs["errors"][difference.step])
+
+
+@wanted("windows that are larger than the image", "With padding, a window of avg_pool3d may be larger than the image, as those of avg_pool2d")
+def _(difference, steps, ours, theirs):
+    return difference.kind == "does not throw" and "smaller than kernel size" in theirs["errors"][difference.step]
