@@ -310,9 +310,10 @@ TEST_CASE("flight: of two faults at once the one that explains the failure is bl
     for (const int rank : {0, 1}) add_call(records, rank, "all_reduce", 2, "started");
     const auto found = find_trouble(records);
     CHECK(found.culprits == List{2, 3});
-    CHECK_FALSE(found.is_divided);  // they have not left: that they are late is no other opinion of what to call
+    CHECK_FALSE(
+        found.troubles.at(0).is_divided);  // they have not left: that they are late is no other opinion of what to call
     records.at(2).has_left = records.at(3).has_left = true;
-    CHECK(find_trouble(records).is_divided);
+    CHECK(find_trouble(records).troubles.at(0).is_divided);
     records.erase(2), records.erase(3);
     CHECK(find_trouble(records).culprits == List{2, 3});
     CHECK(find_trouble(records).why.size() == 2);
