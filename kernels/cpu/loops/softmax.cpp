@@ -55,11 +55,11 @@ template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   });
 }
 template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) {
-  const auto [peak, log_sum] = log_of_sum(x);
+  const LogOfSum<C> sum = log_of_sum(x);
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
     TANDEM_IVDEP
-    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - peak - log_sum;
+    for (int64_t i = 0; i < count; ++i) y[i] = v[i] - sum.peak - sum.log;
     x.write(result, first, count, y);
   });
 }
