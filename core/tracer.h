@@ -49,7 +49,8 @@ class Tracer final : public Observer {
 /// Where the environment asks for a trace of the whole program (`tandem trace` does), gives this context, which is no
 /// copy of another, to it. What was recorded is written when the program ends.
 void trace_if_asked(RankContext& context);
-/// Names the rank that this process is in its job, for that trace; 0 until then.
+/// Sets the rank of this process in its job, under which the trace of the whole program lists its events. It is 0
+/// before.
 void set_process_trace_rank(int rank);
 /// Stops the tracer and writes its events to `path`.json, with this rank. Writes the number of events that the tracer
 /// left out, if there are any, to `path`.left_out. Writes nothing if there is no event. @throws Error

@@ -184,7 +184,7 @@ template <class F> void by_columns(const Tensor& x, F f) {
   f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
 }
 
-/// The loss of each row, once ln sum e^x of it is known, as the largest x and the rest.
+/// The loss of each row, given ln sum e^x of the row as two terms: the largest x (peak), and ln sum e^(x - peak).
 template <class T> struct CrossEntropy {
   using C = Upcast<T>;
   const T* x;

@@ -14,8 +14,8 @@ template <class C> C row_max(Bands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x in two parts: the largest x, and the logarithm of what is left. To subtract one after the other keeps
-/// what is small beside the largest x; their sum would round it away.
+/// ln sum e^x, as two terms: the largest x, and ln sum e^(x - peak). Subtracting them one after the other is exact for
+/// an x that is near the peak; their sum would be rounded to the peak's precision.
 template <class C> struct LogOfSum { C peak, log; };
 template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
@@ -151,7 +151,7 @@ template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elemen
     x.write(result, first, count, y);
   });
 }
-/// ln sum e^x, in two parts as log_of_sum.
+/// ln sum e^x of each column, as the two terms of log_of_sum.
 template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* peak, C* log_sum) {
   C unused[kColumns];
   column_max(x, width, peak);
