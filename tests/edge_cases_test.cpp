@@ -370,7 +370,7 @@ TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps 
 }
 
 TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorch does", "[edges]") {
-  for (const IntArrayRef sizes : {IntArrayRef{2, 0, 2}, IntArrayRef{2, 3, 0}})
+  for (const detail::Shape& sizes : {detail::Shape{2, 0, 2}, detail::Shape{2, 3, 0}})
     CHECK_THROWS_WITH(group_norm(zeros(sizes), 3), Contains("only the first may be 0"));
   CHECK(group_norm(zeros({0, 3, 2}), 3).sizes() == IntArrayRef{0, 3, 2});
   const Tensor none = zeros({0}), x = zeros({2, 0, 3});
@@ -382,7 +382,7 @@ TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorc
                     Contains("samples and channels"));
   CHECK(instance_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5).sizes() == x.sizes());
   for (const char* const mode : {"reflect", "replicate"}) {
-    for (const IntArrayRef sizes : {IntArrayRef{1, 0, 3}, IntArrayRef{0, 3}})
+    for (const detail::Shape& sizes : {detail::Shape{1, 0, 3}, detail::Shape{0, 3}})
       CHECK_THROWS_WITH(tandem::pad(zeros(sizes), {1, 1}, mode), Contains("only that of a batch may be 0"));
     CHECK_THROWS_WITH(tandem::pad(zeros({2, 3, 0, 3}), {1, 1, 0, 0}, mode), Contains("only that of a batch may be 0"));
     CHECK(tandem::pad(zeros({0, 2, 3}), {1, 1}, mode).sizes() == IntArrayRef{0, 2, 5});
