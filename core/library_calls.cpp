@@ -21,6 +21,8 @@
 //    buffers, without which no call works.
 // The first function of step 2 must be ours: it is given to atexit() in step 1, by an object of the thread that loaded
 // this library. Another thread may call exit(), so it is also given when a primitive was made.
+// One gap is left: the call that makes a table of oneDNN, the first of its kind, may be under way when another thread
+// calls exit(). The table is destroyed before any function that could wait for that call.
 
 namespace tandem::detail {
 namespace {
