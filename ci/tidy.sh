@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tidy.sh BUILD FILES...: clang-tidy with the flags of the configured folder BUILD. Headers take most of its time, so the
-# files are checked as one unit. Where that finds something, which may be two helpers of the same name in files that do not go
-# together, each half is checked, down to single files, whose findings are printed.
+# files are checked as one unit. Where a unit has findings, or does not compile as two files have a helper of the same name,
+# each half is checked, down to single files, whose findings are printed.
 set -euo pipefail
 build=$1
 shift

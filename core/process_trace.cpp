@@ -22,7 +22,7 @@ struct ProcessTrace {
   pid_t process = ::getpid();
   std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMostEvents);
 };
-/// Of the process in its job, once that is known.
+/// Rank of this process in its job; 0 until it is known.
 std::atomic<int> process_rank{0};
 
 /// Null where none is asked for. Never destroyed: threads may outlive static objects.

@@ -45,8 +45,9 @@ Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scala
   }
   return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);
 }
-/// Whether PyTorch does not record it in place either: x keeps the history that it has.
-bool is_logic(const BinaryOp& op) { return std::string_view(op.name).starts_with("logical_"); }
+/// Returns whether op is logical_and, logical_or or logical_xor. Their in-place forms are not recorded, as in PyTorch:
+/// x keeps its history.
+bool is_logic(const BinaryOp& op) { return op.gives_bool && std::string_view(op.name).starts_with("logical_"); }
 /// What is saved: only what the gradients that are wanted ask for, so that the rest may be changed in place.
 Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   return (autograd::wants_grad(a) ? op.for_x : Saves::nothing) | (autograd::wants_grad(b) ? op.for_y : Saves::nothing);

@@ -47,8 +47,8 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
   }
   losses = record("soft_margin_loss", losses, {x, sign}, {x, sign}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), sign = ctx.saved(1), slope = (sign * x.neg()).sigmoid();
-    return {sign * slope * dy.neg(),
-            ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};  // dx has the target's strides
+    // The order of the factors gives dx the target's strides, as in PyTorch.
+    return {sign * slope * dy.neg(), ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};
   });
   return reduced(losses, reduction);
 }

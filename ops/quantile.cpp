@@ -42,9 +42,8 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
   };
   Tensor y = chosen(low);
-  if (interpolation == "linear" ||
-      interpolation == "midpoint")  // else nothing lies between, not even beside infinities
-    y = y.lerp(chosen(high), way);
+  // The other three give an element as it is, an infinity too, of which lerp would make a NaN.
+  if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), way);
   if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
     y = y.movedim(-1, 0);  // (q, ...), without dimension d

@@ -79,9 +79,11 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   std::vector<int64_t> others;
   for (int64_t k = 0; k < this->dim(); ++k)
     if (k != d) others.push_back(k);
-  // Slices that stay as they are have no part in the norm: theirs may be NaN, and then so would be its gradient.
-  const Tensor over = detach().norm(p.to_double(), others, true) > maxnorm;
-  const Tensor length = tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true);
+  const Tensor lengths = detach().norm(p.to_double(), others, true), over = lengths > maxnorm;
+  // The recorded norm leaves out the slices that are not shortened: a NaN among them would make the gradient NaN.
+  const Tensor length = autograd::any_wants_grad({*this})
+                            ? tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true)
+                            : lengths;
   const Tensor scale = tandem::where(over, maxnorm.to_double() / (length + 1e-7), 1.0);
   return contiguous() * scale;
 }
