@@ -9,9 +9,9 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
-#include "tandem/core/start_thread.h"
-#include "tandem/core/thread_pool.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/threads/start_thread.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/core/trace/tracer.h"
 
 namespace tandem::autograd {
 namespace {

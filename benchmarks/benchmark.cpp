@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/core/graph.h"
-#include "tandem/ops/factory.h"
+#include "tandem/core/loop/graph.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 

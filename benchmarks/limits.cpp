@@ -8,10 +8,10 @@
 #include <xmmintrin.h>
 #endif
 
-#include "tandem/core/cpu_info.h"
-#include "tandem/core/thread_pool.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/matmul.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/products/matmul.h"
 
 namespace tandem::benchmarks {
 namespace {

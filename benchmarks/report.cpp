@@ -9,9 +9,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/thread_pool.h"
 #if TANDEM_HAS_OPENBLAS
 #include <cblas.h>
 #endif

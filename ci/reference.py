@@ -18,7 +18,7 @@ import sys
 
 from reference_headers import ROOT, Declaration, Header, accepted_dtypes, matching, parts
 
-DEFINE_MACROS = ("core/elementwise_ops.h", "core/reduce_ops.h", "core/option.h", "nn/module.h", "nn/simple_module.h")
+DEFINE_MACROS = ("core/elementwise_ops.h", "core/reduce_ops.h", "core/option.h", "nn/module.h", "nn/module/simple_module.h")
 NOT_LISTED = "."  # said of what Doxygen does not list
 
 

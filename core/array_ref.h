@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
-#include "tandem/core/loop_types.h"
+#include "tandem/core/loop/loop_types.h"
 #include "tandem/core/print_style.h"
 
 namespace tandem {

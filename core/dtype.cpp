@@ -1,6 +1,6 @@
 #include "tandem/core/dtype.h"
 
-#include "tandem/core/loop.h"
+#include "tandem/core/loop/loop.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem {

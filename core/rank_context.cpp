@@ -7,8 +7,8 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
-#include "tandem/core/thread_kept.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/threads/thread_kept.h"
+#include "tandem/core/trace/tracer.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tandem/core/device.h"
-#include "tandem/core/loop_types.h"
+#include "tandem/core/loop/loop_types.h"
 
 namespace tandem {
 namespace detail {

@@ -2,7 +2,7 @@
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 
 namespace tandem {
 namespace {

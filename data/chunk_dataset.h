@@ -12,7 +12,7 @@
 
 #include "tandem/core/option.h"
 #include "tandem/data/chunk_buffer.h"
-#include "tandem/data/samplers.h"
+#include "tandem/data/samplers/samplers.h"
 #include "tandem/data/stateful_dataset.h"
 
 namespace tandem::data::datasets {

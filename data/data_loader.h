@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tandem/data/data_loader_base.h"
-#include "tandem/data/samplers.h"
+#include "tandem/data/samplers/samplers.h"
 
 namespace tandem::data {
 

@@ -4,7 +4,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/data/transforms.h"
-#include "tandem/ops/index.h"
+#include "tandem/ops/index/index.h"
 
 namespace tandem::data::detail {
 namespace {

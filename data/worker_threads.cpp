@@ -7,7 +7,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 
 namespace tandem::data::detail {
 

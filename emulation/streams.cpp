@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 #include "tandem/emulation/capture.h"
 #include "tandem/emulation/protection.h"
 

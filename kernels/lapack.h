@@ -1,4 +1,4 @@
-// Factorizations of matrices by LAPACK, on the CPU; CUDA has no twins, ops/linalg_host.h copies to the host and back.
+// Factorizations of matrices by LAPACK, on the CPU; CUDA has no twins, ops/linalg/host.h copies to the host and back.
 // Matrices lie by columns, as LAPACK wants them: an (m, n) matrix is a contiguous (batch, n, m) tensor. All are float32
 // or float64. `info` (batch) int32 holds what LAPACK says of each matrix: 0, or where it failed.
 #pragma once

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/png_of.h"
+#include "tandem/data/images/png_of.h"
 #include "tandem/logs/protobuf.h"
 #include "tandem/ops/ops.h"
 

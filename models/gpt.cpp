@@ -4,7 +4,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/nn/init.h"
-#include "tandem/ops/attention.h"
+#include "tandem/ops/nn/attention.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file.h"

@@ -3,10 +3,10 @@
 #pragma once
 #include <string>
 
-#include "tandem/nn/containers.h"
+#include "tandem/nn/activation.h"
+#include "tandem/nn/containers/containers.h"
 #include "tandem/nn/embedding.h"
-#include "tandem/nn/layers.h"
-#include "tandem/nn/simple.h"
+#include "tandem/nn/linear.h"
 
 namespace tandem::models {
 

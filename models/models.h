@@ -2,10 +2,10 @@
 #pragma once
 #include "tandem/models/gpt.h"
 #include "tandem/models/sentence_transformer.h"
-#include "tandem/nn/layers.h"
+#include "tandem/nn/activation.h"
+#include "tandem/nn/containers/sequential.h"
+#include "tandem/nn/linear.h"
 #include "tandem/nn/pooling.h"
-#include "tandem/nn/sequential.h"
-#include "tandem/nn/simple.h"
 
 namespace tandem::models {
 

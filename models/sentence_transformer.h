@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/data/wordpiece.h"
+#include "tandem/data/text/wordpiece.h"
 #include "tandem/models/bert.h"
 
 namespace tandem::models {

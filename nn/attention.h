@@ -1,7 +1,7 @@
 // MultiheadAttention: several attentions side by side, each on its own part of the features.
 #pragma once
-#include "tandem/nn/layers.h"
-#include "tandem/ops/attention.h"
+#include "tandem/nn/linear.h"
+#include "tandem/ops/nn/attention.h"
 
 namespace tandem::nn {
 

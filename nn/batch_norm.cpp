@@ -1,10 +1,10 @@
 #include "tandem/nn/batch_norm.h"
 
 #include "tandem/nn/init.h"
-#include "tandem/nn/print.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/norm.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/norm.h"
 
 namespace tandem {
 namespace nn {

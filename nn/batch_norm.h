@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "tandem/nn/module.h"
-#include "tandem/nn/normalization_options.h"
-#include "tandem/ops/pair.h"
+#include "tandem/nn/options/normalization.h"
+#include "tandem/ops/nn/pair.h"
 
 namespace tandem::detail {
 struct BatchParts;

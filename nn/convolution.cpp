@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tandem/nn/init.h"
-#include "tandem/nn/print.h"
-#include "tandem/ops/factory.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem {
 namespace nn {

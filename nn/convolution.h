@@ -2,9 +2,9 @@
 #pragma once
 #include <optional>
 
-#include "tandem/nn/convolution_options.h"
 #include "tandem/nn/module.h"
-#include "tandem/ops/convolution.h"
+#include "tandem/nn/options/convolution.h"
+#include "tandem/ops/nn/convolution.h"
 
 namespace tandem::detail {
 
@@ -27,7 +27,7 @@ namespace tandem::nn {
 
 namespace functional {
 
-/// The operations of ops/convolution.h with their arguments as options; padding may be kValid or kSame.
+/// The operations of ops/nn/convolution.h with their arguments as options; padding may be kValid or kSame.
 /// @throws Error for kSame with strides other than 1
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {});
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {});

@@ -4,8 +4,8 @@
 
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/loss.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/loss/loss.h"
 
 namespace tandem {
 namespace detail {

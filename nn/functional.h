@@ -1,7 +1,7 @@
 // torch::nn::functional: the operations of layers with option structs. Those without options are the functions of
 // namespace tandem.
 #pragma once
-#include "tandem/nn/options.h"
+#include "tandem/nn/options/options.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn::functional {

@@ -1,10 +1,10 @@
 // Layers that a Sequential runs as one, and the switch for all that is computed as one.
+#include "tandem/nn/activation.h"
 #include "tandem/nn/batch_norm.h"
+#include "tandem/nn/containers/sequential.h"
 #include "tandem/nn/pooling.h"
-#include "tandem/nn/sequential.h"
-#include "tandem/nn/simple.h"
 #include "tandem/ops/fusion.h"
-#include "tandem/ops/norm.h"
+#include "tandem/ops/nn/norm.h"
 
 namespace tandem {
 

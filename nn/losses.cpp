@@ -1,11 +1,11 @@
 #include "tandem/nn/losses.h"
 
 #include "tandem/core/print_style.h"
-#include "tandem/nn/print.h"
-#include "tandem/ops/activation.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/loss_reduction.h"
-#include "tandem/ops/products.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_reduction.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/products/products.h"
 
 namespace tandem::nn {
 

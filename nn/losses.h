@@ -1,12 +1,13 @@
-// Losses: their options, their functions of namespace functional, their modules. What they compute says ops/loss.h.
+// Losses: their options, their functions of namespace functional, their modules. What they compute says
+// ops/loss/loss.h.
 #pragma once
 #include <functional>
 #include <optional>
 #include <variant>
 
 #include "tandem/nn/module.h"
-#include "tandem/nn/options.h"
-#include "tandem/ops/loss.h"
+#include "tandem/nn/options/options.h"
+#include "tandem/ops/loss/loss.h"
 
 namespace tandem::nn {
 
@@ -153,7 +154,7 @@ using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOp
 using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
-// The losses of ops/loss.h with their arguments as options.
+// The losses of ops/loss/loss.h with their arguments as options.
 
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());

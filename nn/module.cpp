@@ -9,11 +9,11 @@
 #include <typeinfo>
 
 #include "tandem/core/print_style.h"
-#include "tandem/nn/cloning.h"
-#include "tandem/nn/print_libtorch.h"
-#include "tandem/nn/same_parameters.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
+#include "tandem/nn/module/cloning.h"
+#include "tandem/nn/module/print_libtorch.h"
+#include "tandem/nn/module/same_parameters.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 TANDEM_DICT_OF(Tensor, )

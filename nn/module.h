@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
-#include "tandem/nn/module_hooks.h"
-#include "tandem/nn/ordered_dict.h"
+#include "tandem/nn/containers/ordered_dict.h"
+#include "tandem/nn/module/module_hooks.h"
 
 namespace tandem::nn {
 class Module;
@@ -204,7 +204,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
  private:
   friend class detail::Cloning;
-  // The steps of clone(), for class Cloning (nn/cloning.h).
+  // The steps of clone(), for class Cloning (nn/module/cloning.h).
   /// Returns a copy of the members, before its tensors and children are copied; null if this class has its own clone().
   virtual std::shared_ptr<Module> shallow_copy() const;
   /// Calls reset().

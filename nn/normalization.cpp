@@ -1,12 +1,12 @@
 #include "tandem/nn/normalization.h"
 
 #include "tandem/nn/init.h"
-#include "tandem/nn/print.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/pad.h"
-#include "tandem/ops/pool.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/pool.h"
 
 namespace tandem::nn {
 

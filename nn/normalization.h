@@ -1,12 +1,12 @@
 // Normalisations by groups, neighbours and norms: options, functions with options, modules. Batch and instance norm are
-// modules of nn/batch_norm.h, layer norm of nn/layers.h.
+// modules of nn/batch_norm.h, layer norm of nn/linear.h.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tandem/nn/batch_norm.h"
-#include "tandem/nn/options.h"
-#include "tandem/ops/norm.h"
+#include "tandem/nn/options/options.h"
+#include "tandem/ops/nn/norm.h"
 
 namespace tandem::nn {
 
@@ -78,7 +78,7 @@ struct NormalizeFuncOptions {
   TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
 };
 
-// The operations of ops/norm.h with their arguments as options.
+// The operations of ops/nn/norm.h with their arguments as options.
 
 inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const BatchNormFuncOptions& o = {}) {

@@ -1,6 +1,6 @@
 #include "tandem/nn/padding.h"
 
-#include "tandem/nn/print.h"
+#include "tandem/nn/module/print.h"
 
 namespace tandem::nn {
 

@@ -1,11 +1,11 @@
-// Paddings: options, functional::pad, modules. What they compute says ops/pad.h.
+// Paddings: options, functional::pad, modules. What they compute says ops/nn/pad.h.
 #pragma once
 #include <array>
 #include <vector>
 
 #include "tandem/core/option.h"
-#include "tandem/nn/simple_module.h"
-#include "tandem/ops/pad.h"
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/ops/nn/pad.h"
 
 namespace tandem {
 /// LibTorch's way of naming the modes.

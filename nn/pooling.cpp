@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "tandem/nn/print.h"
-#include "tandem/ops/activation.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/nn/activation.h"
 
 namespace tandem::nn {
 namespace {

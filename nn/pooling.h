@@ -1,8 +1,8 @@
-// Pools: functions with options, and modules. What they compute says ops/pool.h.
+// Pools: functions with options, and modules. What they compute says ops/nn/pool.h.
 #pragma once
-#include "tandem/nn/pooling_options.h"
-#include "tandem/nn/simple_module.h"
-#include "tandem/ops/pool.h"
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/nn/options/pooling.h"
+#include "tandem/ops/nn/pool.h"
 
 namespace tandem::nn::functional {
 

@@ -5,7 +5,7 @@
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"
-#include "tandem/nn/packed_sequence.h"
+#include "tandem/nn/utils/packed_sequence.h"
 
 namespace tandem::detail {
 

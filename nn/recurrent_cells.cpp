@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "tandem/nn/print.h"
+#include "tandem/nn/module/print.h"
 #include "tandem/nn/recurrent_steps.h"
 #include "tandem/ops/ops.h"
 

@@ -3,10 +3,10 @@
 #include <functional>
 #include <variant>
 
+#include "tandem/nn/activation.h"
 #include "tandem/nn/attention.h"
-#include "tandem/nn/containers.h"
+#include "tandem/nn/containers/containers.h"
 #include "tandem/nn/init.h"
-#include "tandem/nn/simple.h"
 
 namespace tandem {
 namespace detail {

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "tandem/core/print_style.h"
-#include "tandem/nn/print.h"
-#include "tandem/ops/pool.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/nn/pool.h"
 
 namespace tandem::nn {
 TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);

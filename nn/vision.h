@@ -1,14 +1,14 @@
 // Layers of images: upsampling, patches, pixels and channels in another order, grids. What they compute says
-// ops/vision.h.
+// ops/nn/vision.h.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/padding.h"
-#include "tandem/nn/simple_module.h"
-#include "tandem/ops/vision.h"
+#include "tandem/ops/nn/vision.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/ops/copy.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::detail {
 

@@ -4,10 +4,10 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/reduce/reduce.h"
 
 namespace tandem::autograd {
 namespace {

@@ -2,7 +2,7 @@
 // devices.
 #pragma once
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/elementwise/elementwise.h"
 
 namespace tandem {
 

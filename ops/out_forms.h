@@ -1,31 +1,32 @@
 // The forms that write into given tensors, of operations for which the result is computed first and then copied.
-// name_out(out, ...) takes the arguments of name(...); ops/elementwise.h says what `out` must be. They record nothing,
-// and throw where a gradient is wanted. Operations whose kernels write into `out` itself have their forms beside them.
+// name_out(out, ...) takes the arguments of name(...); ops/elementwise/elementwise.h says what `out` must be. They
+// record nothing, and throw where a gradient is wanted. Operations whose kernels write into `out` itself have their
+// forms beside them.
 #pragma once
-#include "tandem/ops/activation.h"
-#include "tandem/ops/arrange.h"
-#include "tandem/ops/convolution.h"
-#include "tandem/ops/dropout.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/formula.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/linalg.h"
-#include "tandem/ops/loss.h"
-#include "tandem/ops/matmul.h"
-#include "tandem/ops/norm.h"
-#include "tandem/ops/pad.h"
-#include "tandem/ops/pool.h"
-#include "tandem/ops/products.h"
-#include "tandem/ops/random.h"
-#include "tandem/ops/reduce.h"
-#include "tandem/ops/scatter.h"
-#include "tandem/ops/search.h"
-#include "tandem/ops/special.h"
-#include "tandem/ops/statistics.h"
-#include "tandem/ops/view.h"
-#include "tandem/ops/vision.h"
-#include "tandem/ops/window.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/elementwise/special.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/window.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/index/scatter.h"
+#include "tandem/ops/linalg/linalg.h"
+#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/nn/convolution.h"
+#include "tandem/ops/nn/dropout.h"
+#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/products/products.h"
+#include "tandem/ops/random/random.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/reduce/statistics.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 

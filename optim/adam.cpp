@@ -3,9 +3,9 @@
 #include <map>
 
 #include "tandem/core/dispatch.h"
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tandem/core/dispatch.h"
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/step_values.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/ops.h"
 #include "tandem/optim/strong_wolfe.h"
 #include "tandem/optim/update.h"

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <variant>
 
-#include "tandem/nn/options.h"
+#include "tandem/nn/options/options.h"
 
 namespace tandem::serialize {
 class OutputArchive;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/tracer.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/parallel/step_node.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/run_loop.h"
-#include "tandem/core/thread_pool.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/parallel/rethrow.h"
 #include "tandem/parallel/worker_thread.h"
 

@@ -6,13 +6,13 @@
 #include <map>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/nn/batch_norm.h"
-#include "tandem/nn/checkpoint.h"
-#include "tandem/nn/same_parameters.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
+#include "tandem/nn/module/same_parameters.h"
+#include "tandem/nn/utils/checkpoint.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/join.h"
 #include "tandem/parallel/reducer.h"
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "tandem/core/tracer.h"
-#include "tandem/ops/factory.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {

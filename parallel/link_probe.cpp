@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/tracer.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 

@@ -1,10 +1,10 @@
 #include "tandem/parallel/parallel_loss.h"
 
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
 #include "tandem/parallel/broadcast.h"
 
 namespace tandem::nn::parallel::detail {

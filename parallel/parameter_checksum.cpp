@@ -5,8 +5,8 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/core/tracer.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/core/tracer.h"
-#include "tandem/ops/copy.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/ops/ops.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {

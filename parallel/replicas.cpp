@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 
 namespace tandem::nn::parallel {
 namespace detail {

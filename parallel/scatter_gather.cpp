@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/tracer.h"
-#include "tandem/ops/copy.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/broadcast.h"
 #include "tandem/parallel/step_node.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/optim/lbfgs.h"
 #include "tandem/parallel/reducer.h"
 

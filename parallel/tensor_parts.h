@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
-#include "tandem/nn/ordered_dict.h"
+#include "tandem/nn/containers/ordered_dict.h"
 
 namespace tandem::nn::parallel {
 

@@ -1,6 +1,6 @@
 #include "tandem/parallel/worker_thread.h"
 
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 
 namespace tandem::detail {
 

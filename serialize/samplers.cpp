@@ -1,8 +1,8 @@
 // What samplers keep in archives. The keys are LibTorch's, where it has such a sampler.
 #include "tandem/core/internal.h"
-#include "tandem/data/distributed_samplers.h"
 #include "tandem/data/example_streams.h"
-#include "tandem/data/shard_sampler.h"
+#include "tandem/data/samplers/distributed_samplers.h"
+#include "tandem/data/samplers/shard_sampler.h"
 #include "tandem/serialize/archive.h"
 
 namespace tandem::data::samplers {

@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
       while (!computing.stops) run_calls();
     });
   } else if (when == "computing" || when == "elsewhere") {
-    run_calls();  // what libraries make at their first call; core/library_calls.cpp says why
+    run_calls();  // what libraries make at their first call; core/threads/library_calls.cpp says why
     for (int i = 0; i < 2; ++i)
       std::thread([] {
         for (;;) run_calls();

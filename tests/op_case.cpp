@@ -5,8 +5,8 @@
 #include <map>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/tests/json.h"
 
 namespace tandem::test {

@@ -6,11 +6,11 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/meta.h"
-#include "tandem/core/thread_pool.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/ops/gradcheck.h"
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/reduce/reduce.h"
 #include "tandem/tests/op_case.h"
 
 namespace tandem::test {

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/core/cpu_info.h"
+#include "tandem/core/threads/cpu_info.h"
 #include "tandem/kernels/lapack.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

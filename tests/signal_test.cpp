@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/lapack.h"
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"

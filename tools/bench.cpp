@@ -7,9 +7,9 @@
 
 #include "tandem/benchmarks/report.h"
 #include "tandem/core/algorithms.h"
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/internal.h"
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/tools/commands.h"
 #include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"

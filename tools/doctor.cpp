@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/nccl/api.h"
 #include "tandem/tools/commands.h"

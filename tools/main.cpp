@@ -20,7 +20,7 @@
 #include "tandem/tools/compare/options.h"
 #include "tandem/tools/explain/options.h"
 #include "tandem/tools/flight/flight.h"
-#include "tandem/tools/ranks.h"
+#include "tandem/tools/launch/ranks.h"
 #include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/threads/cpu_info.h"
 
 namespace tandem::tools {
 namespace {

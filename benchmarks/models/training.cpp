@@ -2,11 +2,11 @@
 // number. train_step does all of it anew in each step; captured_train_step replays a Graph of it, but for the reading.
 // inference is the forward pass alone, in evaluation.
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/models/models.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/loss.h"
-#include "tandem/ops/view.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/shape/view.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/sgd.h"
 

@@ -1,12 +1,12 @@
 // Elementwise operations, broadcasting, and their gradients.
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/backward.h"
 
 #include <set>
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/dropout.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/dropout.h"
 
 namespace tandem::benchmarks {
 namespace {

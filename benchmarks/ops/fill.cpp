@@ -1,6 +1,6 @@
 // Tensors made from nothing: constants, sequences and random numbers.
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 

@@ -1,9 +1,9 @@
 // Joining, and reading and writing by index or mask. Table and rows are as in a small language model.
-#include "tandem/ops/index.h"
+#include "tandem/ops/index/index.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

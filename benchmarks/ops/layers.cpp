@@ -1,13 +1,13 @@
 // Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
-#include "tandem/ops/attention.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/convolution.h"
-#include "tandem/ops/dropout.h"
-#include "tandem/ops/norm.h"
-#include "tandem/ops/pool.h"
+#include "tandem/ops/nn/attention.h"
+#include "tandem/ops/nn/convolution.h"
+#include "tandem/ops/nn/dropout.h"
+#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/pool.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

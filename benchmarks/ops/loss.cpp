@@ -1,7 +1,7 @@
 // Softmax and the losses.
-#include "tandem/ops/loss.h"
+#include "tandem/ops/loss/loss.h"
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,8 +1,8 @@
 // Matrix products, of the sizes that networks have: squares, FashionCNN's and the mlp's layers, a transformer's.
 
-#include "tandem/ops/matmul.h"
+#include "tandem/ops/products/matmul.h"
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 namespace {

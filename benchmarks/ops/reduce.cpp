@@ -1,9 +1,9 @@
 // Reductions, scans and sorting.
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/reduce/reduce.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::benchmarks {
 

@@ -1,9 +1,9 @@
 // Views, whose cost is that of the call, and copies.
-#include "tandem/ops/view.h"
+#include "tandem/ops/shape/view.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::benchmarks {
 

@@ -16,8 +16,8 @@
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/memory_report.h"
-#include "tandem/core/memory_trace.h"
 #include "tandem/core/poison.h"
+#include "tandem/core/trace/memory_trace.h"
 
 namespace tandem::cuda {
 namespace {

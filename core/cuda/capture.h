@@ -1,5 +1,5 @@
-// What a Graph (core/graph.h) records of GPUs: a capture of the runtime's, on streams of its own and with memory from a
-// private pool, and the work that comes of it. Internal.
+// What a Graph (core/loop/graph.h) records of GPUs: a capture of the runtime's, on streams of its own and with memory
+// from a private pool, and the work that comes of it. Internal.
 #pragma once
 #include <atomic>
 #include <functional>

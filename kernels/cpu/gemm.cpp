@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/library_calls.h"
-#include "tandem/core/thread_kept.h"
+#include "tandem/core/threads/library_calls.h"
+#include "tandem/core/threads/thread_kept.h"
 #include "tandem/kernels/cpu/isa.h"
 #include "tandem/kernels/types.h"
 

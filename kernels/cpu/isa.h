@@ -1,8 +1,8 @@
 // Rows of loops, compiled once per instruction set, and the choice among them.
 #pragma once
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/dtype.h"
-#include "tandem/core/loop.h"
+#include "tandem/core/loop/loop.h"
+#include "tandem/core/threads/cpu_info.h"
 
 // For each compiled instruction set, lowest first (CMake says which exist): declare its row, and name it.
 #if defined(TANDEM_HAS_ISA_V2)

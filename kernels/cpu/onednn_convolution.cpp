@@ -1,5 +1,5 @@
 // Convolutions through oneDNN, versions 2 and 3: of float32, and of bfloat16 where the processor multiplies it itself.
-#include "tandem/core/cpu_info.h"
+#include "tandem/core/threads/cpu_info.h"
 #include "tandem/kernels/cpu/convolution.h"
 
 #if TANDEM_HAS_ONEDNN

@@ -1,10 +1,10 @@
 // Products of bfloat16 matrices through oneDNN, versions 2 and 3, where the processor has instructions for them.
 #include <vector>
 
-#include "tandem/core/cpu_info.h"
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
-#include "tandem/core/thread_kept.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/thread_kept.h"
 #include "tandem/kernels/cpu/gemm.h"
 #if TANDEM_HAS_ONEDNN
 #include "tandem/kernels/cpu/onednn.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <initializer_list>
 
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cpu/isa.h"
 

@@ -1,7 +1,7 @@
 // What an elementwise kernel is told: the collapsed dimensions and its operands. Plain data without std, one parameter
 // for all of them, so that one function launches any. Made by planner.cpp.
 #pragma once
-#include "tandem/core/loop.h"
+#include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cuda/divider.cuh"
 
 namespace tandem::kernels::cuda {

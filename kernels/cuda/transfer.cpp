@@ -6,7 +6,7 @@
 #include "tandem/core/cuda/streams.h"
 
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/elementwise.h"
 
 namespace tandem::kernels::cuda {

@@ -4,8 +4,8 @@
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/run_loop.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::distributed {

@@ -9,9 +9,9 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/rank_context.h"
-#include "tandem/core/start_thread.h"
-#include "tandem/core/thread_pool.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/threads/start_thread.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/data/example_streams.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tandem/core/start_thread.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/threads/start_thread.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/parallel/collectives/job_environment.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 #include "tandem/serialize/file.h"

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/collectives/call_queue.h"
 
 namespace tandem::distributed {

@@ -1,7 +1,7 @@
 #include "tandem/parallel/collectives/staged.h"
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/ops/copy.h"
+#include "tandem/ops/shape/copy.h"
 
 namespace tandem::distributed {
 namespace {

@@ -1,5 +1,5 @@
 // Facts of the machine: what is read from the system, and how the instruction set is chosen.
-#include "tandem/core/cpu_info.h"
+#include "tandem/core/threads/cpu_info.h"
 
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
 // Running Loops: alone, several as one job, and through an observer.
-#include "tandem/core/run_loop.h"
+#include "tandem/core/loop/run_loop.h"
 
 #include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/optim/adam.h"
 #include "tandem/tests/catch.h"
 

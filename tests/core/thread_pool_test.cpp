@@ -1,5 +1,5 @@
 // The thread pool: chunks, nesting, shares, several callers at once, errors, and no lost wakeups.
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // The trace: which calls it holds, of which threads, and its file.
-#include "tandem/core/trace.h"
+#include "tandem/core/trace/trace.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

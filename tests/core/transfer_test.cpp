@@ -1,6 +1,6 @@
 // Copies between devices: all directions, strides and dtypes.
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

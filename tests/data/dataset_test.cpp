@@ -2,8 +2,8 @@
 #include <sstream>
 
 #include "tandem/data/data.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 

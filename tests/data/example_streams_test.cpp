@@ -6,7 +6,7 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 

@@ -1,6 +1,6 @@
 // Whether this build has utf8proc: tests of tokenizers are skipped without it.
 #pragma once
-#include "tandem/data/unicode.h"
+#include "tandem/data/text/unicode.h"
 #include "tandem/tests/catch.h"
 
 namespace tandem::test {

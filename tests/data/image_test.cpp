@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "tandem/data/data.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/json.h"
 #include "tandem/tests/paths.h"

@@ -4,7 +4,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

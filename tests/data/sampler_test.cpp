@@ -1,4 +1,4 @@
-#include "tandem/data/shard_sampler.h"
+#include "tandem/data/samplers/shard_sampler.h"
 
 #include <algorithm>
 #include <numeric>

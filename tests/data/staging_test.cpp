@@ -1,7 +1,7 @@
 // Loaders that put their batches in page-locked memory, or on a device.
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -1,5 +1,5 @@
 // BertTokenizer against Hugging Face's tokenizers (fixtures/wordpiece.json).
-#include "tandem/data/wordpiece.h"
+#include "tandem/data/text/wordpiece.h"
 
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/has_unicode.h"

@@ -1,6 +1,6 @@
 // Convolutions on the CPU against the sums that define them.
 #include "tandem/kernels/convolution.h"
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/cpu/convolution.h"
 #include "tandem/ops/backward.h"
 #include "tandem/tandem.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/kernels/attention.h"
 #include "tandem/ops/gradcheck.h"
 #include "tandem/tests/kernels/cuda_tensors.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/cpu/gemm.h"
 #include "tandem/kernels/philox.h"
 #include "tandem/tandem.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/thread_pool.h"
+#include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/kernels/norm.h"
 #include "tandem/kernels/optim.h"

@@ -7,7 +7,7 @@
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/kernels/philox.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "tandem/core/observer.h"
+#include "tandem/core/trace/observer.h"
 #include "tandem/models/models.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

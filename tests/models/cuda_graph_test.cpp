@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/tests/core/cuda/gpu.h"
 #include "tandem/tests/models/captured_training.h"
 

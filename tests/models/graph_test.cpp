@@ -1,5 +1,5 @@
 // Graphs: captured steps against the same steps run eagerly, what cannot be recorded, and the memory of a record.
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 
 #include <functional>
 #include <string>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 

@@ -1,5 +1,5 @@
 // AnyModule, AnyValue and Sequential: forwards of any number of arguments and any types.
-#include "tandem/nn/any_module.h"
+#include "tandem/nn/containers/any_module.h"
 
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

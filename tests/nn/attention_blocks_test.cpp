@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/ops/gradcheck.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"

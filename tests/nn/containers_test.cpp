@@ -1,5 +1,5 @@
 // ModuleList, ModuleDict, ParameterList, ParameterDict, and the dictionary below them.
-#include "tandem/nn/containers.h"
+#include "tandem/nn/containers/containers.h"
 
 #include <sstream>
 #include <utility>

@@ -1,7 +1,7 @@
 // Embedding, EmbeddingBag and Bilinear against PyTorch's (fixtures/modules.json), and parameters as one vector.
 #include "tandem/nn/embedding.h"
 
-#include "tandem/nn/convert_parameters.h"
+#include "tandem/nn/utils/convert_parameters.h"
 #include "tandem/tests/nn/module_rows.h"
 
 namespace tandem {

@@ -1,6 +1,6 @@
 // Switches layer fusion for a test.
 #pragma once
-#include "tandem/nn/sequential.h"
+#include "tandem/nn/containers/sequential.h"
 
 namespace tandem::test {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tandem/core/graph.h"
+#include "tandem/core/loop/graph.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/nn/fusion_guard.h"

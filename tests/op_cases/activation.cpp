@@ -1,6 +1,6 @@
 // Activations and softmax.
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/loss.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

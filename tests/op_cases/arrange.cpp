@@ -1,6 +1,6 @@
 // Elements in another order or number: flips, rolls, tiles, splits, joins and diagonals.
-#include "tandem/ops/arrange.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,13 +1,13 @@
 // Ops where they have kinks, ties, poles, NaNs and infinities, nothing to reduce, or no dimension.
 #include <cmath>
 
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/loss.h"
-#include "tandem/ops/norm.h"
-#include "tandem/ops/pool.h"
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/reduce/reduce.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Elementwise ops, copies and casts.
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/copy.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

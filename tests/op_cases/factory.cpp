@@ -1,7 +1,7 @@
 // Tensors that are made of numbers: windows, sequences; the first input says the dtype.
-#include "tandem/ops/factory.h"
-#include "tandem/ops/arrange.h"
-#include "tandem/ops/window.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/window.h"
+#include "tandem/ops/shape/arrange.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,7 +1,7 @@
 // Elementwise operations and activations that are made of others.
-#include "tandem/ops/formula.h"
-#include "tandem/ops/activation.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/nn/activation.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

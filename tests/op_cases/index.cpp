@@ -1,6 +1,6 @@
 // Reading and writing by index and by mask.
-#include "tandem/ops/index.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

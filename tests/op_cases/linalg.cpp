@@ -1,9 +1,9 @@
 // Linear algebra. Signs of vectors are LAPACK's choice: results that have them are compared by absolute values.
-#include "tandem/ops/linalg.h"
-#include "tandem/ops/arrange.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/matmul.h"
+#include "tandem/ops/linalg/linalg.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/shape/arrange.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,5 +1,5 @@
 // Losses.
-#include "tandem/ops/loss.h"
+#include "tandem/ops/loss/loss.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

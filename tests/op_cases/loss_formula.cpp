@@ -1,6 +1,6 @@
 // Losses that are made of other operations, and targets that are probabilities.
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/loss.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

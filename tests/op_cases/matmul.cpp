@@ -1,6 +1,6 @@
 // Products and convolutions.
-#include "tandem/ops/matmul.h"
-#include "tandem/ops/convolution.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/nn/convolution.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,7 +1,7 @@
 // Normalisation and pooling.
-#include "tandem/ops/norm.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/pool.h"
+#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/nn/pool.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

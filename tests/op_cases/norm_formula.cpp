@@ -1,6 +1,6 @@
 // Normalisations that are made of others.
-#include "tandem/ops/factory.h"
-#include "tandem/ops/norm.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/norm.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

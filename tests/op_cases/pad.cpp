@@ -1,5 +1,5 @@
 // Padding.
-#include "tandem/ops/pad.h"
+#include "tandem/ops/nn/pad.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,5 +1,5 @@
 // Pools of one and of three dimensions, adaptive max pools, and their opposites.
-#include "tandem/ops/pool.h"
+#include "tandem/ops/nn/pool.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Products that are made of others, and distances.
-#include "tandem/ops/products.h"
-#include "tandem/ops/attention.h"
+#include "tandem/ops/products/products.h"
+#include "tandem/ops/nn/attention.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,7 +1,7 @@
 // Reductions, scans and order.
-#include "tandem/ops/reduce.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/index.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/index.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

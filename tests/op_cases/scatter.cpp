@@ -1,8 +1,8 @@
 // Writing by index and by mask.
-#include "tandem/ops/scatter.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/index.h"
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/index/scatter.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/reduce/reduce.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,8 +1,8 @@
 // Searching in order, and counting.
-#include "tandem/ops/search.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/factory.h"
-#include "tandem/ops/reduce.h"
+#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/reduce/reduce.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,5 +1,5 @@
 // Special functions.
-#include "tandem/ops/special.h"
+#include "tandem/ops/elementwise/special.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,6 @@
 // Statistics and scans that are made of other operations.
-#include "tandem/ops/statistics.h"
-#include "tandem/ops/elementwise.h"
+#include "tandem/ops/reduce/statistics.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

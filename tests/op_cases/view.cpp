@@ -1,8 +1,8 @@
 // Views, joins and splits, in-place changes.
-#include "tandem/ops/view.h"
-#include "tandem/ops/copy.h"
-#include "tandem/ops/elementwise.h"
-#include "tandem/ops/index.h"
+#include "tandem/ops/shape/view.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

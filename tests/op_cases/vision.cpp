@@ -1,5 +1,5 @@
 // Images: upsampling, patches, pixels and channels in another order, grids.
-#include "tandem/ops/vision.h"
+#include "tandem/ops/nn/vision.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

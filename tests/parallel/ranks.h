@@ -9,7 +9,7 @@
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/gloo/gloo.h"
 #include "tandem/tests/catch.h"
-#include "tandem/tests/parallel/fake_nccl.h"
+#include "tandem/tests/parallel/collectives/fake_nccl.h"
 #include "tandem/tests/paths.h"
 
 namespace tandem::test {

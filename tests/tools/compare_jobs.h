@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tandem/core/device.h"
-#include "tandem/tools/compare/anatomy.h"
-#include "tandem/tools/compare/sample.h"
+#include "tandem/tools/compare/measure/anatomy.h"
+#include "tandem/tools/compare/measure/sample.h"
 
 namespace tandem::test {
 

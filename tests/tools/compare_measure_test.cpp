@@ -5,12 +5,12 @@
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/device.h"
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/tools/compare_jobs.h"
 #include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/measure/sweeps.h"
 #include "tandem/tools/compare/statistics.h"
-#include "tandem/tools/compare/sweeps.h"
 
 using namespace tandem;
 using namespace tandem::test;

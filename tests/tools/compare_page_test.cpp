@@ -6,8 +6,8 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/tools/check_nesting.h"
 #include "tandem/tests/tools/compare_sample.h"
-#include "tandem/tools/compare/format.h"
 #include "tandem/tools/compare/report.h"
+#include "tandem/tools/page/format.h"
 
 using namespace tandem;
 using namespace tandem::test;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tandem/core/tracer.h"
+#include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/child.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tandem/core/cpu_info.h"
+#include "tandem/core/threads/cpu_info.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/data/idx_files.h"
 #include "tandem/tests/paths.h"

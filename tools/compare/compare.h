@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/tools/compare/measure/sample.h"
 #include "tandem/tools/compare/report.h"
-#include "tandem/tools/compare/sample.h"
 
 namespace tandem::tools::compare {
 

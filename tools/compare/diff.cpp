@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "tandem/core/error.h"
-#include "tandem/tools/compare/format.h"
+#include "tandem/tools/page/format.h"
 
 namespace tandem::tools::compare {
 namespace {

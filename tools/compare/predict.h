@@ -1,6 +1,6 @@
 // What the cost model says beside what was measured, and about devices that are not here.
 #pragma once
-#include "tandem/tools/compare/links.h"
+#include "tandem/tools/compare/measure/links.h"
 #include "tandem/tools/simulate/simulate.h"
 
 namespace tandem::tools::compare {

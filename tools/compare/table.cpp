@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "tandem/tools/compare/page_parts.h"
+#include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/tools/compare/page_parts.h"
+#include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {
 namespace {

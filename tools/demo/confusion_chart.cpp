@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/tools/compare/format.h"
-#include "tandem/tools/compare/scale.h"
 #include "tandem/tools/demo/report.h"
+#include "tandem/tools/page/format.h"
+#include "tandem/tools/page/scale.h"
 
 namespace tandem::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/demo/report.h"
 #include "tandem/tools/demo/show.h"
-#include "tandem/tools/ranks.h"
+#include "tandem/tools/launch/ranks.h"
 #include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "tandem/core/thread_pool.h"
-#include "tandem/data/png_of.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/data/images/png_of.h"
 #include "tandem/ops/ops.h"
 #include "tandem/tools/compare/compare.h"
-#include "tandem/tools/compare/page_parts.h"
+#include "tandem/tools/compare/page/parts.h"
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/nn/options.h"
+#include "tandem/nn/options/options.h"
 
 namespace tandem::tools::explain {
 

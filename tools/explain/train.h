@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
-#include "tandem/tools/compare/fingerprint.h"
+#include "tandem/tools/compare/measure/fingerprint.h"
 #include "tandem/tools/explain/script.h"
 
 namespace tandem::tools::explain {

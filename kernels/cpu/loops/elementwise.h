@@ -1,6 +1,6 @@
 // The bodies of elementwise loops and the macros that file them by dtype. Only files of loops/ include it.
 #pragma once
-#include "tandem/core/loop.h"
+#include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
 #include "tandem/kernels/functors.h"
 #include "tandem/kernels/types.h"

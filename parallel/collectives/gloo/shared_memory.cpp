@@ -15,7 +15,7 @@
 #include <mutex>
 #include <random>
 
-#include "tandem/core/spinner.h"
+#include "tandem/core/threads/spinner.h"
 #include "tandem/parallel/collectives/process_group.h"
 
 namespace tandem::distributed {

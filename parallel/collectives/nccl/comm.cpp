@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 
 namespace tandem::distributed::nccl {
 namespace {

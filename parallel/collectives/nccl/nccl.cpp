@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/ops/copy.h"
+#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/collectives/nccl/watch.h"
 #include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"

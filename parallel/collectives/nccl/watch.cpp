@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "tandem/core/cuda/fault.h"
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 
 namespace tandem::distributed::nccl {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 #include "tandem/parallel/collectives/store/key_values.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 #include "tandem/parallel/collectives/store/store.h"

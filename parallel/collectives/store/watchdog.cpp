@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tandem/core/start_thread.h"
+#include "tandem/core/threads/start_thread.h"
 
 namespace tandem::distributed {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tandem/core/poison.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -5,7 +5,7 @@
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -8,7 +8,7 @@
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/cuda/streams.h"
 #include "tandem/core/poison.h"
-#include "tandem/ops/factory.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

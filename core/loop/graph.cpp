@@ -1,0 +1,348 @@
+#include "tandem/core/loop/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "tandem/core/cuda/allocator.h"
+#include "tandem/core/cuda/capture.h"
+#include "tandem/core/loop/loop_chain.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/core/storage.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+namespace {
+
+/// When groups of loops use a storage.
+struct Use {
+  Storage storage;
+  int64_t bytes;
+  size_t order;     // among the storages of the record, by first use
+  int first, last;  // groups; the last is -1 where none uses it
+  bool filled;      // with something that the record does not make
+  bool written;
+  std::vector<char> start;  // what is to be there before each replay
+  /// Whether nobody needs it after a replay, nor before.
+  bool is_temporary() const { return storage->use_count() == 1 && !filled; }
+};
+
+/// Lays out what is alive at different times in the same memory: the largest first, of two alike the one used first,
+/// each at the lowest place that is free while it is used. @return the bytes that are needed
+int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
+  constexpr int64_t kAlignment = 64;
+  std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.first->bytes, a.first->order) < std::pair(-b.first->bytes, b.first->order);
+  });
+  std::vector<std::pair<Use*, int64_t>> placed;  // by place
+  int64_t total = 0;
+  for (auto& [use, at] : uses) {
+    at = 0;
+    for (const auto& [other, there] : placed) {
+      if (other->last < use->first || use->last < other->first) continue;
+      if (there - at >= use->bytes) break;
+      at = std::max(at, (there + other->bytes + kAlignment - 1) / kAlignment * kAlignment);
+    }
+    const auto behind = [](int64_t place, const auto& other) { return place < other.second; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {use, at});
+    total = std::max(total, at + use->bytes);
+  }
+  return total;
+}
+
+}  // namespace
+
+class Graph::Record {
+ public:
+  ~Record() {
+    for (auto& [impl, use] : uses_) impl->recorded = false;
+    for (auto& [impl, use] : gpu_uses_) impl->recorded = false;
+    if (!work_) return;
+    for (const Storage& storage : kept_) work_->record_use(storage->device, storage->data);
+  }
+  void add(ArrayRef<Loop> loops) {
+    const int group = static_cast<int>(groups_.size());
+    LoopGroup& kept = groups_.emplace_back();
+    for (const Loop& loop : loops)
+      for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
+        if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
+    for (const Loop& loop : loops) kept.loops.emplace_back(loop);
+    release_temporaries();
+  }
+  void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
+  /// A call for a GPU, which has captured what it runs.
+  void add(const KernelCall& call, uint64_t pool) {
+    for (const Tensor* const tensor : call.reads) note_gpu(tensor->storage(), pool, false);
+    for (const Tensor* const tensor : call.writes) note_gpu(tensor->storage(), pool, true);
+    ++summary_.gpu_calls;
+  }
+  /// So that the pool has what nobody needs any more for what is allocated next.
+  void release_gpu_temporaries() {
+    std::erase_if(gpu_live_, [this](StorageImpl* impl) { return impl->use_count() == 1 && gpu_uses_.erase(impl) > 0; });
+  }
+
+  /// When all is recorded.
+  void finish(std::unique_ptr<cuda::CapturedWork> work, bool optimize) {
+    release_gpu_temporaries();
+    for (auto& [impl, use] : gpu_uses_) {
+      impl->recorded = false;
+      if (use.written) written_.push_back(use.storage);
+      if (!use.pooled) kept_.push_back(std::move(use.storage));
+    }
+    gpu_uses_.clear();
+    gpu_live_.clear();
+    work_ = std::move(work);
+    release_temporaries();
+    if (optimize) {
+      drop_unused_loops(groups_, [this](const Operand& written) { return use_of(written).is_temporary(); });
+      chain_elementwise_loops(groups_);
+    }
+    set_lifetimes();
+    std::map<int, std::vector<std::pair<Use*, int64_t>>> by_device;
+    for (auto& [impl, use] : uses_) {
+      impl->recorded = false;
+      if (impl->use_count() > 1) {
+        if (use.written) written_.push_back(use.storage);
+      } else if (!use.filled) {
+        if (use.last < 0) continue;
+        summary_.unshared_bytes += use.bytes;
+        if (!is_of_chain(use)) by_device[impl->device.index()].push_back({&use, 0});
+      } else if (use.written && use.bytes > 0) {
+        use.start.assign(impl->data, impl->data + use.bytes);
+        restored_.push_back(&use);
+      }
+    }
+    for (auto& [device, uses] : by_device) {
+      const int64_t bytes = place(uses);
+      summary_.bytes += bytes;
+      memory_.push_back(Storage(new StorageImpl(Device(kCPU, device), bytes)));
+      for (auto& [use, at] : uses) use->storage->move_to(memory_.back()->data + at);
+    }
+    for (const LoopGroup& group : groups_) {
+      const auto count = static_cast<int64_t>(group.all().size());
+      summary_.loops += count;
+      if (count > 1 && group.chain) summary_.chained_loops += count;
+      if (group.chain)
+        pointers_.push_back(&group.chain->loop());
+      else
+        for (const RecordedLoop& loop : group.loops) pointers_.push_back(&loop.get());
+      ends_.push_back(pointers_.size());
+    }
+  }
+
+  void replay() {
+    if (work_ && !pointers_.empty()) work_->synchronize();  // as the last launch may read what the loops write
+    if (work_) work_->wait();
+    for (const auto& update : updates_) update();
+    for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
+    for (const Storage& storage : written_) storage->version.fetch_add(1, std::memory_order_relaxed);
+    size_t first = 0;
+    for (const size_t end : ends_) {
+      run_unobserved(ArrayRef<const Loop*>(pointers_.data() + first, end - first));
+      first = end;
+    }
+    if (work_) work_->launch();
+  }
+  Summary summary() const {
+    Summary out = summary_;
+    if (work_)
+      for (const Device device : work_->devices())
+        out.gpu_bytes += cuda::private_pool_reserved(device, work_->pool().number());
+    return out;
+  }
+  const cuda::CapturedWork* work() const { return work_.get(); }
+
+ private:
+  void note(const Operand& operand, int group, bool write) {
+    StorageImpl* const impl = key(operand.buffer);
+    const auto [at, added] = uses_.try_emplace(impl);
+    Use& use = at->second;
+    if (added) {
+      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*filled=*/impl->deleter != nullptr, false, {}};
+      live_.push_back(impl);
+      impl->recorded = true;
+    }
+    // What the first group does not write as a whole holds something: a value that the host wrote, say.
+    if (use.first == group && (!write || operand.bytes < impl->bytes)) use.filled = true;
+    use.last = group;
+    use.written = use.written || write;
+  }
+  /// A storage that only the record knows is not used again: its memory may go, so that a capture takes no more than
+  /// the step itself. What is filled stays.
+  void release_temporaries() {
+    std::erase_if(live_, [this](StorageImpl* impl) {
+      if (impl->use_count() > 1) return false;
+      if (!uses_.at(impl).filled) impl->move_to(nullptr);
+      return true;
+    });
+  }
+
+  /// Of all storages, by the groups as they are now; a chain's own need no place in memory then.
+  void set_lifetimes() {
+    for (auto& [impl, use] : uses_) use.last = -1;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      for (const RecordedLoop& loop : groups_[g].all())
+        for (int k = 0; k < loop.get().operand_count; ++k) {
+          if (!loop.get().operands[k].buffer) continue;
+          Use& use = use_of(loop.get().operands[k]);
+          if (use.last < 0) use.first = static_cast<int>(g);
+          use.last = static_cast<int>(g);
+        }
+    for (LoopGroup& group : groups_)
+      if (group.chain)
+        group.chain->finish([&](const StorageImpl* storage) { return is_of_chain(uses_.at(key(storage))); });
+  }
+  /// Whether only the loops of one chain use it.
+  bool is_of_chain(const Use& use) const {
+    const LoopGroup& group = groups_[static_cast<size_t>(use.first)];
+    return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
+  }
+  static StorageImpl* key(const Buffer* buffer) { return static_cast<StorageImpl*>(const_cast<Buffer*>(buffer)); }
+  Use& use_of(const Operand& operand) { return uses_.at(key(operand.buffer)); }
+
+  /// What the pool has made is left to it once nobody else refers to it. All other memory is kept, as launches use it.
+  void note_gpu(const Storage& storage, uint64_t pool, bool write) {
+    StorageImpl* const impl = storage.get();
+    if (!impl || !impl->data) return;
+    const auto [at, added] = gpu_uses_.try_emplace(impl);
+    GpuUse& use = at->second;
+    use.written = use.written || write;
+    if (!added) return;
+    use.storage = storage;
+    use.pooled = impl->device.is_cuda() && !impl->deleter && cuda::private_pool_of(impl->device, impl->data) == pool;
+    impl->recorded = true;
+    if (use.pooled) gpu_live_.push_back(impl);
+  }
+
+  struct GpuUse {
+    Storage storage;
+    bool pooled = false, written = false;
+  };
+
+  std::vector<LoopGroup> groups_;
+  std::vector<const Loop*> pointers_;  // what a replay runs,
+  std::vector<size_t> ends_;           // and where each group of these ends
+  std::vector<std::function<void()>> updates_;
+  std::unordered_map<StorageImpl*, Use> uses_;
+  std::vector<StorageImpl*> live_;
+  std::unordered_map<StorageImpl*, GpuUse> gpu_uses_;
+  std::vector<StorageImpl*> gpu_live_;  // of gpu_uses_, those of the pool
+  std::vector<Storage> kept_;           // that launches use beside their pool
+  std::unique_ptr<cuda::CapturedWork> work_;
+  std::vector<Storage> written_, memory_;
+  std::vector<Use*> restored_;
+  Summary summary_;
+};
+
+/// Takes what runs in this context and its copies, and runs none of it.
+class Graph::Recorder : public Observer {
+ public:
+  explicit Recorder(cuda::MempoolId_t pool)
+      : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams, [this] { release(); })) {}
+  /// Of the GPUs' part.
+  const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
+  void on_call(const KernelCall& call) override {
+    if (!on_ || call.device.is_cpu()) return pass(call);
+    const cuda::Stream& stream = cuda::current_stream(call.device);
+    TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": a Graph cannot record it: its stream on ", call.device,
+                 " takes no part in the capture; accepted: streams that have waited for one that does");
+    pass(call);
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->add(call, capture_->pool());
+  }
+  /// Gives back what only the record refers to.
+  void release() {
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->release_gpu_temporaries();
+  }
+  void on_run(ArrayRef<Loop> loops) override {
+    if (!take(loops)) pass(loops);
+  }
+  void on_update(const std::function<void()>& update) override {
+    if (!take(update)) pass(update);
+  }
+  void on_unrecordable(const std::string& op, const char* why) override {
+    TANDEM_CHECK(!on_, op, ": a Graph cannot record it: ", why);
+    pass(op, why);
+  }
+  bool records() const override { return on_ || Observer::records(); }
+  /// @return what was recorded, of the loops
+  Owned<Record> stop() {
+    const std::lock_guard lock(mutex_);
+    on_ = false;
+    return std::move(record_);
+  }
+
+ private:
+  template <class What> bool take(const What& what) {
+    const std::lock_guard lock(mutex_);
+    if (on_) record_->add(what);
+    return on_;
+  }
+  std::atomic<bool> on_{true};
+  std::mutex mutex_;
+  Owned<Record> record_{new Record};
+  const std::shared_ptr<cuda::Capture> capture_;
+};
+
+Graph::Graph() = default;
+Graph::~Graph() { stop(/*keep=*/false); }
+
+/// Ends a capture, if there is one. @return what it recorded, unless that is not to be kept. It throws only to keep it
+Owned<Graph::Record> Graph::stop(bool keep) {
+  if (!recorder_) return {};
+  const std::shared_ptr<Recorder> recorder = std::move(recorder_);
+  RankContext& context = RankContext::current();
+  if (context.observer == recorder) context.observer = std::shared_ptr(recorder->outer());
+  if (context.capture == recorder->capture()) context.capture = nullptr;
+  Owned<Record> record = recorder->stop();
+  try {
+    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before memory of the record goes
+    if (!keep) return {};
+    record->finish(std::move(work), optimize_);
+  } catch (const std::exception&) {  // of a capture that the runtime has invalidated
+    if (keep) throw;
+    return {};
+  }
+  return record;
+}
+
+void Graph::capture(const std::function<void()>& step) {
+  capture_begin();
+  try {
+    step();
+  } catch (...) {
+    stop(/*keep=*/false);
+    throw;
+  }
+  capture_end();
+}
+void Graph::capture_begin(cuda::MempoolId_t pool) {
+  check_not_recorded("Graph::capture_begin", "a capture is under way on this thread");
+  TANDEM_CHECK(!recorder_, "Graph::capture_begin: a capture of this graph is under way");
+  reset();
+  recorder_ = std::make_shared<Recorder>(pool);
+  attach_observer(recorder_);
+  RankContext::current().capture = recorder_->capture();
+}
+void Graph::capture_end() {
+  TANDEM_CHECK(recorder_ && RankContext::current().observer == recorder_,
+               "Graph::capture_end: no capture of this graph is under way on this thread");
+  record_ = stop(/*keep=*/true);
+}
+void Graph::replay() {
+  check_not_recorded("Graph::replay", "a capture is under way on this thread");
+  TANDEM_CHECK(record_, "Graph::replay: nothing has been captured");
+  record_->replay();
+}
+void Graph::reset() { record_ = {}; }
+cuda::MempoolId_t Graph::pool() const {
+  TANDEM_CHECK(record_ && record_->work(), "Graph::pool: nothing of a GPU has been captured");
+  return record_->work()->pool().id();
+}
+Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }
+
+}  // namespace tandem

@@ -1,0 +1,179 @@
+#include "tandem/core/loop/loop_chain.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "tandem/core/dtype.h"
+
+namespace tandem::detail {
+namespace {
+
+// Elements. So few that a core, which looks some hundred instructions ahead, begins to read for the next loop while it
+// is still at this one; of 64, calls take longer than the work.
+constexpr int64_t kTile = 256;
+constexpr int64_t kAhead = 2 * kTile;  // how far ahead memory is fetched: the processor sees no stream in such pieces
+constexpr size_t kLongest = 32;        // loops of a chain
+
+/// Where an operand's elements lie. A storage without memory has none of its bytes in common with another.
+struct Place {
+  const StorageImpl* storage;
+  int64_t begin, stride, bytes;
+};
+Place place_of(const Loop& loop, const Operand& operand) {
+  const auto* const storage = static_cast<const StorageImpl*>(operand.buffer);
+  const int64_t stride = operand.strides[0];
+  const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);  // no element is larger
+  const auto begin = reinterpret_cast<intptr_t>(storage->data) + operand.offset;
+  return {storage->data ? nullptr : storage, begin, stride, (loop.range - 1) * stride + last};
+}
+bool is_same(const Place& a, const Place& b) {
+  return a.storage == b.storage && a.begin == b.begin && a.stride == b.stride && a.stride > 0;
+}
+bool is_apart(const Place& a, const Place& b) {
+  return a.storage != b.storage || a.begin + a.bytes <= b.begin || b.begin + b.bytes <= a.begin;
+}
+/// Whether the second may run at each place as soon as the first has run there.
+bool may_follow(const Loop& first, const Loop& second) {
+  for (int i = 0; i < first.operand_count; ++i)
+    for (int j = 0; j < second.operand_count; ++j) {
+      if (i >= first.write_count && j >= second.write_count) continue;
+      const Place a = place_of(first, first.operands[i]), b = place_of(second, second.operands[j]);
+      if (!is_same(a, b) && !is_apart(a, b)) return false;
+    }
+  return true;
+}
+
+bool fits(const Loop& loop) {
+  if (!loop.elementwise || loop.range < 1 || loop.extents.rank != 1 || loop.scratch != 0 || loop.context.data)
+    return false;
+  for (int k = 0; k < loop.operand_count; ++k) {
+    const Operand& operand = loop.operands[k];
+    if (!operand.buffer || operand.strides[0] < (k < loop.write_count ? 1 : 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_pure_elementwise(const Loop& loop) {
+  return loop.elementwise && (is_floating_point(loop.dtype) || loop.dtype == DType::boolean);
+}
+
+bool LoopChain::add(RecordedLoop& loop) {
+  const Loop& next = loop.get();
+  if (!fits(next) || loops_.size() == kLongest) return false;
+  const auto device = [](const Loop& of) { return static_cast<const StorageImpl*>(of.operands[0].buffer)->device; };
+  for (const RecordedLoop& before : loops_)
+    if (before.get().range != next.range || device(before.get()) != device(next) || !may_follow(before.get(), next))
+      return false;
+  loops_.push_back(std::move(loop));
+  return true;
+}
+
+const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_temporary) {
+  if (loops_.size() == 1) return loop();
+  std::vector<const Buffer*> temporaries, streams;
+  std::vector<int64_t> element_sizes;
+  double cost = 0;
+  for (size_t i = 0; i < loops_.size(); ++i) {
+    const Loop& loop = loops_[i].get();
+    cost += 1 / static_cast<double>(loop.grain);
+    for (int k = 0; k < loop.operand_count; ++k) {
+      const Operand& operand = loop.operands[k];
+      const bool temporary = is_temporary(static_cast<const StorageImpl*>(operand.buffer));
+      std::vector<const Buffer*>& known = temporary ? temporaries : streams;
+      const auto at = std::find(known.begin(), known.end(), operand.buffer);
+      if (temporary) redirected_.push_back({i, k, static_cast<size_t>(at - known.begin())});
+      if (at != known.end()) continue;
+      known.push_back(operand.buffer);
+      if (temporary)
+        element_sizes.push_back(operand.strides[0]);
+      else if (operand.strides[0] > 0)
+        streams_.push_back(&operand);
+    }
+  }
+  temporaries_ = temporaries.size();
+  auto end = static_cast<int64_t>(temporaries_ * sizeof(Buffer));
+  const auto lay = [&](int64_t bytes) {
+    places_.push_back((end + 63) / 64 * 64);
+    end = places_.back() + bytes;
+  };
+  for (const RecordedLoop& loop : loops_) lay(static_cast<int64_t>(RecordedLoop::size_of(loop.get())));
+  for (const int64_t size : element_sizes) lay(kTile * size);
+  whole_.body = run;
+  whole_.name = "chain";
+  whole_.dtype = loops_[0].get().dtype;
+  whole_.operand_count = whole_.write_count = 1;
+  whole_.operands[0] = loops_[0].get().operands[0];  // for the device that it is on
+  whole_.context = {this, nullptr, nullptr};
+  whole_.scratch = end;
+  whole_.range = loops_[0].get().range;
+  whole_.grain = std::max<int64_t>(static_cast<int64_t>(1 / cost) / kTile, 1) * kTile;
+  return loop();
+}
+
+void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
+  const LoopChain& chain = *static_cast<const LoopChain*>(whole.context.data);
+  char* const memory = loop_scratch();
+  auto* const buffers = reinterpret_cast<Buffer*>(memory);
+  const size_t count = chain.loops_.size();
+  const auto copy = [&](size_t i) { return reinterpret_cast<Loop*>(memory + chain.places_[i]); };
+  for (size_t i = 0; i < chain.temporaries_; ++i) buffers[i].data = memory + chain.places_[count + i];
+  for (size_t i = 0; i < count; ++i) {
+    const Loop& loop = chain.loops_[i].get();
+    std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
+    copy(i)->operands[0].bytes = 0;  // a tile's results stay in the cache, however large the whole is
+  }
+  for (const Redirected& each : chain.redirected_)
+    copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
+  for (int64_t from = begin; from < end; from += kTile) {
+    const int64_t to = std::min(from + kTile, end);
+    for (const Operand* stream : chain.streams_) {
+      const char* const at = stream->buffer->data + stream->offset + (from + kAhead) * stream->strides[0];
+      const int64_t bytes = (to - from) * stream->strides[0];
+      for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+    }
+    for (const Redirected& each : chain.redirected_) {  // its tile begins where it would have this tile's first element
+      Operand& operand = copy(each.loop)->operands[each.operand];
+      operand.offset = -from * operand.strides[0];
+    }
+    for (size_t i = 0; i < count; ++i) copy(i)->body(*copy(i), from, to);
+  }
+}
+
+void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary) {
+  std::unordered_set<const Buffer*> read;
+  const auto is_unused = [&](const RecordedLoop& recorded) {
+    const Loop& loop = recorded.get();
+    if (!is_pure_elementwise(loop)) return false;
+    for (int k = 0; k < loop.write_count; ++k)
+      if (read.contains(loop.operands[k].buffer) || !is_temporary(loop.operands[k])) return false;
+    return true;
+  };
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    std::erase_if(group->loops, is_unused);
+    for (const RecordedLoop& loop : group->loops)
+      for (int k = loop.get().write_count; k < loop.get().operand_count; ++k)
+        read.insert(loop.get().operands[k].buffer);
+  }
+}
+
+void chain_elementwise_loops(std::vector<LoopGroup>& groups) {
+  std::vector<LoopGroup> chained;
+  auto chain = std::make_unique<LoopChain>();
+  const auto end_chain = [&] {
+    if (!chain->empty()) chained.push_back({{}, std::exchange(chain, std::make_unique<LoopChain>())});
+  };
+  for (LoopGroup& group : groups) {
+    if (group.loops.empty()) continue;
+    const bool is_one = group.loops.size() == 1;
+    if (is_one && chain->add(group.loops[0])) continue;
+    end_chain();
+    if (!is_one || !chain->add(group.loops[0])) chained.push_back(std::move(group));
+  }
+  end_chain();
+  groups = std::move(chained);
+}
+
+}  // namespace tandem::detail

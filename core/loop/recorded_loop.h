@@ -1,0 +1,37 @@
+// A loop that a Graph keeps beyond the call that made it.
+#pragma once
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "tandem/core/loop/loop.h"
+
+namespace tandem::detail {
+
+/// A copy of a loop for as long as it lives, with the operands that there are and the context.
+class RecordedLoop {
+ public:
+  explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
+    std::memcpy(memory_.get(), &loop, size_of(loop));
+    if (loop.context.data) mine().context.data = loop.context.copy(loop.context.data);
+  }
+  RecordedLoop(RecordedLoop&&) = default;
+  RecordedLoop& operator=(RecordedLoop&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  ~RecordedLoop() {
+    if (memory_ && mine().context.data) mine().context.destroy(const_cast<void*>(mine().context.data));
+  }
+  const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
+  /// Bytes of a loop that are of use: those of the operands that it has.
+  static size_t size_of(const Loop& loop) {
+    return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
+  }
+
+ private:
+  Loop& mine() { return *reinterpret_cast<Loop*>(memory_.get()); }
+  std::unique_ptr<char[]> memory_;
+};
+
+}  // namespace tandem::detail

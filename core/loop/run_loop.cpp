@@ -1,0 +1,74 @@
+#include "tandem/core/loop/run_loop.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tandem/core/allocator.h"
+#include "tandem/core/storage.h"
+#include "tandem/core/threads/thread_pool.h"
+
+namespace tandem {
+namespace {
+
+thread_local char* scratch_of_part = nullptr;
+
+/// From the allocator of the device that the loop's first operand lies on.
+class Scratch {
+ public:
+  explicit Scratch(const Loop& loop)
+      : device_(static_cast<const StorageImpl*>(loop.operands[0].buffer)->device.index()),
+        bytes_(static_cast<size_t>(loop.scratch)),
+        data_(allocate(device_, bytes_)) {
+    scratch_of_part = static_cast<char*>(data_);
+  }
+  ~Scratch() { deallocate(device_, data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+
+ private:
+  int device_;
+  size_t bytes_;
+  void* data_;
+};
+
+void run_part(const Loop& loop, int64_t begin, int64_t end) {
+  if (loop.scratch == 0) return loop.body(loop, begin, end);
+  const Scratch scratch(loop);
+  loop.body(loop, begin, end);
+}
+
+int64_t chunk_count(const Loop& loop) {
+  TANDEM_CHECK(loop.range <= 0 || loop.grain >= 1, loop.name, ": a loop's grain is ", loop.grain,
+               "; accepted: 1 or more");
+  return loop.range <= 0 ? 0 : (loop.range - 1) / loop.grain + 1;
+}
+
+}  // namespace
+
+char* loop_scratch() { return scratch_of_part; }
+
+namespace {
+/// `at(i)` is loop i.
+template <class At> void run_each(size_t count, At at) {
+  if (count == 1) {
+    const Loop& loop = at(0);
+    return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
+  }
+  std::vector<int64_t> first(count + 1, 0);  // of all chunks, numbered through, the first of each loop
+  for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + chunk_count(at(i));
+  parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
+    const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;
+    const Loop& loop = at(i);
+    const int64_t begin = (chunk - first[i]) * loop.grain;
+    run_part(loop, begin, loop.range - begin > loop.grain ? begin + loop.grain : loop.range);
+  });
+}
+}  // namespace
+
+void run_unobserved(ArrayRef<Loop> loops) {
+  run_each(loops.size(), [&](size_t i) -> const Loop& { return loops[i]; });
+}
+void run_unobserved(ArrayRef<const Loop*> loops) {
+  run_each(loops.size(), [&](size_t i) -> const Loop& { return *loops[i]; });
+}
+
+}  // namespace tandem

@@ -1,0 +1,181 @@
+#include "tandem/core/threads/cpu_info.h"
+
+#include <sched.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tandem/core/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr CpuIsa kCompiled[] = {
+#if defined(TANDEM_HAS_ISA_V2)
+    CpuIsa::v2,
+#endif
+#if defined(TANDEM_HAS_ISA_V3)
+    CpuIsa::v3,
+#endif
+#if defined(TANDEM_HAS_ISA_V4)
+    CpuIsa::v4,
+#endif
+#if defined(TANDEM_HAS_ISA_BASE)
+    CpuIsa::base,
+#endif
+};
+
+/// The first value in a file; 0 when there is no file or no number in it ("max").
+template <class T> T read_number(const std::string& path) {
+  T value = 0;
+  std::ifstream(path) >> value;
+  return value > 0 ? value : 0;
+}
+
+template <class T> void tighten(T& limit, T found) {
+  if (found > 0 && (limit == 0 || found < limit)) limit = found;
+}
+
+void read_directory(const std::string& directory, detail::CgroupLimits& limits) {
+  double quota = 0, period = 0;
+  if (std::ifstream(directory + "/cpu.max") >> quota >> period && period > 0) tighten(limits.cores, quota / period);
+  quota = read_number<double>(directory + "/cpu.cfs_quota_us");
+  period = read_number<double>(directory + "/cpu.cfs_period_us");
+  if (period > 0) tighten(limits.cores, quota / period);
+  tighten(limits.memory, read_number<int64_t>(directory + "/memory.max"));
+  tighten(limits.memory, read_number<int64_t>(directory + "/memory.limit_in_bytes"));
+}
+
+detail::CgroupLimits this_process() { return detail::read_cgroup_limits("/sys/fs/cgroup", "/proc/self/cgroup"); }
+
+std::string names(std::span<const CpuIsa> isas) {
+  std::string list;
+  for (const CpuIsa isa : isas) list += (list.empty() ? "" : ", ") + std::string(name(isa));
+  return list;
+}
+
+}  // namespace
+
+detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const std::string& self) {
+  CgroupLimits limits;
+  std::ifstream groups(self);
+  for (std::string line; std::getline(groups, line);) {  // "4:memory:/a/b"; version 2: "0::/a/b"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    // Version 2 beside version 1 is mounted at `unified`. Where a container sees only its own part of the hierarchy,
+    // the lower folders are missing and its limits stand at the root, which the way up ends with.
+    for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
+      std::string path = line.substr(second + 1);
+      for (;;) {
+        read_directory(mount + path, limits);
+        if (path.empty()) break;
+        path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+      }
+      if (!controllers.empty()) break;
+    }
+  }
+  return limits;
+}
+
+double cpu_quota() { return this_process().cores; }
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0  // fails beyond 1024 processors
+                  ? CPU_COUNT(&set)
+                  : static_cast<int>(std::thread::hardware_concurrency());
+  if (const double quota = cpu_quota(); quota > 0 && quota < cores) cores = static_cast<int>(std::ceil(quota));
+  return std::max(cores, 1);
+}
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const size_t value = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && value != std::string::npos) return line.substr(value + 2);
+  }
+  return "unknown processor";
+}
+
+int64_t memory_total() { return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE); }
+int64_t memory_limit() {
+  const int64_t limit = this_process().memory, total = memory_total();
+  return limit > 0 ? std::min(limit, total) : total;
+}
+
+const char* name(CpuIsa isa) {
+  switch (isa) {
+    case CpuIsa::v2: return "v2";
+    case CpuIsa::v3: return "v3";
+    case CpuIsa::v4: return "v4";
+    case CpuIsa::base: break;
+  }
+  return "base";
+}
+
+std::span<const CpuIsa> compiled_isas() { return kCompiled; }
+
+bool cpu_supports(CpuIsa isa) {
+#if defined(__x86_64__)
+  // By feature: clang 14 knows neither "x86-64-v3" nor the three that are asked of the processor itself here. The
+  // builtin also asks whether the operating system keeps the wide registers.
+  unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
+  __get_cpuid(1, &a, &b, &basic, &d);
+  __get_cpuid(0x80000001, &a, &b, &extended, &d);
+  constexpr unsigned kMovbe = 1u << 22, kF16c = 1u << 29, kLzcnt = 1u << 5;
+  const bool v2 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
+                  __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && (basic & kMovbe) &&
+                  (basic & kF16c) && (extended & kLzcnt);
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  return isa == CpuIsa::v2 ? v2 : isa == CpuIsa::v3 ? v3 : isa == CpuIsa::v4 ? v4 : true;
+#else
+  return isa == CpuIsa::base;
+#endif
+}
+
+CpuIsa detail::choose_isa(const char* requested) {
+  const auto all = compiled_isas();
+  const auto usable =
+      all.first(static_cast<size_t>(std::find_if_not(all.begin(), all.end(), cpu_supports) - all.begin()));
+  TANDEM_CHECK(!usable.empty(), "this processor (", cpu_model(), ") has none of the instruction sets of this build (",
+               names(all), "); build with a lower level in TANDEM_CPU_ISAS");
+  if (!requested || !*requested) return usable.back();
+  const auto found =
+      std::find_if(usable.begin(), usable.end(), [&](CpuIsa isa) { return name(isa) == std::string(requested); });
+  TANDEM_CHECK(found != usable.end(), "TANDEM_CPU_ISA is '", requested,
+               "'; accepted in this build on this processor: ", names(usable));
+  return *found;
+}
+
+CpuIsa cpu_isa() {
+  static const CpuIsa chosen = detail::choose_isa(std::getenv("TANDEM_CPU_ISA"));
+  return chosen;
+}
+bool cpu_multiplies_bfloat16() {
+#if defined(__x86_64__)
+  static const bool has = cpu_isa() == CpuIsa::v4 && __builtin_cpu_supports("avx512bf16");
+  return has;
+#else
+  return false;
+#endif
+}
+int cpu_isa_level() {
+  const auto all = compiled_isas();
+  return static_cast<int>(std::find(all.begin(), all.end(), cpu_isa()) - all.begin());
+}
+std::string cpu_isa_name() { return cpu_isa() == CpuIsa::base ? "baseline" : "x86-64-" + std::string(name(cpu_isa())); }
+
+}  // namespace tandem

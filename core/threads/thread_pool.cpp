@@ -1,0 +1,301 @@
+#include "tandem/core/threads/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/rank_context.h"
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/core/threads/spinner.h"
+#include "tandem/core/threads/start_thread.h"
+
+// Note [How a job finds its helpers]
+// A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
+// from the slot's counters until none is left, closes the seats and waits for those who sat down. A worker looks
+// through the slots for a free seat; where there is none it watches the epoch, at first awake, later asleep. No lock is
+// taken.
+// - Slots are never freed, so a worker may look at one whose job is over. Only who got a seat reads the job: the
+//   exchange that got it saw the store that opened it, and the caller cannot end before the seat is given back.
+// - No wakeup is lost: the caller raises the epoch and then counts sleepers, a worker counts itself and then compares
+//   the epoch (all sequentially consistent), so at least one of the two sees the other.
+// - Nothing depends on a worker coming: the caller alone finishes any job. So threads may be stopped at any time.
+// The chunks lie in parts, one for each thread: a thread begins with its own and then helps with the others'. So it is
+// the same thread that comes to the same memory in job after job, and neighbours' chunks are not fetched ahead by one
+// core while another writes them: in chunks handed out in turn, a pass over 4 MiB took two cores twice the time.
+
+namespace tandem {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr size_t kSlots = 64;  // jobs at a time that get helpers; a further caller works alone
+constexpr size_t kLine = 128;  // two cache lines: processors fetch them in pairs
+constexpr int kParts = kLine / sizeof(int64_t);
+
+thread_local bool inside_chunk = false;
+
+/// One parallel_for in progress.
+class alignas(kLine) Slot {
+ public:
+  bool claim() {
+    return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire);
+  }
+  void open(int64_t range, int64_t grain, int64_t chunks, ChunkFunction* f, uint32_t helpers) {
+    range_ = range, grain_ = grain, chunks_ = chunks, f_ = f;
+    failed_chunk_.store(chunks, std::memory_order_relaxed);
+    parts_ = std::min(static_cast<int>(helpers) + 1, kParts);
+    for (int part = 0; part < parts_; ++part) next_[part].store(first_of(part), std::memory_order_relaxed);
+    seats_.store(helpers * kFree, std::memory_order_release);
+  }
+  /// The seats still free; 0 once all chunks are taken.
+  int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
+  bool sit_down() {
+    uint32_t seats = seats_.load(std::memory_order_relaxed);
+    while (seats >= kFree)
+      if (seats_.compare_exchange_weak(seats, seats - kFree + kTaken, std::memory_order_acquire)) return true;
+    return false;
+  }
+  void leave() {
+    if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
+  }
+  /// Where thread i begins.
+  int part_of(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
+  /// One of `part`, or of the next one that has any left, which `part` then is; false if none has.
+  bool run_chunk(int& part) {
+    for (int tried = 0; tried < parts_; ++tried, part = part + 1 < parts_ ? part + 1 : 0) {
+      const int64_t last = first_of(part + 1);
+      if (next_[part].load(std::memory_order_relaxed) >= last) continue;
+      const int64_t chunk = next_[part].fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= last) continue;
+      if (chunk < failed_chunk_.load(std::memory_order_relaxed)) return run(chunk), true;
+      next_[part].store(last, std::memory_order_relaxed);
+    }
+    return false;
+  }
+  /// The caller's end: waits for the helpers, frees the slot, and returns what was thrown.
+  std::exception_ptr close() {
+    uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
+    for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
+      if (!spinner.again()) seats_.wait(seats, std::memory_order_acquire);
+    std::exception_ptr error = std::exchange(error_, nullptr);
+    claimed_.store(false, std::memory_order_release);
+    return error;
+  }
+
+ private:
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts both
+
+  int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
+  void run(int64_t chunk) {
+    const int64_t begin = chunk * grain_, end = range_ - begin > grain_ ? begin + grain_ : range_;
+    try {
+      (*f_)(begin, end);
+    } catch (...) {
+      // Only chunks behind one that threw are left out, so the lowest that throws has its turn.
+      const std::lock_guard lock(error_mutex_);
+      if (chunk < failed_chunk_) failed_chunk_ = chunk, error_ = std::current_exception();
+    }
+  }
+
+  std::atomic<uint32_t> seats_{0};
+  std::atomic<bool> claimed_{false};
+  int64_t range_, grain_, chunks_;
+  ChunkFunction* f_;
+  std::mutex error_mutex_;
+  std::atomic<int64_t> failed_chunk_;
+  std::exception_ptr error_;
+  int parts_;
+  alignas(kLine) std::atomic<int64_t> next_[kParts];  // of each part
+};
+
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool* const pool = [] {
+      auto* const made = new Pool;  // for ever: loops may run while statics are destroyed, then without helpers
+      std::atexit([] { instance().shut_down(); });
+      return made;
+    }();
+    return *pool;
+  }
+
+  int size() const { return size_.load(std::memory_order_relaxed); }
+  void resize(int n) {
+    const std::lock_guard lock(mutex_);
+    stop();
+    size_ = n;
+  }
+
+  void run(int64_t range, int64_t grain, int64_t chunks, ChunkFunction f, int threads) {
+    if (!running_.load(std::memory_order_acquire)) start();
+    Slot* const slot = claim();
+    if (!slot) return run_alone(range, grain, f);
+    const int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
+    slot->open(range, grain, chunks, &f, static_cast<uint32_t>(helpers));
+    const int called = call(helpers - awake());
+    inside_chunk = true;
+    int part = 0;
+    if (slot->run_chunk(part)) {  // those who were awake may be at other jobs
+      if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
+    }
+    while (slot->run_chunk(part)) continue;
+    inside_chunk = false;
+    if (const std::exception_ptr error = slot->close()) std::rethrow_exception(error);
+  }
+
+  static void run_alone(int64_t range, int64_t grain, ChunkFunction f) {
+    int64_t begin = 0;
+    for (; range - begin > grain; begin += grain) f(begin, begin + grain);
+    f(begin, range);
+  }
+
+ private:
+  Pool() {
+    const char* const text = std::getenv("TANDEM_NUM_THREADS");
+    int n = 0;
+    if (text && *text) {
+      const char* const end = text + std::strlen(text);
+      const auto parsed = std::from_chars(text, end, n);
+      TANDEM_CHECK(parsed.ec == std::errc() && parsed.ptr == end && n >= 1 && n <= kMaxThreads,
+                   "TANDEM_NUM_THREADS is '", text, "'; accepted: 1 to ", kMaxThreads);
+    }
+    size_ = n > 0 ? n : std::min(usable_cores(), kMaxThreads);
+  }
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (running_ || shut_down_) return;
+    const int wanted = size_ - 1;
+    try {
+      while (static_cast<int>(workers_.size()) < wanted)
+        workers_.push_back(start_thread("the pool", [this, first = workers_.size()] { serve(first); }));
+    } catch (const Error& error) {
+      const size_t started = workers_.size();
+      stop();
+      TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted,
+                  " did not start: ", error.what_without_backtrace(),
+                  "; set_num_threads or TANDEM_NUM_THREADS asks for fewer");
+    }
+    running_.store(true, std::memory_order_release);
+  }
+  /// Under mutex_. Jobs in progress lose their helpers after the chunk at hand.
+  void stop() {
+    running_ = false;
+    stopping_ = true;
+    epoch_.fetch_add(1);
+    epoch_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    stopping_ = false;
+  }
+  void shut_down() {
+    const std::lock_guard lock(mutex_);
+    shut_down_ = true;
+    for (const std::thread& worker : workers_)
+      if (worker.get_id() == std::this_thread::get_id()) return;  // exit() was called inside a chunk
+    stop();
+  }
+
+  Slot* claim() {
+    for (size_t i = 0; i < kSlots; ++i) {
+      if (!slots_[i].claim()) continue;
+      size_t used = used_slots_.load(std::memory_order_relaxed);
+      while (used <= i && !used_slots_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed)) continue;
+      return &slots_[i];
+    }
+    return nullptr;
+  }
+  int awake() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
+  /// Has all who are awake look for a seat, and up to `wanted` of those who sleep; returns how many of these.
+  int call(int wanted) {
+    epoch_.fetch_add(1);
+    const int woken = std::min(wanted, sleepers_.load());
+    if (woken <= 0) return 0;
+    if (woken < sleepers_.load(std::memory_order_relaxed)) {
+      for (int i = 0; i < woken; ++i) epoch_.notify_one();
+    } else {
+      epoch_.notify_all();
+    }
+    return woken;
+  }
+  /// The slot where a free seat was taken; each worker begins at another one, so that they spread.
+  Slot* find_seat(size_t first) {
+    const size_t used = used_slots_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < used; ++i)
+      if (Slot& slot = slots_[(first + i) % used]; slot.sit_down()) return &slot;
+    return nullptr;
+  }
+  void serve(size_t first) {
+    pthread_setname_np(pthread_self(), "tandem-pool");
+    inside_chunk = true;
+    for (;;) {
+      const uint32_t epoch = epoch_.load();
+      if (stopping_.load()) return;
+      if (Slot* const slot = find_seat(first)) {
+        int part = slot->part_of(first + 1);  // the caller is thread 0
+        while (!stopping_.load(std::memory_order_relaxed) && slot->run_chunk(part)) continue;
+        slot->leave();
+        continue;
+      }
+      detail::Spinner spinner;
+      bool same = true;
+      while ((same = epoch_.load(std::memory_order_acquire) == epoch) && spinner.again()) continue;
+      if (!same) continue;
+      sleepers_.fetch_add(1);
+      epoch_.wait(epoch);
+      sleepers_.fetch_sub(1);
+    }
+  }
+
+  std::array<Slot, kSlots> slots_;
+  std::atomic<size_t> used_slots_{0};  // those behind were never used
+  alignas(kLine) std::atomic<uint32_t> epoch_{0};
+  alignas(kLine) std::atomic<int> sleepers_{0};
+  std::atomic<int> size_{1};
+  std::atomic<bool> running_{false}, stopping_{false};
+  std::mutex mutex_;  // of what follows; taken to start and to stop, never to run
+  std::vector<std::thread> workers_;
+  bool shut_down_ = false;
+};
+
+}  // namespace
+
+int get_num_threads() { return Pool::instance().size(); }
+void set_num_threads(int n) {
+  TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: got ", n, "; accepted: 1 to ", kMaxThreads);
+  TANDEM_CHECK(!inside_chunk, "set_num_threads: called inside a parallel loop; accepted: outside");
+  Pool::instance().resize(n);
+}
+
+int detail::get_thread_share() { return RankContext::current().thread_share; }
+ThreadShareGuard::ThreadShareGuard(int share) : saved_(get_thread_share()) {
+  TANDEM_CHECK(share >= 0, "ThreadShareGuard: got ", share, "; accepted: 1 or more, or 0 for all");
+  RankContext::current().thread_share = share;
+}
+ThreadShareGuard::~ThreadShareGuard() { RankContext::current().thread_share = saved_; }
+
+void detail::parallel_chunks(int64_t range, int64_t grain, ChunkFunction f) {
+  TANDEM_CHECK(grain >= 1, "parallel_for: grain is ", grain, "; accepted: 1 or more");
+  int threads = 1;
+  if (!inside_chunk) {
+    const int share = get_thread_share();
+    threads = get_num_threads();
+    if (share > 0) threads = std::min(threads, share);
+  }
+  if (threads == 1) return Pool::run_alone(range, grain, f);
+  Pool::instance().run(range, grain, (range - 1) / grain + 1, f, threads);
+}
+
+}  // namespace tandem

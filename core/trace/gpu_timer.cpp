@@ -1,0 +1,69 @@
+#include "tandem/core/trace/gpu_timer.h"
+
+#include "tandem/core/tensor.h"
+#include "tandem/core/trace/tracer.h"
+
+namespace tandem::detail {
+namespace {
+
+/// A copy goes by the name that CUDA's profilers give it, by which tools know that nothing is computed.
+std::string name_on_gpu(const KernelCall& call) {
+  if (call.reads.empty() || call.writes.empty()) return call.op;
+  const Device from = call.reads[0]->device(), to = call.writes[0]->device();
+  if (from == to) return call.op;
+  return from.is_cpu() ? "Memcpy HtoD" : to.is_cpu() ? "Memcpy DtoH" : "Memcpy PtoP";
+}
+
+}  // namespace
+
+std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
+  if (cuda::is_current_stream_capturing()) return {};
+  const cuda::Stream& stream = cuda::current_stream(call.device);
+  Span span;
+  {
+    const std::lock_guard lock(mutex_);
+    Anchor& anchor = anchors_[call.device];
+    if (anchor.host == 0) {
+      stream.synchronize();
+      anchor.event.record(stream);
+      anchor.event.synchronize();
+      anchor.host = trace_clock();
+    }
+    span.event.stream =
+        streams_.try_emplace({call.device, stream.handle()}, static_cast<int>(streams_.size()) + 1).first->second;
+    span.event.correlation = ++calls_;
+    constexpr size_t kMost = 4096;  // events of the runtime are not free
+    if (spans_.size() >= kMost) collect();
+  }
+  span.event.kind = TraceEvent::Kind::gpu;
+  span.event.name = name_on_gpu(call);
+  span.event.device = call.device;
+  span.begin.record(stream);
+  return span;
+}
+
+void GpuTimer::end(Span span) {
+  span.end.record(cuda::current_stream(span.event.device));
+  const std::lock_guard lock(mutex_);
+  spans_.push_back(std::move(span));
+}
+
+void GpuTimer::collect() {
+  for (Span& span : spans_) try {
+      span.end.synchronize();
+      const Anchor& anchor = anchors_.at(span.event.device);
+      constexpr double kMillisecond = 1e-3;
+      span.event.start = anchor.host + kMillisecond * anchor.event.elapsed_time(span.begin);
+      span.event.end = span.event.start + kMillisecond * span.begin.elapsed_time(span.end);
+      events_.push_back(std::move(span.event));
+    } catch (const std::exception&) {  // of a GPU that failed: the rest of the trace tells more than nothing
+    }
+  spans_.clear();
+}
+std::vector<TraceEvent> GpuTimer::take() {
+  const std::lock_guard lock(mutex_);
+  collect();
+  return std::move(events_);
+}
+
+}  // namespace tandem::detail

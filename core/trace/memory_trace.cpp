@@ -1,0 +1,45 @@
+#include "tandem/core/trace/memory_trace.h"
+
+#include <exception>
+#include <mutex>
+
+#include "tandem/core/trace/tracer.h"
+
+namespace tandem::detail {
+namespace {
+
+struct Recorded {
+  std::mutex mutex;
+  std::vector<MemoryEvent> events;
+};
+/// Never destroyed: tensors with static storage give their memory back later than that.
+Recorded& recorded() {
+  static Recorded* const all = new Recorded;
+  return *all;
+}
+
+}  // namespace
+
+void start_memory_trace() {
+  Recorded& all = recorded();
+  const std::lock_guard lock(all.mutex);
+  all.events.clear();
+  memory_trace_on = true;
+}
+std::vector<MemoryEvent> take_memory_trace() {
+  Recorded& all = recorded();
+  const std::lock_guard lock(all.mutex);
+  memory_trace_on = false;
+  return std::move(all.events);
+}
+void trace_memory(Device device, const void* data, int64_t bytes) noexcept {
+  Recorded& all = recorded();
+  const std::lock_guard lock(all.mutex);
+  if (!memory_trace_on) return;
+  try {
+    all.events.push_back({trace_clock(), device, data, bytes, current_phase()});
+  } catch (const std::exception&) {  // out of memory: the record is not worth the program's end
+  }
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,51 @@
+#include "tandem/core/trace/observer.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+
+namespace tandem {
+
+void Observer::pass(const KernelCall& call) const {
+  if (outer_)
+    outer_->on_call(call);
+  else
+    call.run();
+}
+void Observer::pass(ArrayRef<Loop> loops) const {
+  if (outer_)
+    outer_->on_run(loops);
+  else
+    run_unobserved(loops);
+}
+
+void Observer::pass(const std::function<void()>& update) const {
+  if (outer_)
+    outer_->on_update(update);
+  else
+    update();
+}
+
+void Observer::pass(const std::string& op, const char* why) const {
+  if (outer_) outer_->on_unrecordable(op, why);
+}
+
+void detail::attach_observer(std::shared_ptr<Observer> observer) {
+  TANDEM_CHECK(observer && !observer->attached_.exchange(true),
+               "attach_observer: the observer is null or was attached before; accepted: a new one");
+  observer->outer_ = RankContext::current().observer;
+  RankContext::current().observer = std::move(observer);
+}
+ObserverGuard::~ObserverGuard() { RankContext::current().observer = RankContext::current().observer->outer(); }
+
+namespace detail {
+
+void observed_dispatch(const char* op, Device device, const CallTensors& tensors, void (*invoke)(void*),
+                       void* closure) {
+  RankContext::current().observer->on_call({op, device, tensors.reads, tensors.writes, invoke, closure});
+}
+void throw_built_without_cuda(const char* op) {
+  TANDEM_FAIL(op, ": the tensors are on a CUDA device, but this build is without CUDA; accepted: CPU tensors");
+}
+
+}  // namespace detail
+}  // namespace tandem

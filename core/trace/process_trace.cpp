@@ -1,0 +1,74 @@
+// A trace of the whole program, where the environment asks for one: TANDEM_TRACE_FOLDER names the folder that each
+// process writes its part into when it ends. `tandem trace` sets it.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "tandem/core/rank_context.h"
+#include "tandem/core/trace/tracer.h"
+
+namespace tandem::detail {
+namespace {
+
+/// What is beyond these events is counted only: they take some 300 bytes each, and viewers do not like more.
+constexpr size_t kMostEvents = 500'000;
+
+struct ProcessTrace {
+  std::string folder;
+  pid_t process = ::getpid();
+  std::shared_ptr<Tracer> tracer = std::make_shared<Tracer>(/*kernels=*/true, nullptr, kMostEvents);
+};
+/// Rank of this process in its job; 0 until it is known.
+std::atomic<int> process_rank{0};
+
+/// Null where none is asked for. Never destroyed: threads may outlive static objects.
+ProcessTrace* process_trace() {
+  static ProcessTrace* const trace = []() -> ProcessTrace* {
+    const char* const folder = std::getenv("TANDEM_TRACE_FOLDER");
+    return folder && *folder ? new ProcessTrace{.folder = folder} : nullptr;
+  }();
+  return trace;
+}
+
+void write_at_exit() {
+  ProcessTrace& trace = *process_trace();
+  if (trace.process != ::getpid()) return;  // a fork: what it has is its parent's
+  try {
+    write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tandem: %s\n", error.what());
+  }
+}
+
+}  // namespace
+
+void write_process_trace(const std::string& path, Tracer& tracer, int rank) {
+  std::vector<TraceEvent> events = tracer.stop();
+  if (events.empty()) return;
+  for (TraceEvent& event : events) event.rank = rank;
+  write_trace(path + ".json", events);
+  if (const int64_t left_out = tracer.left_out(); left_out > 0)
+    if (std::FILE* const file = std::fopen((path + ".left_out").c_str(), "w")) {
+      std::fprintf(file, "%lld\n", static_cast<long long>(left_out));
+      std::fclose(file);
+    }
+}
+
+void trace_if_asked(RankContext& context) {
+  ProcessTrace* const trace = process_trace();
+  if (!trace) return;
+  [[maybe_unused]] static const int registered = std::atexit(write_at_exit);
+  context.tracer = trace->tracer;
+  context.observer = trace->tracer;
+}
+void set_process_trace_rank(int rank) { process_rank = rank; }
+bool is_process_trace(const Tracer& tracer) {
+  const ProcessTrace* const trace = process_trace();
+  return trace && trace->tracer.get() == &tracer;
+}
+
+}  // namespace tandem::detail

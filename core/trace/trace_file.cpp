@@ -1,0 +1,103 @@
+// The trace as a file, in the format of Chrome's and PyTorch's profilers.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/trace/trace.h"
+#include "tandem/core/trace/tracer.h"
+
+namespace tandem {
+
+std::string detail::json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+namespace {
+using detail::json_string;
+
+std::string list(const std::vector<TraceTensor>& tensors) {
+  std::ostringstream out;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
+  return json_string(out.str());
+}
+/// The row of a rank that an event is shown in: of a thread, or beyond those of a GPU's stream.
+int row_of(const TraceEvent& e) {
+  constexpr int kStreams = 1000000;
+  return e.kind == TraceEvent::Kind::gpu ? kStreams + e.stream : e.thread;
+}
+/// The names of categories that PyTorch's profiler uses, so that what reads its traces reads these.
+const char* category(const TraceEvent& e) {
+  switch (e.kind) {
+    case TraceEvent::Kind::kernel:
+    case TraceEvent::Kind::transfer: return "cpu_op";
+    case TraceEvent::Kind::gpu: return e.name.rfind("Memcpy", 0) == 0 ? "gpu_memcpy" : "kernel";
+    case TraceEvent::Kind::communication: return "communication";
+    default: return "user_annotation";
+  }
+}
+void write_event(std::ostream& out, const TraceEvent& e) {
+  const double microseconds = 1e6;
+  out << "{\"ph\": \"X\", \"cat\": \"" << category(e) << "\", \"name\": " << json_string(e.name)
+      << ", \"pid\": " << e.rank << ", \"tid\": " << row_of(e) << ", \"ts\": " << e.start * microseconds
+      << ", \"dur\": " << (e.end - e.start) * microseconds
+      << ", \"args\": {\"device\": " << json_string(e.device.str());
+  if (e.kind == TraceEvent::Kind::transfer) out << ", \"to\": " << json_string(e.to.str());
+  if (e.kind == TraceEvent::Kind::communication) out << ", \"queued\": " << e.queued * microseconds;
+  if (e.kind == TraceEvent::Kind::kernel) out << ", \"reads\": " << list(e.reads) << ", \"writes\": " << list(e.writes);
+  if (e.kind == TraceEvent::Kind::gpu) out << ", \"stream\": " << e.stream;
+  if (e.correlation > 0) out << ", \"correlation\": " << e.correlation;
+  if (e.bytes > 0) out << ", \"bytes\": " << e.bytes;
+  out << "}}";
+}
+/// A line that names a process or a thread of the trace.
+void write_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
+  out << "{\"ph\": \"M\", \"name\": \"" << what << "\", \"pid\": " << rank << ", \"tid\": " << thread
+      << ", \"args\": {\"name\": " << json_string(name) << "}}";
+}
+
+}  // namespace
+
+void write_trace(const std::string& path, const std::vector<TraceEvent>& events) {
+  const std::string temporary = path + ".part";
+  std::ofstream out(temporary, std::ios::trunc);
+  out.precision(16);
+  const int rank = events.empty() ? 0 : events[0].rank;
+  out << "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " << rank << "}, \"traceEvents\": [\n";
+  std::map<std::pair<int, int>, std::string> rows;  // by rank and row: its name
+  for (const TraceEvent& e : events) {
+    std::string name = e.kind == TraceEvent::Kind::gpu
+                           ? e.device.str() + " stream " + std::to_string(e.stream)
+                           : "thread " + std::to_string(e.thread) + ", lane " + std::to_string(e.lane);
+    rows.try_emplace({e.rank, row_of(e)}, std::move(name));
+  }
+  for (const auto& [row, name] : rows) {
+    write_name(out, "process_name", row.first, row.second, "rank " + std::to_string(row.first));
+    out << ",\n";
+    write_name(out, "thread_name", row.first, row.second, name);
+    out << ",\n";
+  }
+  const char* separator = "";
+  for (const TraceEvent& e : events) {
+    out << std::exchange(separator, ",\n");
+    write_event(out, e);
+  }
+  out << "\n]}\n";
+  out.close();
+  if (out && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::string reason = std::strerror(errno);
+  std::remove(temporary.c_str());
+  TANDEM_FAIL("write_trace: cannot write ", path, ": ", reason);
+}
+
+}  // namespace tandem

@@ -1,0 +1,121 @@
+#include "tandem/data/images/image_grid.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "tandem/core/internal.h"
+#include "tandem/data/images/codecs.h"
+#include "tandem/data/images/png_of.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::data {
+TANDEM_ARG_SETTER(MakeGridOptions, std::optional<Range>, value_range);
+namespace {
+
+/// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1.
+void scale(const Tensor& images, const std::optional<MakeGridOptions::Range>& range) {
+  const double low = range ? range->first : images.min().item<double>();
+  const double high = range ? range->second : images.max().item<double>();
+  images.clamp_(low, high).sub_(low).div_(std::max(high - low, 1e-5));
+}
+
+/// One image or a batch as (N, C, H, W), with grey as three equal channels.
+Tensor as_batch(const Tensor& tensor) {
+  TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
+               tensor.defined() ? tensor.sizes() : IntArrayRef(),
+               "; accepted: (N, C, H, W), or one image (C, H, W) or (H, W)");
+  TANDEM_CHECK(tensor.numel() > 0, "make_grid: the tensor is ", tensor.sizes(), ", in which there is no pixel");
+  Tensor images = tensor.detach();
+  while (images.dim() < 4) images = images.unsqueeze(0);
+  if (images.size(1) == 1) images = cat({images, images, images}, 1);
+  return images;
+}
+
+std::vector<Tensor> checked(const std::vector<Tensor>& images) {
+  TANDEM_CHECK(!images.empty(), "make_grid: the list has no images");
+  for (const Tensor& image : images)
+    TANDEM_CHECK(image.defined() && image.dim() == 3 && image.sizes() == images[0].sizes(), "make_grid: image ",
+                 &image - images.data(), " of the list is ", image.defined() ? image.sizes() : IntArrayRef(),
+                 " and the first ", images[0].sizes(), "; accepted: (C, H, W), the same for all");
+  return images;
+}
+
+/// Writes beside `path` and renames that, so that what was there stays if this fails.
+void write_whole(const std::string& path, const std::string& bytes) {
+  const std::string temporary = path + ".part";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::string reason = std::strerror(errno);
+  std::remove(temporary.c_str());
+  TANDEM_FAIL("save_image: cannot write ", path, ": ", reason);
+}
+
+}  // namespace
+
+Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
+  TANDEM_CHECK(o.nrow() >= 1 && o.padding() >= 0, "make_grid: nrow is ", o.nrow(), " and padding ", o.padding(),
+               "; accepted: at least 1 and 0");
+  const NoGradGuard guard;
+  Tensor images = as_batch(tensor);
+  if (o.normalize()) {
+    const auto range = o.value_range().value_or(MakeGridOptions::Range());
+    TANDEM_CHECK(range.first <= range.second, "make_grid: value_range is (", range.first, ", ", range.second,
+                 "); accepted: the lower number first");
+    TANDEM_CHECK(images.is_floating_point(), "make_grid: normalize needs floating point, and the tensor is ",
+                 images.dtype(), "; to(kFloat32).div(255) makes it so");
+    images = images.clone();
+    if (o.scale_each())
+      for (const Tensor& image : images.unbind()) scale(image, o.value_range());
+    else
+      scale(images, o.value_range());
+  }
+  const int64_t n = images.size(0);
+  if (n == 1) return images.squeeze(0);
+  const int64_t columns = std::min(o.nrow(), n), rows = (n + columns - 1) / columns;
+  const int64_t height = images.size(2) + o.padding(), width = images.size(3) + o.padding();
+  const Tensor grid = full({images.size(1), height * rows + o.padding(), width * columns + o.padding()}, o.pad_value(),
+                           images.options());
+  for (int64_t i = 0; i < n; ++i)
+    grid.narrow(1, i / columns * height + o.padding(), images.size(2))
+        .narrow(2, i % columns * width + o.padding(), images.size(3))
+        .copy_(images[i]);
+  return grid;
+}
+Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& options) {
+  return make_grid(stack(checked(images)), options);
+}
+
+void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptions& options) {
+  TANDEM_CHECK(fp.ends_with(".png"), "save_image: ", fp, " does not end in .png, the one format that is written");
+  const NoGradGuard guard;
+  Tensor grid = make_grid(tensor, options);
+  TANDEM_CHECK(grid.is_floating_point() || grid.dtype() == kUInt8, "save_image: the tensor is ", grid.dtype(),
+               "; accepted: floating point from 0 to 1, or uint8");
+  TANDEM_CHECK(grid.size(0) <= 4, "save_image: the tensor is ", tensor.sizes(), ", which has ", grid.size(0),
+               " channels; accepted: 1 to 4");
+  if (grid.dtype() != kUInt8) {
+    check_no_nan("save_image: the tensor", grid);
+    grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: to the nearest
+  }
+  const std::string bytes = png_of("save_image", grid);
+  write_whole(fp, bytes);
+}
+void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options) {
+  save_image(stack(checked(images)), fp, options);
+}
+
+std::string png_of(const std::string& op, const Tensor& image) {
+  const Tensor pixels = image.to(kCPU).permute({1, 2, 0}).contiguous();
+  return encode_png(op, pixels.data<uint8_t>(), pixels.size(0), pixels.size(1), pixels.size(2));
+}
+void check_no_nan(const std::string& what, const Tensor& image) {
+  const auto count = image.isnan().sum().item<int64_t>();
+  TANDEM_CHECK(count == 0, what, " has ", count, " NaN of ", image.numel(), " values");
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,125 @@
+#include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
+#include "tandem/data/images/codecs.h"
+
+#if TANDEM_HAS_JPEG
+#include <csetjmp>
+#include <cstdio>
+
+#include <jpeglib.h>
+// behind the header that it belongs to
+#include <jerror.h>
+
+namespace tandem::data::detail {
+namespace {
+
+constexpr int kMaxScans = 1000;  // of a progressive file, each of which takes the time of an image
+
+/// What libjpeg knows of one file. It is plain C up to the destructor.
+struct JpegReader {
+  JpegReader() = default;
+  JpegReader(const JpegReader&) = delete;
+  ~JpegReader() { jpeg_destroy_decompress(&info); }
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  jmp_buf jump{};
+  char message[JMSG_LENGTH_MAX] = "";
+};
+
+extern "C" {
+void tandem_jpeg_error(j_common_ptr info) {
+  auto* reader = static_cast<JpegReader*>(info->client_data);
+  info->err->format_message(info, reader->message);
+  longjmp(reader->jump, 1);
+}
+/// Data that ends early or makes no sense is a warning for libjpeg, which fills in grey. Here it is an error, but for
+/// what leaves the image whole.
+void tandem_jpeg_message(j_common_ptr info, int level) {
+  const int code = info->err->msg_code;
+  if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_JFIF_MAJOR && code != JWRN_ADOBE_XFORM)
+    tandem_jpeg_error(info);
+}
+void tandem_jpeg_progress(j_common_ptr info) {
+  auto* reader = static_cast<JpegReader*>(info->client_data);
+  if (reader->info.input_scan_number <= kMaxScans) return;
+  std::snprintf(reader->message, sizeof(reader->message), "it has more than %d scans", kMaxScans);
+  longjmp(reader->jump, 1);
+}
+}
+
+/// Reads what comes before the pixels. False after an error. Note [Errors by longjmp]
+bool read_header(JpegReader& reader, std::string_view bytes) {
+  reader.info.err = jpeg_std_error(&reader.errors);
+  reader.errors.error_exit = tandem_jpeg_error;
+  reader.errors.emit_message = tandem_jpeg_message;
+  reader.info.client_data = &reader;
+  if (setjmp(reader.jump)) return false;
+  jpeg_create_decompress(&reader.info);
+  reader.progress.progress_monitor = tandem_jpeg_progress;
+  reader.info.progress = &reader.progress;
+  // Older versions take a pointer to bytes that are not const, and do not write to them.
+  jpeg_mem_src(&reader.info, const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
+               static_cast<unsigned long>(bytes.size()));
+  jpeg_read_header(&reader.info, TRUE);
+  const J_COLOR_SPACE from = reader.info.jpeg_color_space;
+  reader.info.out_color_space = from == JCS_CMYK || from == JCS_YCCK ? JCS_CMYK : JCS_RGB;
+  return true;
+}
+
+/// Reads the pixels. False after an error.
+bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
+  if (setjmp(reader.jump)) return false;
+  jpeg_start_decompress(&reader.info);
+  while (reader.info.output_scanline < reader.info.output_height) {
+    JSAMPROW row = pixels + reader.info.output_scanline * row_bytes;
+    jpeg_read_scanlines(&reader.info, &row, 1);
+  }
+  jpeg_finish_decompress(&reader.info);
+  return true;
+}
+
+/// Inks to light, in place: 4 values of a pixel become 3.
+void rgb_of_cmyk(std::vector<uint8_t>& values, bool inverted) {
+  const size_t pixels = values.size() / 4;
+  for (size_t i = 0; i < pixels; ++i) {
+    int light[4];
+    for (size_t c = 0; c < 4; ++c) light[c] = inverted ? values[4 * i + c] : 255 - values[4 * i + c];
+    for (size_t c = 0; c < 3; ++c) values[3 * i + c] = static_cast<uint8_t>((light[c] * light[3] + 127) / 255);
+  }
+  values.resize(3 * pixels);
+}
+
+}  // namespace
+
+Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
+  JpegReader reader;
+  TANDEM_CHECK(read_header(reader, bytes), "read_image: ", name, " is damaged: libjpeg says: ", reader.message);
+  const bool inks = reader.info.out_color_space == JCS_CMYK;
+  Pixels pixels;
+  pixels.height = reader.info.image_height, pixels.width = reader.info.image_width;
+  // A block of 64 pixels takes a bit at the least. This keeps a damaged header from asking for memory.
+  const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
+  TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " announces ", pixels.height, " x ",
+               pixels.width, " pixels; a file of its length holds at most ", capacity);
+  const size_t row_bytes = static_cast<size_t>(pixels.width) * (inks ? 4 : 3);
+  pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
+  TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,
+               " is damaged: libjpeg says: ", reader.message);
+  // Photoshop, which writes such a mark, writes light in the place of inks.
+  if (inks) rgb_of_cmyk(pixels.values, reader.info.saw_Adobe_marker != 0);
+  return pixels;
+}
+
+}  // namespace tandem::data::detail
+#else
+namespace tandem::data::detail {
+
+Pixels decode_jpeg(std::string_view, const std::string& name) {
+  fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
+                            " is a JPEG file, and this build of Tandem is without libjpeg; on Debian: apt install ",
+                            "libjpeg-dev, then build again");
+}
+
+}  // namespace tandem::data::detail
+#endif

@@ -1,0 +1,107 @@
+#include "tandem/data/text/unicode.h"
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+
+#if TANDEM_HAS_UTF8PROC
+#include <utf8proc.h>
+
+#include <algorithm>
+
+namespace tandem::data::detail {
+namespace {
+constexpr bool is_ascii(char32_t c) { return c < 0x80; }
+const utf8proc_property_t& property(char32_t c) { return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c)); }
+}  // namespace
+
+void check_unicode(const char*) {}
+
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string out;
+  out.reserve(text.size());
+  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const auto* const end = at + text.size();
+  while (at < end) {
+    utf8proc_int32_t character = 0;
+    const utf8proc_ssize_t bytes = utf8proc_iterate(at, end - at, &character);
+    out.push_back(bytes > 0 ? static_cast<char32_t>(character) : U'\ufffd');
+    at += std::max<utf8proc_ssize_t>(bytes, 1);
+  }
+  return out;
+}
+void append_utf8(std::string& text, char32_t character) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes);
+  text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
+}
+
+CharacterKind kind_of(char32_t c) {
+  using Kind = CharacterKind;
+  if (c == '\t' || c == '\n' || c == '\r') return Kind::space;
+  switch (static_cast<utf8proc_category_t>(property(c).category)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO: return Kind::control;
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP: return Kind::space;
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO: return Kind::punctuation;
+    case UTF8PROC_CATEGORY_SC:
+    case UTF8PROC_CATEGORY_SK:
+    case UTF8PROC_CATEGORY_SM: return is_ascii(c) ? Kind::punctuation : Kind::other;
+    case UTF8PROC_CATEGORY_MN: return Kind::nonspacing_mark;
+    default: return Kind::other;
+  }
+}
+
+std::u32string lower_case(char32_t c) {
+  if (c == U'\u0130') return U"i\u0307";
+  return {static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)))};
+}
+
+std::u32string decomposed(const std::u32string& text) {
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return text;
+  std::u32string out;
+  out.reserve(text.size());
+  for (const char32_t c : text) {
+    utf8proc_int32_t parts[32];  // the longest has 4
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 32, UTF8PROC_DECOMPOSE, nullptr);
+    for (utf8proc_ssize_t i = 0; i < count; ++i) out.push_back(static_cast<char32_t>(parts[i]));
+  }
+  // Marks of one letter go by their class, those of one class stay in order.
+  const auto is_mark = [](char32_t c) { return property(c).combining_class != 0; };
+  for (auto at = std::find_if(out.begin(), out.end(), is_mark); at != out.end();) {
+    const auto end = std::find_if_not(at, out.end(), is_mark);
+    std::stable_sort(at, end,
+                     [](char32_t a, char32_t b) { return property(a).combining_class < property(b).combining_class; });
+    at = std::find_if(end, out.end(), is_mark);
+  }
+  return out;
+}
+
+}  // namespace tandem::data::detail
+#else
+namespace tandem::data::detail {
+
+void check_unicode(const char* who) {
+  fail<NotImplementedError>(__FILE__, __LINE__, who,
+                            ": this build of Tandem is without utf8proc, which knows Unicode; ",
+                            "on Debian: apt install libutf8proc-dev, and build anew");
+}
+// Nobody gets here: whoever calls these has called check_unicode.
+std::u32string decode_utf8(std::string_view) { return {}; }
+void append_utf8(std::string&, char32_t) {}
+CharacterKind kind_of(char32_t) { return CharacterKind::other; }
+std::u32string lower_case(char32_t) { return {}; }
+std::u32string decomposed(const std::u32string&) { return {}; }
+
+}  // namespace tandem::data::detail
+#endif

@@ -1,0 +1,186 @@
+#include "tandem/data/text/wordpiece.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/data/text/unicode.h"
+
+namespace tandem::data {
+namespace {
+
+constexpr size_t kMaxWord = 100;  // characters; Hugging Face's max_input_chars_per_word
+constexpr const char* kRest = "##";
+
+/// The blocks of CJK ideographs, as BERT's tokenizer has them: not Hangul, Hiragana and Katakana, which have spaces.
+/// The 256 from U+2B820 on are left out because Hugging Face leaves them out.
+bool is_chinese(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+/// Without control characters, and with one kind of space.
+std::u32string cleaned(const std::u32string& text, bool space_around_chinese) {
+  std::u32string out;
+  out.reserve(text.size());
+  for (const char32_t c : text) {
+    const CharacterKind kind = kind_of(c);
+    if (c == U'\ufffd' || kind == CharacterKind::control) continue;
+    if (kind == CharacterKind::space)
+      out.push_back(U' ');
+    else if (space_around_chinese && is_chinese(c))
+      out.append({U' ', c, U' '});
+    else
+      out.push_back(c);
+  }
+  return out;
+}
+
+std::u32string without_accents(const std::u32string& text) {
+  std::u32string out = decomposed(text);
+  out.erase(
+      std::remove_if(out.begin(), out.end(), [](char32_t c) { return kind_of(c) == CharacterKind::nonspacing_mark; }),
+      out.end());
+  return out;
+}
+
+std::u32string lower_case(const std::u32string& text) {
+  std::u32string out;
+  out.reserve(text.size());
+  for (const char32_t c : text) out += detail::lower_case(c);
+  return out;
+}
+
+}  // namespace
+
+BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& o) : options(o) {
+  check_unicode("BertTokenizer");
+  TANDEM_CHECK(options.model_max_length() >= 2, "BertTokenizer: model_max_length is ", options.model_max_length(),
+               "; [CLS] and [SEP] take 2");
+  std::ifstream file(vocab_file, std::ios::binary);
+  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read; it must be a vocabulary, a token a line");
+  for (std::string token; std::getline(file, token);) {
+    if (!token.empty() && token.back() == '\r') token.pop_back();
+    const int64_t id = vocab_size();
+    longest_piece_ = std::max(longest_piece_, token.size());
+    if (token.rfind(kRest, 0) == 0 && token.size() > 2) rest_[token.substr(2)] = id;
+    first_[token] = id;
+    tokens_.push_back(std::move(token));
+  }
+  TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", vocab_file, " failed");
+  const auto special = [&](const std::string& token) {
+    const auto found = first_.find(token);
+    TANDEM_CHECK(found != first_.end(), "BertTokenizer: ", vocab_file, " has ", vocab_size(),
+                 " lines, none of which is ", token, "; is it a vocabulary of BERT?");
+    return special_[token] = found->second;
+  };
+  unk_ = special(options.unk_token()), sep_ = special(options.sep_token()), pad_ = special(options.pad_token());
+  cls_ = special(options.cls_token()), special(options.mask_token());
+}
+
+void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>& ids) const {
+  if (word.size() > kMaxWord) return ids.push_back(unk_);
+  std::string text;
+  std::vector<size_t> ends;  // of the characters, in bytes
+  for (const char32_t c : word) append_utf8(text, c), ends.push_back(text.size());
+  const size_t before = ids.size();
+  std::string piece;
+  for (size_t begin = 0, from = 0; from < ends.size();) {
+    const Pieces& known = begin == 0 ? first_ : rest_;
+    size_t to = ends.size();  // the piece is that of the characters up to this one
+    for (; to > from; --to) {
+      if (ends[to - 1] - begin > longest_piece_) continue;
+      piece.assign(text, begin, ends[to - 1] - begin);
+      const auto found = known.find(piece);
+      if (found == known.end()) continue;
+      ids.push_back(found->second);
+      break;
+    }
+    if (to == from) {  // no piece fits: of the whole word nothing is known
+      ids.resize(before);
+      return ids.push_back(unk_);
+    }
+    from = to, begin = ends[to - 1];
+  }
+}
+
+void BertTokenizer::split_words(std::string_view text, std::vector<int64_t>& ids) const {
+  std::u32string characters = cleaned(decode_utf8(text), options.tokenize_chinese_chars());
+  if (options.strip_accents().value_or(options.do_lower_case())) characters = without_accents(characters);
+  if (options.do_lower_case()) characters = lower_case(characters);
+  std::u32string word;
+  const auto end_word = [&] {
+    if (!word.empty()) split_word(word, ids);
+    word.clear();
+  };
+  for (const char32_t c : characters) {
+    const CharacterKind kind = kind_of(c);
+    if (kind == CharacterKind::space || kind == CharacterKind::punctuation) end_word();
+    if (kind == CharacterKind::space) continue;
+    word.push_back(c);
+    if (kind == CharacterKind::punctuation) end_word();
+  }
+  end_word();
+}
+
+std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
+  std::vector<int64_t> ids;
+  while (!text.empty()) {
+    // The next special token, of those that begin there the longest.
+    size_t at = std::string_view::npos, length = 0;
+    int64_t id = 0;
+    for (const auto& [token, number] : special_) {
+      const size_t found = text.find(token);
+      if (found == std::string_view::npos || found > at || (found == at && token.size() < length)) continue;
+      at = found, length = token.size(), id = number;
+    }
+    split_words(text.substr(0, at), ids);
+    if (at == std::string_view::npos) break;
+    ids.push_back(id);
+    text.remove_prefix(at + length);
+  }
+  return ids;
+}
+
+std::vector<std::string> BertTokenizer::tokenize(std::string_view text) const {
+  std::vector<std::string> out;
+  for (const int64_t id : pieces_of(text)) out.push_back(convert_ids_to_tokens(id));
+  return out;
+}
+std::vector<int64_t> BertTokenizer::encode(std::string_view text) const {
+  std::vector<int64_t> ids = pieces_of(text);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(options.model_max_length() - 2)));
+  ids.insert(ids.begin(), cls_);
+  ids.push_back(sep_);
+  return ids;
+}
+BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encoded) const {
+  size_t longest = 0;
+  for (const auto& ids : encoded) longest = std::max(longest, ids.size());
+  const Shape shape{static_cast<int64_t>(encoded.size()), static_cast<int64_t>(longest)};
+  const BatchEncoding batch{core::empty(shape, kInt64, kCPU), core::empty(shape, kInt64, kCPU)};
+  auto* id = batch.input_ids.data_ptr<int64_t>();
+  auto* is_token = batch.attention_mask.data_ptr<int64_t>();
+  for (const auto& ids : encoded) {
+    std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_);
+    std::fill(std::fill_n(is_token, ids.size(), 1), is_token + longest, 0);
+    id += longest, is_token += longest;
+  }
+  return batch;
+}
+BatchEncoding BertTokenizer::operator()(const std::vector<std::string>& texts) const {
+  std::vector<std::vector<int64_t>> encoded;
+  encoded.reserve(texts.size());
+  for (const std::string& text : texts) encoded.push_back(encode(text));
+  return pad(encoded);
+}
+
+const std::string& BertTokenizer::convert_ids_to_tokens(int64_t id) const {
+  TANDEM_CHECK_AS(IndexError, id >= 0 && id < vocab_size(), "convert_ids_to_tokens: ", id, "; accepted: 0 to ",
+                  vocab_size() - 1);
+  return tokens_[static_cast<size_t>(id)];
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,143 @@
+// AnyModule: a module of any type behind one type, which knows by itself what the module's forward takes and gives.
+#pragma once
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tandem/nn/containers/any_value.h"
+#include "tandem/nn/module.h"
+
+namespace tandem::detail {
+
+/// How a module is called through values of any type, where its forward is one function of the arguments Args.
+template <class M, class... Args> struct ForwardCall {
+  static nn::AnyValue call(nn::Module& module, std::vector<nn::AnyValue>& given) {
+    std::optional<nn::AnyValue> out;
+    [&]<size_t... N>(std::index_sequence<N...>) {
+      (with<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
+    }
+    (std::make_index_sequence<sizeof...(Args) + 1>());
+    TANDEM_CHECK(out, "AnyModule: ", given.size(), " arguments for the forward of ", module.name(), ", which takes ",
+                 sizeof...(Args), ", some of which may have defaults");
+    return std::move(*out);
+  }
+
+ private:
+  template <size_t I> using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
+  /// Calls forward with the first N arguments, if so many are given; what is left out must have defaults.
+  template <size_t N, size_t... I>
+  static void with(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
+                   std::index_sequence<I...>) {
+    if constexpr (requires { m.forward(std::declval<Arg<I>>()...); })
+      if (given.size() == N) out.emplace(detail::call_module(m, static_cast<Arg<I>&&>(argument<I>(m, given[I]))...));
+  }
+  template <size_t I> static std::decay_t<Arg<I>>& argument(const M& m, nn::AnyValue& value) {
+    using T = std::decay_t<Arg<I>>;
+    T* const found = value.template try_get<T>();
+    TANDEM_CHECK(found, "AnyModule: argument ", I, " of the forward of ", m.name(), " is a ", name_of(typeid(T)),
+                 "; it got a ", name_of(value.type_info()));
+    return *found;
+  }
+};
+/// Of a template or several functions: the one that takes a tensor.
+template <class M, class Forward = void> struct ForwardOf { using Call = ForwardCall<M, const Tensor&>; };
+template <class M>
+requires requires { &M::forward; }
+struct ForwardOf<M> {
+  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...));
+  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) const);
+  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) noexcept);
+  template <class R, class C, class... Args> static ForwardCall<M, Args...> of(R (C::*)(Args...) const noexcept);
+  using Call = decltype(of(&M::forward));
+};
+
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+/// A module of any type. Its forward may take and give anything; arguments must be of the types that it declares, and
+/// those with defaults can be left out.
+class AnyModule {
+ public:
+  AnyModule() = default;
+  template <class M>
+  requires std::is_base_of_v<Module, M> AnyModule(std::shared_ptr<M> module)
+      : module_(std::move(module)), call_(&detail::ForwardOf<M>::Call::call) {
+    if constexpr (requires(M & m, const Tensor& x) { requires std::is_same_v<decltype(m.forward(x)), Tensor>; })
+      call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
+  }
+  template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
+  /// A module that is moved, or copied, into this.
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
+  /// The module's own forward. @throws Error when there is no module, when an argument is not of the type that it
+  /// takes, and when it gives something else than a Return
+  template <class Return = Tensor, class... Args> Return forward(Args&&... args) const {
+    if constexpr (std::is_same_v<Return, Tensor> && is_one<Tensor, Args...>)
+      if (call_tensor_) return call_tensor_(*module_, args...);
+    return any_forward(std::forward<Args>(args)...).template get<Return>();
+  }
+  /// The same, whatever it gives; an argument may be an AnyValue.
+  template <class... Args> AnyValue any_forward(Args&&... args) const {
+    TANDEM_CHECK(!is_empty(), "AnyModule: forward of an AnyModule that holds no module");
+    if constexpr (is_one<Tensor, Args...>)
+      if (call_tensor_) return AnyValue(call_tensor_(*module_, args...));
+    if constexpr (is_one<AnyValue, Args...>)
+      if (const Tensor* const x = (args.template try_get<Tensor>(), ...); x && call_tensor_)
+        return AnyValue(call_tensor_(*module_, *x));
+    std::vector<AnyValue> values;
+    values.reserve(sizeof...(Args));
+    (values.push_back(AnyValue(std::forward<Args>(args))), ...);
+    return call_(*module_, values);
+  }
+  /// A deep copy, on another device where one is given.
+  AnyModule clone(std::optional<Device> device = {}) const;
+  /// The module itself, shared; as what it is. @throws Error when it is something else
+  const std::shared_ptr<Module>& ptr() const { return module_; }
+  template <class M>
+  requires std::is_base_of_v<Module, M> std::shared_ptr<M> ptr()
+  const {
+    std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
+    TANDEM_CHECK(found, "AnyModule: asked for a ", detail::name_of(typeid(M)), "; ",
+                 is_empty() ? std::string("there is none") : "the module is a " + detail::name_of(type_info()));
+    return found;
+  }
+  /// The module as what it is (get<LinearImpl>()), or a handle on it (get<Linear>()). @throws Error as ptr
+  template <class M>
+  requires std::is_base_of_v<Module, M> M& get() const { return *ptr<M>(); }
+  template <class Holder, class M = typename Holder::ContainedType> Holder get() const { return Holder(ptr<M>()); }
+  /// The class of the module. @throws Error when there is none
+  const std::type_info& type_info() const;
+  /// Whether it holds no module.
+  bool is_empty() const noexcept { return !module_; }
+
+ private:
+  friend class SequentialImpl;
+  /// Returns an AnyModule that calls `copy`, a module of the same class.
+  AnyModule of_copy(std::shared_ptr<Module> copy) const;
+  template <class T, class... Args>
+  static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
+  std::shared_ptr<Module> module_;
+  AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
+  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // the same without values of any type, where it fits
+};
+
+/// {"fc", nn::Linear(2, 3)}, for Sequential.
+class NamedAnyModule {
+ public:
+  template <class M> NamedAnyModule(std::string name, M module) : name_(std::move(name)), module_(std::move(module)) {}
+  /// What it was made of.
+  const std::string& name() const noexcept { return name_; }
+  /// The module, shared with where it came from.
+  AnyModule& module() noexcept { return module_; }
+  /// The same of a constant one.
+  const AnyModule& module() const noexcept { return module_; }
+
+ private:
+  std::string name_;
+  AnyModule module_;
+};
+
+}  // namespace tandem::nn

@@ -1,0 +1,156 @@
+#include "tandem/nn/containers/containers.h"
+
+#include "tandem/core/print_style.h"
+#include "tandem/nn/module/cloning.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem::detail {
+void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
+                        const std::type_info& asked) {
+  TANDEM_FAIL(container, ": module ", key, " is a ", name_of(typeid(module)), "; asked for a ", name_of(asked));
+}
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+namespace {
+using Children = OrderedDict<std::string, std::shared_ptr<Module>>;
+Children copies(const Children& modules, tandem::detail::Cloning& cloning) {
+  Children out;
+  for (const auto& child : modules) out.insert(child.key(), cloning.copy(*child.value()));
+  return out;
+}
+}  // namespace
+
+SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
+  for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
+}
+SequentialImpl::SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
+  for (auto& item : modules) push_back(item.key(), std::move(item.value()));
+}
+void SequentialImpl::push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
+void SequentialImpl::push_back(std::string name, AnyModule module) {
+  register_module(std::move(name), module.ptr());
+  modules_.push_back(std::move(module));
+}
+std::shared_ptr<Module> SequentialImpl::shallow_copy() const { return std::make_shared<SequentialImpl>(); }
+void SequentialImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  const auto& from = static_cast<const SequentialImpl&>(original);
+  children_ = copies(from.children_, cloning);
+  modules_.clear();
+  for (const AnyModule& m : from.modules_) modules_.push_back(m.of_copy(cloning.copy(*m.ptr())));
+}
+const AnyModule& SequentialImpl::module_at(size_t i) const {
+  TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
+  return modules_[i];
+}
+Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
+    : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
+
+void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {
+  TANDEM_CHECK_AS(IndexError, i <= size(), "ModuleList: insert at ", i, "; accepted: 0 to ", size());
+  TANDEM_CHECK(module, "ModuleList: insert at ", i,
+               ": the module is an empty handle, made with nullptr and never assigned");
+  modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(i), std::move(module));
+  for (size_t k = i; k + 1 < size(); ++k) replace_module(std::to_string(k), modules_[k]);
+  register_module(std::to_string(size() - 1), modules_.back());
+}
+
+std::shared_ptr<Module> ModuleListImpl::ptr(size_t i) const {
+  TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: index is ", i, "; there are ", size(), " modules");
+  return modules_[i];
+}
+ModuleDictImpl::ModuleDictImpl(const Named& modules) { update(modules); }
+ModuleDictImpl::ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+  update(modules);
+}
+void ModuleDictImpl::update(const Named& modules) {
+  for (const auto& item : modules) put(item.key(), item.value());
+}
+void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+  for (const auto& [name, module] : modules) put(name, module);
+}
+void ModuleDictImpl::update(const ModuleDictImpl& modules) { update(modules.children_); }
+void ModuleDictImpl::clear() { children_.clear(); }
+bool ModuleDictImpl::contains(const std::string& name) const { return children_.contains(name); }
+std::shared_ptr<Module> ModuleDictImpl::ptr(const std::string& name) const { return children_[name]; }
+void ModuleDictImpl::put(const std::string& name, const std::shared_ptr<Module>& module) {
+  if (contains(name))
+    replace_module(name, module);
+  else
+    register_module(name, module);
+}
+void ParameterListImpl::append(const Tensor& parameter) {
+  register_parameter(std::to_string(size()), parameter, parameter.requires_grad());
+}
+ParameterDictImpl::ParameterDictImpl(const NamedParameters& parameters) {
+  for (const auto& item : parameters) insert(item.key(), item.value());
+}
+Tensor& ParameterDictImpl::insert(const std::string& name, const Tensor& parameter) {
+  return register_parameter(name, parameter, parameter.requires_grad());
+}
+void ParameterDictImpl::update(const NamedParameters& parameters) {
+  for (const auto& item : parameters) parameters_[item.key()] = item.value();
+}
+void ParameterDictImpl::update(const ParameterDictImpl& parameters) { update(parameters.parameters_); }
+void ParameterDictImpl::clear() { parameters_.clear(); }
+bool ParameterDictImpl::contains(const std::string& name) const { return parameters_.contains(name); }
+
+Tensor& ParameterListImpl::at(size_t i) { return parameters_[i].value(); }
+Tensor& ParameterDictImpl::get(const std::string& name) { return parameters_[name]; }
+const Tensor& ParameterDictImpl::get(const std::string& name) const { return parameters_[name]; }
+
+std::shared_ptr<Module> ModuleListImpl::shallow_copy() const { return std::make_shared<ModuleListImpl>(); }
+void ModuleListImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  const auto& from = static_cast<const ModuleListImpl&>(original);
+  children_ = copies(from.children_, cloning);
+  modules_.clear();
+  for (const auto& m : from.modules_) modules_.push_back(cloning.copy(*m));
+}
+std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
+void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& cloning) {
+  children_ = copies(static_cast<const ModuleDictImpl&>(original).children_, cloning);
+}
+
+namespace {
+/// Names a tensor for each of `original`: the one that is there, or a new one. Values follow later.
+NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
+  NamedParameters out;
+  for (const auto& item : original) {
+    const Tensor* const known = mine.find(item.key());
+    const bool fits = known && known->defined() && item->defined() && known->sizes() == item->sizes();
+    out.insert(item.key(), fits ? *known : item->defined() ? item->detach().clone() : Tensor());
+  }
+  return out;
+}
+/// One line for each, in the words of Python's PyTorch, or in LibTorch's.
+void print_parameters(std::ostream& out, const std::string& name, const NamedParameters& parameters) {
+  out << name << '(';
+  if (tandem::detail::prints_as_libtorch) {
+    out << '\n';
+    for (const auto& item : parameters)
+      out << '(' << item.key() << "): Parameter containing: [" << item->dtype() << " of size " << item->sizes()
+          << "]\n";
+    out << ')';
+    return;
+  }
+  for (const auto& item : parameters) {
+    out << "\n    (" << item.key() << "): Parameter containing: [torch." << item->dtype() << " of size ";
+    for (int64_t d = 0; d < item->dim(); ++d) out << (d ? "x" : "") << item->size(d);
+    out << ']';
+  }
+  out << (parameters.is_empty() ? ")" : "\n)");
+}
+}  // namespace
+
+std::shared_ptr<Module> ParameterListImpl::shallow_copy() const { return std::make_shared<ParameterListImpl>(); }
+void ParameterListImpl::take_contents(const Module& original, detail::Cloning&) {
+  parameters_ = with_names_of(static_cast<const ParameterListImpl&>(original).parameters_, parameters_);
+}
+std::shared_ptr<Module> ParameterDictImpl::shallow_copy() const { return std::make_shared<ParameterDictImpl>(); }
+void ParameterDictImpl::take_contents(const Module& original, detail::Cloning&) {
+  parameters_ = with_names_of(static_cast<const ParameterDictImpl&>(original).parameters_, parameters_);
+}
+void ParameterListImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }
+void ParameterDictImpl::pretty_print(std::ostream& out) const { print_parameters(out, name(), parameters_); }
+
+}  // namespace tandem::nn

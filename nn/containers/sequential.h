@@ -1,0 +1,121 @@
+// Sequential: modules applied one after the other.
+#pragma once
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "tandem/nn/containers/any_module.h"
+
+namespace tandem::detail {
+/// A container was asked for one of its modules as what it is not. `key`: its position or its name.
+[[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
+                                     const std::type_info& asked);
+/// Runs modules from `first` on, of which `value` is the input, as one where that is possible.
+/// @return how many of them; 0: none was run
+size_t forward_as_one(const std::vector<nn::AnyModule>& modules, size_t first, nn::AnyValue& value);
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+/// Whether a Sequential may run layers that follow each other as one where the values are the same to the last bit, as
+/// it does unless told otherwise: BatchNorm2d, ReLU and, if its windows lie side by side, MaxPool2d, without hooks, of
+/// channels-last float32 images on the CPU. That saves memory and most of their time. So does, where this is on,
+/// scaled_dot_product_attention of float32 and float64 without dropout: it goes block by block, and its
+/// weights are never in memory as a whole; its values differ by rounding from those of the operations that make it up.
+void set_layer_fusion(bool enabled);
+bool layer_fusion();
+
+/// Modules applied one after the other. Children are named 0, 1, ... unless given names.
+class SequentialImpl : public Module {
+ public:
+  using Iterator = std::vector<AnyModule>::iterator;
+  using ConstIterator = std::vector<AnyModule>::const_iterator;
+  SequentialImpl() = default;
+  template <class... Modules>
+  requires(sizeof...(Modules) > 0 && (!std::is_same_v<std::decay_t<Modules>, SequentialImpl> && ...) &&
+           (std::is_constructible_v<AnyModule, Modules> && ...)) explicit SequentialImpl(Modules&&... modules) {
+    (push_back(AnyModule(std::forward<Modules>(modules))), ...);
+  }
+  SequentialImpl(std::initializer_list<NamedAnyModule> modules);
+  explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
+  /// Appends a module under a name, or its position. @throws Error where the name is taken
+  void push_back(AnyModule module);
+  void push_back(std::string name, AnyModule module);
+  /// The same of a module that is moved, or copied, into this.
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void push_back(M&& module) { push_back(AnyModule(std::forward<M>(module))); }
+  template <class M>
+  requires std::is_base_of_v<Module, std::decay_t<M>>
+  void push_back(std::string name, M&& module) { push_back(std::move(name), AnyModule(std::forward<M>(module))); }
+  /// Appends all modules of a container.
+  template <class Container> void extend(const Container& modules) {
+    for (const auto& m : modules) push_back(m);
+  }
+  /// The inputs to the first module, and what each gives to the next. Of a tensor and no module it is that tensor.
+  /// @throws Error as AnyModule's forward; of no module for anything but a tensor
+  template <class Return = Tensor, class... Inputs> Return forward(Inputs&&... inputs) {
+    if constexpr (std::is_same_v<Return, Tensor> && sizeof...(Inputs) == 1 &&
+                  (std::is_same_v<std::decay_t<Inputs>, Tensor> && ...))
+      if (is_empty()) return (inputs, ...);
+    TANDEM_CHECK(!is_empty(), "Sequential: forward of no modules; accepted: one tensor");
+    AnyValue value = modules_[0].any_forward(std::forward<Inputs>(inputs)...);
+    for (size_t i = 1; i < size();) {
+      const size_t together = detail::forward_as_one(modules_, i, value);
+      if (together == 0) value = modules_[i].any_forward(std::move(value));
+      i += std::max<size_t>(together, 1);
+    }
+    return value.template get<Return>();
+  }
+  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  /// How many modules it holds.
+  size_t size() const { return modules_.size(); }
+  /// Whether it holds no module.
+  bool is_empty() const { return modules_.empty(); }
+  /// @throws IndexError unless i < size()
+  std::shared_ptr<Module> ptr(size_t i) const { return module_at(i).ptr(); }
+  std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
+  /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
+  template <class M> std::shared_ptr<M> ptr(size_t i) const {
+    static_assert(std::is_base_of_v<Module, M>, "Sequential::ptr<M>: M must be a module such as LinearImpl");
+    auto found = std::dynamic_pointer_cast<M>(ptr(i));
+    if (!found) detail::throw_other_module("Sequential", std::to_string(i), *ptr(i), typeid(M));
+    return found;
+  }
+  /// Module i as what it is. @throws as ptr<M>(i)
+  template <class M> M& at(size_t i) { return *ptr<M>(i); }
+  /// Module i as what it is. @throws as ptr<M>(i)
+  template <class M> const M& at(size_t i) const { return *ptr<M>(i); }
+  /// The modules in order.
+  Iterator begin() { return modules_.begin(); }
+  /// Behind the last module.
+  Iterator end() { return modules_.end(); }
+  /// The modules in order.
+  ConstIterator begin() const { return modules_.begin(); }
+  /// Behind the last module.
+  ConstIterator end() const { return modules_.end(); }
+
+ private:
+  std::shared_ptr<Module> shallow_copy() const override;
+  void take_contents(const Module& original, detail::Cloning& cloning) override;
+  const AnyModule& module_at(size_t i) const;
+  std::vector<AnyModule> modules_;
+};
+/// A shared handle of a SequentialImpl: Sequential(Linear(2, 3), ReLU()), or with names Sequential({{"fc", Linear(2,
+/// 3)}}).
+class Sequential : public ModuleHolder<SequentialImpl> {
+ public:
+  using ModuleHolder<SequentialImpl>::ModuleHolder;
+  Sequential(std::initializer_list<NamedAnyModule> modules);
+  /// forward() with the modules' hooks.
+  template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
+    return detail::call_module(*get(), std::forward<Inputs>(inputs)...);
+  }
+};
+
+}  // namespace tandem::nn

@@ -1,0 +1,88 @@
+#include "tandem/nn/linear.h"
+
+#include <cmath>
+
+#include "tandem/nn/init.h"
+#include "tandem/nn/module/print.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem::nn {
+template class Cloneable<LinearImpl>;
+template class Cloneable<BilinearImpl>;
+template class Cloneable<LayerNormImpl>;
+template class Cloneable<PReLUImpl>;
+
+void LinearImpl::reset() {
+  TANDEM_CHECK(options.in_features() >= 0 && options.out_features() >= 0, "Linear: in_features is ",
+               options.in_features(), " and out_features ", options.out_features(), "; accepted: 0 or more");
+  weight = register_parameter("weight", empty({options.out_features(), options.in_features()}));
+  if (options.bias()) bias = register_parameter("bias", empty({options.out_features()}));
+  reset_parameters();
+}
+void LinearImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void LinearImpl::pretty_print(std::ostream& out) const {
+  out << "Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+      << ", bias=" << printed(options.bias()) << ")";
+}
+
+Tensor functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias) {
+  const auto rest = [](const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 1); };
+  TANDEM_CHECK(weight.dim() == 3 && x1.dim() > 0 && x2.dim() > 0 && rest(x1) == rest(x2) &&
+                   x1.size(-1) == weight.size(1) && x2.size(-1) == weight.size(2),
+               "bilinear: x1 is ", x1.sizes(), ", x2 ", x2.sizes(), " and weight ", weight.sizes(),
+               "; accepted: (..., I), (..., J) and (O, I, J)");
+  TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)), "bilinear: bias is ",
+               bias.defined() ? bias.sizes() : IntArrayRef(), "; accepted: (", weight.size(0), ",)");
+  const int64_t outputs = weight.size(0), rows = numel_of(rest(x1));
+  // For each row the matrix weight[o] x1, which x2 multiplies.
+  const Tensor left = matmul(x1.reshape({rows, weight.size(1)}), weight.transpose(0, 1).flatten(1));
+  const Tensor y = left.view({rows, outputs, weight.size(2)}).bmm(x2.reshape({rows, weight.size(2), 1}));
+  Shape sizes = rest(x1);
+  sizes.push_back(outputs);
+  return (bias.defined() ? y.squeeze(-1) + bias : y.squeeze(-1)).reshape(sizes);
+}
+void BilinearImpl::reset() {
+  const BilinearOptions& o = options;
+  TANDEM_CHECK(o.in1_features() > 0 && o.in2_features() > 0 && o.out_features() > 0, "Bilinear: in1_features is ",
+               o.in1_features(), ", in2_features ", o.in2_features(), " and out_features ", o.out_features(),
+               "; all must be positive");
+  weight = register_parameter("weight", empty({o.out_features(), o.in1_features(), o.in2_features()}));
+  if (o.bias()) bias = register_parameter("bias", empty({o.out_features()}));
+  reset_parameters();
+}
+void BilinearImpl::reset_parameters() {
+  const double bound = 1 / std::sqrt(static_cast<double>(options.in1_features()));
+  init::uniform_(weight, -bound, bound);
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
+}
+void BilinearImpl::pretty_print(std::ostream& out) const {
+  out << "Bilinear(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
+      << ", out_features=" << options.out_features() << ", bias=" << printed(options.bias()) << ")";
+}
+
+void LayerNormImpl::reset() {
+  if (!options.elementwise_affine()) return;
+  weight = register_parameter("weight", ones(options.normalized_shape()));
+  bias = register_parameter("bias", zeros(options.normalized_shape()));
+}
+void LayerNormImpl::reset_parameters() {
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+void LayerNormImpl::pretty_print(std::ostream& out) const {
+  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
+      << ", elementwise_affine=" << printed(options.elementwise_affine())
+      << ", bias=" << printed(options.elementwise_affine()) << ")";
+}
+
+void PReLUImpl::reset() {
+  TANDEM_CHECK(options.num_parameters() > 0, "PReLU: num_parameters is ", options.num_parameters(),
+               "; accepted: 1, or the number of channels");
+  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), get_default_dtype()));
+}
+void PReLUImpl::pretty_print(std::ostream& out) const {
+  out << "PReLU(num_parameters=" << options.num_parameters() << ")";
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,151 @@
+#include "tandem/nn/module/cloning.h"
+
+#include <string_view>
+#include <typeinfo>
+
+#include "tandem/core/generator.h"
+#include "tandem/nn/module/hook_lists.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem::detail {
+namespace {
+
+thread_local Cloning* current = nullptr;
+
+bool is_of_library(const nn::Module& m) { return std::string_view(typeid(m).name()).starts_with("N6tandem2nn"); }
+
+}  // namespace
+
+Cloning::Cloning(std::optional<Device> device) : device_(device), outer_(std::exchange(current, this)) {}
+Cloning::~Cloning() { current = outer_; }
+
+std::shared_ptr<nn::Module> Cloning::copy(const nn::Module& original) {
+  if (const auto known = copies_.find(&original); known != copies_.end()) return known->second;
+  std::shared_ptr<nn::Module> copy = original.shallow_copy();
+  const bool is_own = copy != nullptr;
+  if (!is_own) copy = original.clone(device_);
+  copies_.emplace(&original, copy);
+  if (!is_own) return copy;
+  pairs_.emplace_back(copy.get(), &original);
+  originals_.emplace(copy.get(), &original);
+  copy->parameters_.clear();
+  copy->buffers_.clear();
+  copy->children_.clear();
+  copy->hooks_ = {};
+  copy->register_again();
+  take_children(*copy, original);
+  return copy;
+}
+
+void Cloning::registered(nn::Module& parent, const std::string& name, nn::Module& child) {
+  if (!current) return;
+  const auto pair = current->originals_.find(&parent);
+  if (pair == current->originals_.end()) return;
+  if (const auto* const original = pair->second->children_.find(name)) current->take(child, **original);
+}
+void Cloning::take_children(nn::Module& copy, const nn::Module& original) {
+  for (const auto& child : original.children_)
+    if (const auto* const same = copy.children_.find(child.key())) take(**same, *child.value());
+}
+
+void Cloning::take(nn::Module& copy, const nn::Module& original) {
+  if (typeid(copy) != typeid(original)) return;  // reset() may still replace it; finish() checks
+  if (!originals_.emplace(&copy, &original).second) return;
+  pairs_.emplace_back(&copy, &original);
+  copies_.emplace(&original, copy.shared_from_this());
+  const auto names = [](const nn::Module& m) { return m.parameters_.size() + m.buffers_.size() + m.children_.size(); };
+  const auto fits = [&] {
+    for (const auto& item : original.parameters_)
+      if (const Tensor* const t = copy.parameters_.find(item.key()); t && t->defined() && item->defined())
+        if (t->sizes() != item->sizes()) return false;
+    return true;
+  };
+  const HookOwner hooks = copy.hooks_;
+  if (names(copy) + names(original) == 0) {
+    copy.take_members(original);
+    copy.hooks_ = hooks;
+  } else if (!(is_of_library(copy) && copy.take_options(original) && fits()) && copy.take_members(original)) {
+    copy.parameters_.clear();
+    copy.buffers_.clear();
+    copy.children_.clear();
+    copy.hooks_ = {};
+    copy.register_again();
+  }
+  take_children(copy, original);
+}
+
+void Cloning::finish() {
+  const NoGradGuard guard;
+  for (size_t i = 0; i < pairs_.size(); ++i) {  // which may become more
+    const auto [copy, original] = pairs_[i];
+    copy->take_contents(*original, *this);
+    for (const std::string& name : copy->children_.keys())
+      if (!original->children_.contains(name)) copy->children_.erase(name);
+    take_children(*copy, *original);
+    check_children(*copy, *original);
+  }
+  for (const auto& [copy, original] : pairs_) {
+    if (copy->parameters_.is_empty() && copy->buffers_.is_empty() && copy->children_.is_empty()) {
+      const HookOwner hooks = copy->hooks_;
+      copy->take_members(*original);
+      copy->hooks_ = hooks;
+    } else if (is_of_library(*copy)) {
+      copy->take_options(*original);
+    }
+    copy->training_ = original->training_;
+    take_hooks(*copy, *original);
+    take_values(*copy, *original);
+  }
+}
+void Cloning::check_children(const nn::Module& copy, const nn::Module& original) const {
+  for (const auto& child : original.children_) {
+    const auto* const same = copy.children_.find(child.key());
+    TANDEM_CHECK(same, "clone: the reset() of ", original.name(), " registers no child '", child.key(), "', a ",
+                 child.value()->name(), "; register it in reset()");
+    const auto own = copies_.find(child.value().get());  // by a clone() that a class has written itself
+    TANDEM_CHECK(originals_.count(same->get()) || (own != copies_.end() && own->second == *same), "clone: child '",
+                 child.key(), "' of ", original.name(), " is a ", child.value()->name(), ", and its reset() makes a ",
+                 (*same)->name(), "; accepted: a module of the same class");
+  }
+}
+/// Hooks that reset() registers stay alone: they may refer to the copy.
+void Cloning::take_hooks(nn::Module& copy, const nn::Module& original) const {
+  if (copy.hooks_.find() || !original.hooks_.find()) return;
+  copy.hooks_ = original.hooks_;
+  for (const auto& each : original.hooks_.find()->parametrizations) each.install(copy);
+}
+void Cloning::take_values(nn::Module& copy, const nn::Module& original) const {
+  for (nn::NamedParameters nn::Module::*const member : {&nn::Module::parameters_, &nn::Module::buffers_})
+    for (const auto& item : original.*member) {
+      if (!item->defined()) continue;
+      const Tensor* const to = (copy.*member).find(item.key());
+      TANDEM_CHECK(to && to->defined() && to->sizes() == item->sizes(), "clone: '", item.key(), "' of ",
+                   original.name(), ", ", item->sizes(), ",",
+                   to && to->defined() ? " has another shape" : " does not exist", " after the reset() of the copy");
+      rebind(*to, device_.value_or(item->device()), item->dtype(), item->suggest_memory_format());
+      Tensor(*to).copy_(*item).requires_grad_(item->requires_grad());
+    }
+}
+
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
+  TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
+}
+std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
+  Generator scratch;  // initial values are overwritten: drawing them must not advance the caller's generator
+  const GeneratorGuard guard(scratch);
+  detail::Cloning cloning(device);
+  std::shared_ptr<Module> copy = cloning.copy(*this);
+  cloning.finish();
+  return copy;
+}
+std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }
+void Module::register_again() {}
+bool Module::take_members(const Module&) { return false; }
+bool Module::take_options(const Module&) { return false; }
+void Module::take_contents(const Module&, detail::Cloning&) {}
+
+}  // namespace tandem::nn

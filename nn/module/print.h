@@ -1,0 +1,49 @@
+// Options as modules print them, in the words of Python's PyTorch: what one prints compares with what the other does.
+#pragma once
+#include <charconv>
+#include <concepts>
+#include <string>
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/nn/pair.h"
+
+namespace tandem::nn {
+
+template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
+/// The shortest text that reads as this value, with an exponent where Python has one: 1.0, 0.0001, 1e-05, 1e+16
+inline std::string printed(double value) {
+  char digits[64];
+  const auto shortest = [&](std::chars_format format) {
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, value, format).ptr);
+  };
+  const std::string scientific = shortest(std::chars_format::scientific);
+  const size_t e = scientific.find('e');
+  if (e == std::string::npos) return scientific;  // inf, nan
+  const int exponent = std::stoi(scientific.substr(e + 1));
+  if (exponent < -4 || exponent >= 16) return scientific;
+  const std::string fixed = shortest(std::chars_format::fixed);
+  return fixed.find('.') == std::string::npos ? fixed + ".0" : fixed;
+}
+inline std::string tuple(int64_t n) { return std::to_string(n).insert(0, 1, '(') + ",)"; }
+template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
+  std::string out = "(";
+  for (size_t d = 0; d < D; ++d) out += (d > 0 ? ", " : "") + std::to_string(sizes[d]);
+  return out + (D == 1 ? ",)" : ")");
+}
+template <std::same_as<int64_t> Int> std::string printed(Int value) { return std::to_string(value); }
+/// One number when all are the same, as they were given most likely.
+template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
+  for (const int64_t size : sizes)
+    if (size != sizes[0]) return tuple(sizes);
+  return std::to_string(sizes[0]);
+}
+
+}  // namespace tandem::nn
+
+/// Defines a module of nn/module/simple_module.h. `text`: the options as it prints them. `check`: a statement that
+/// throws for options that the module does not accept; its constructor runs it.
+#define TANDEM_MODULE_TEXT(Name, text) TANDEM_CHECKED_MODULE_TEXT(Name, , text)
+#define TANDEM_CHECKED_MODULE_TEXT(Name, check, text) \
+  template class Cloneable<Name##Impl>;               \
+  void Name##Impl::reset() { check; }                 \
+  void Name##Impl::pretty_print(std::ostream& out) const { out << #Name "(" << text << ")"; /* NOLINT: a list of << */ }

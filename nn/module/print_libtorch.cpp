@@ -1,0 +1,124 @@
+#include "tandem/nn/module/print_libtorch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace tandem::nn {
+namespace {
+
+bool starts_with_one_of(const std::string& text, std::initializer_list<const char*> starts) {
+  return std::any_of(starts.begin(), starts.end(), [&](const char* start) { return text.rfind(start, 0) == 0; });
+}
+/// "a=1, b=(2, 3)" at its commas that are in no brackets.
+std::vector<std::string> split(const std::string& arguments) {
+  std::vector<std::string> out;
+  int depth = 0;
+  std::string current;
+  for (const char c : arguments) {
+    depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+    if (c == ',' && depth == 0) {
+      out.push_back(std::exchange(current, ""));
+    } else if (c != ' ' || !current.empty()) {
+      current += c;
+    }
+  }
+  if (!current.empty()) out.push_back(current);
+  return out;
+}
+/// True, 1.0, (1, 2), (3,) as true, 1, [1, 2], 3.
+std::string value_of(std::string value) {
+  if (value == "True") return "true";
+  if (value == "False") return "false";
+  if (value.size() > 3 && value.front() == '(') {
+    if (value[value.size() - 2] == ',') return value.substr(1, value.size() - 3);
+    value.front() = '[', value.back() = ']';
+    return value;
+  }
+  if (value.find_first_not_of("0123456789.e+-") != std::string::npos || value.find_first_of(".e") == std::string::npos)
+    return value;
+  std::ostringstream out;  // six digits, as LibTorch
+  out << std::strtod(value.c_str(), nullptr);
+  return out.str();
+}
+/// One number for each of a module's dimensions, which Python prints once.
+std::string for_each_dimension(const std::string& name, const std::string& key, const std::string& value) {
+  constexpr std::array keys = {"kernel_size", "stride", "padding", "dilation", "output_size"};
+  if (value.find_first_not_of("0123456789-") != std::string::npos ||
+      std::find(keys.begin(), keys.end(), key) == keys.end())
+    return value;
+  const bool of_images = name == "Fold" || name == "Unfold" || name.ends_with("2d");
+  if (!of_images && !name.ends_with("3d")) return value;
+  const std::string more = ", " + value;
+  return "[" + value + more + (of_images ? "" : more) + "]";
+}
+/// "LSTM(2, 3, num_layers=2)" says all options in LibTorch.
+std::vector<std::string> recurrent_options(const std::vector<std::string>& given) {
+  std::vector<std::string> out = {"input_size=" + given[0], "hidden_size=" + given[1]};
+  std::vector<std::pair<std::string, std::string>> options = {
+      {"num_layers", "1"}, {"bias", "True"}, {"batch_first", "False"}, {"dropout", "0.0"}, {"bidirectional", "False"}};
+  for (auto& [key, value] : options) {
+    for (const std::string& each : given)
+      if (each.rfind(key + "=", 0) == 0) value = each.substr(key.size() + 1);
+    out.push_back(key + "=" + value);
+  }
+  for (const std::string& each : given)
+    if (each.rfind("proj_size=", 0) == 0) out.push_back(each);
+  return out;
+}
+
+/// Without what Module::name() has around it in LibTorch's style.
+std::string class_name(std::string name) {
+  const std::string scope = "torch::nn::";
+  if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
+  if (name.size() > 4 && name.ends_with("Impl")) name.erase(name.size() - 4);
+  return name;
+}
+
+}  // namespace
+
+std::string in_libtorch_words(const std::string& text) {
+  const size_t open = text.find('(');
+  if (open == std::string::npos || text.back() != ')') {
+    const std::string name =
+        class_name(text);  // transformers print as LibTorch prints a module without a text of its own
+    const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
+    return "torch::nn::" + name + end;
+  }
+  const std::string name = class_name(text.substr(0, open));
+  if (name == "ParameterList" || name == "ParameterDict") return "torch::nn::" + name + text.substr(open);
+  if (name == "SmoothL1Loss" || name == "HuberLoss") return "torch::nn::" + name;
+  std::vector<std::string> arguments = split(text.substr(open + 1, text.size() - open - 2));
+  if ((name == "RNN" || name == "LSTM" || name == "GRU") && arguments.size() >= 2)
+    arguments = recurrent_options(arguments);
+  if (starts_with_one_of(name, {"Embedding"}) && arguments.size() >= 2)
+    arguments[0].insert(0, "num_embeddings="), arguments[1].insert(0, "embedding_dim=");
+  if (name.find("Pad") != std::string::npos && arguments.size() == 1 && arguments[0].find('=') == std::string::npos)
+    arguments[0].insert(0, "padding=");
+  const bool is_norm = starts_with_one_of(name, {"BatchNorm", "InstanceNorm", "LayerNorm", "GroupNorm"});
+  std::string out = "torch::nn::" + name + "(";
+  bool first = true;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    const std::string key = equals == std::string::npos ? "" : argument.substr(0, equals);
+    std::string value = value_of(equals == std::string::npos ? argument : argument.substr(equals + 1));
+    if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // LibTorch has none
+    if (key == "padding" && (value == "same" || value == "valid")) value = "'" + value + "'";
+    if (key == "nonlinearity") value = value == "relu" ? "kReLU" : "kTanh";
+    if (key == "unflattened_size" && value.size() > 1) value.front() = '{', value.back() = '}';
+    if (key == "padding_mode" && !value.empty()) {
+      value[0] = static_cast<char>(value[0] - 'a' + 'A');
+      value.insert(0, 1, 'k');
+    }
+    out += first ? "" : ", ";
+    out += key.empty() ? "" : key + "=";
+    out += for_each_dimension(name, key, value);
+    first = false;
+  }
+  return out + ")";
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,189 @@
+#include "tandem/nn/utils/checkpoint.h"
+
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/core/generator.h"
+#include "tandem/core/internal.h"
+
+namespace tandem::autograd {
+namespace {
+
+/// What the first run saved under a number, which the second has to save again.
+struct Saved {
+  Shape sizes;
+  DType dtype;
+  Device device;
+};
+/// The places in the random streams that a thread draws from.
+struct RandomPlaces {
+  bool named = false;  // by a GeneratorGuard: one stream for all
+  std::vector<std::pair<Generator*, PhiloxState>> places;
+
+  static RandomPlaces now(const variable_list& inputs) {
+    RandomPlaces out;
+    const auto add = [&](Generator& generator) {
+      for (const auto& [known, state] : out.places)
+        if (known == &generator) return;
+      out.places.emplace_back(&generator, generator.get_state());
+    };
+    out.named = RankContext::current().generator != nullptr;
+    add(default_generator(kCPU));
+    for (const Tensor& input : inputs)
+      if (input.defined()) add(default_generator(input.device()));
+    return out;
+  }
+  /// Runs f at these places, and puts the generators back to where they are.
+  void repeat(const std::function<void()>& f) const {
+    if (named) {  // whose generator may be gone by now
+      Generator scratch;
+      scratch.set_state(places[0].second);
+      const GeneratorGuard guard(scratch);
+      return f();
+    }
+    static std::recursive_mutex one_at_a_time;  // of the workers of several devices
+    const std::lock_guard lock(one_at_a_time);
+    struct Restore {
+      std::vector<std::pair<Generator*, PhiloxState>> places;
+      Generator* const named = std::exchange(RankContext::current().generator, nullptr);
+      ~Restore() {
+        RankContext::current().generator = named;
+        for (const auto& [generator, state] : places) generator->set_state(state);
+      }
+    } restore;
+    for (const auto& [generator, state] : places) {
+      restore.places.emplace_back(generator, generator->get_state());
+      generator->set_state(state);
+    }
+    f();
+  }
+};
+
+}  // namespace
+
+struct CheckpointFrame::Members {
+  std::vector<SavedTensor> inputs;
+  std::vector<bool> requires_grad;
+  std::optional<RandomPlaces> random;
+  Run run;
+  bool finished = false;
+  std::vector<Saved> saved;  // by the first run
+  std::mutex mutex;          // guards what follows
+  std::map<size_t, Tensor> recomputed;
+
+  void recompute();
+  static Tensor get(const std::shared_ptr<CheckpointFrame>& frame, size_t number);
+};
+
+namespace {
+/// Stands for a tensor that was not kept. When it goes, its tensor is needed no more.
+struct Ticket {
+  std::shared_ptr<CheckpointFrame> frame;
+  size_t number;
+  std::function<void()> drop;
+  ~Ticket() { drop(); }
+};
+thread_local bool second_run = false;
+struct RecomputeGuard : graph::saved_tensors_hooks {
+  explicit RecomputeGuard(SavedTensorHooks hooks) { enter(std::move(hooks)); }
+  ~RecomputeGuard() { second_run = outer_; }
+
+ private:
+  const bool outer_ = std::exchange(second_run, true);
+};
+}  // namespace
+
+bool detail::is_second_run() { return second_run; }
+
+CheckpointFrame::CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run)
+    : members_(new Members) {
+  for (const Tensor& input : inputs) {
+    members_->inputs.emplace_back(input, /*is_output=*/false);
+    members_->requires_grad.push_back(wants_grad(input));
+  }
+  if (preserve_rng_state) members_->random = RandomPlaces::now(inputs);
+  members_->run = std::move(run);
+}
+CheckpointFrame::~CheckpointFrame() = default;
+void CheckpointFrame::finish() { members_->finished = true; }
+
+void CheckpointFrame::Members::recompute() {
+  variable_list again;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor input = inputs[i].unpack("checkpoint");
+    if (input.defined()) input = input.detach();
+    if (requires_grad[i]) input.requires_grad_();
+    again.push_back(input);
+  }
+  recomputed.clear();
+  SavedTensorHooks hooks;  // they keep a tensor here as well as in the second run's graph, which may have a use for it
+  hooks.pack = [this](const Tensor& x) -> std::any {
+    const size_t number = recomputed.size();
+    if (number < saved.size()) {
+      const Saved& before = saved[number];
+      TANDEM_CHECK(before.sizes == x.sizes() && before.dtype == x.dtype() && before.device == x.device(),
+                   "checkpoint: the second run of the function saved a tensor of ", x.sizes(), ", ", x.dtype(), " on ",
+                   x.device(), " in the place of one of ", before.sizes, ", ", before.dtype, " on ", before.device,
+                   "; a function under checkpoint must do the same each time");
+    }
+    recomputed.emplace(number, x);
+    return x;
+  };
+  hooks.unpack = [](const std::any& packed) { return std::any_cast<const Tensor&>(packed); };
+  const auto second_run = [&] {
+    const RecomputeGuard guard(std::move(hooks));
+    const EnableGradGuard recorded;
+    run(again);
+  };
+  if (random)
+    random->repeat(second_run);
+  else
+    second_run();
+  TANDEM_CHECK(!finished || recomputed.size() == saved.size(), "checkpoint: the second run of the function saved ",
+               recomputed.size(), " tensors for backward, the first ", saved.size(),
+               "; a function under checkpoint must do the same each time");
+}
+Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& frame, size_t number) {
+  Members& m = *frame->members_;
+  const std::lock_guard lock(m.mutex);
+  if (!m.recomputed.count(number)) {
+    m.recompute();
+    if (is_backward_running())  // one that retains the graph keeps the tickets
+      queue_callback([frame] {
+        const std::lock_guard held(frame->members_->mutex);
+        frame->members_->recomputed.clear();
+      });
+  }
+  const auto at = m.recomputed.find(number);
+  TANDEM_CHECK(at != m.recomputed.end(), "checkpoint: the second run of the function saved ", m.recomputed.size(),
+               " tensors for backward, and not number ", number,
+               "; a function under checkpoint must do the same each time");
+  return at->second;
+}
+
+SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& frame) {
+  SavedTensorHooks hooks;
+  hooks.pack = [frame](const Tensor& x) -> std::any {
+    Members& m = *frame->members_;
+    const size_t number = m.saved.size();
+    m.saved.push_back({x.sizes(), x.dtype(), x.device()});
+    const auto drop = [&m, number] {
+      Tensor last;  // freed after the lock is: what it frees may come by here
+      const std::lock_guard lock(m.mutex);
+      if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
+        last = std::move(at->second);
+        m.recomputed.erase(at);
+      }
+    };
+    return std::shared_ptr<Ticket>(new Ticket{frame, number, drop});
+  };
+  hooks.unpack = [](const std::any& packed) {
+    const auto& ticket = std::any_cast<const std::shared_ptr<Ticket>&>(packed);
+    return Members::get(ticket->frame, ticket->number);
+  };
+  return hooks;
+}
+
+}  // namespace tandem::autograd

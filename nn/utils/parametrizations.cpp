@@ -1,0 +1,102 @@
+#include "tandem/nn/utils/parametrizations.h"
+
+#include <algorithm>
+
+#include "tandem/nn/module/hook_lists.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem {
+namespace {
+
+/// The 2-norms of the slices along `dim`, of a shape that broadcasts; or of the whole.
+Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
+  if (!dim) return v.norm(2);
+  std::vector<int64_t> others;
+  for (int64_t d = 0; d < v.dim(); ++d)
+    if (d != wrap_dim("weight_norm", *dim, v.dim())) others.push_back(d);
+  return others.empty() ? v.abs() : v.norm(2, others, /*keepdim=*/true);
+}
+/// The slices along `dim` as the rows of a matrix.
+Tensor as_matrix(const Tensor& weight, int64_t dim) { return weight.transpose(0, dim).flatten(1); }
+Tensor normalized(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(eps); }
+
+void add(nn::Module& module, Parametrization parametrization) {
+  for (const Parametrization& each : ModuleAccess::hooks(module).parametrizations)
+    TANDEM_CHECK(each.name != parametrization.name, parametrization.kind, ": '", each.name, "' of ", module.name(),
+                 " has a ", each.kind, " already");
+  parametrization.install(module);
+  parametrization.update(module);
+  ModuleAccess::hooks(module).parametrizations.push_back(std::move(parametrization));
+}
+
+}  // namespace
+
+void detail::add_weight_norm(nn::Module& module, const std::string& name, std::optional<int64_t> dim,
+                             const MemberTensor& member) {
+  const std::string g = name + "_g", v = name + "_v";
+  const auto make = [=](nn::Module& m) {
+    const Tensor& direction = ModuleAccess::tensor(m, v);
+    return direction * (ModuleAccess::tensor(m, g) / norm_except(direction, dim));
+  };
+  add(module, {"weight_norm", name,
+               [=](nn::Module& m) {
+                 const Tensor weight = ModuleAccess::take_parameter(m, "weight_norm", name);
+                 m.register_parameter(g, norm_except(weight.detach(), dim));
+                 m.register_parameter(v, weight.detach());
+               },
+               [=](nn::Module& m) { member(m) = make(m); },
+               [=](nn::Module& m) {
+                 const Tensor weight = make(m).detach();
+                 ModuleAccess::take_parameter(m, "weight_norm", g);
+                 ModuleAccess::take_parameter(m, "weight_norm", v);
+                 member(m) = m.register_parameter(name, weight);
+               }});
+}
+
+void detail::add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps,
+                               int64_t dim, const MemberTensor& member) {
+  TANDEM_CHECK(n_power_iterations > 0, "spectral_norm: n_power_iterations is ", n_power_iterations,
+               "; it must be positive");
+  const std::string orig = name + "_orig", left = name + "_u", right = name + "_v";
+  const auto make = [=](nn::Module& m, bool iterate) {
+    const Tensor& weight = ModuleAccess::tensor(m, orig);
+    const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
+    Tensor &u = ModuleAccess::tensor(m, left), &v = ModuleAccess::tensor(m, right);
+    if (iterate) {
+      const NoGradGuard guard;
+      for (int64_t i = 0; i < n_power_iterations; ++i) {
+        v.copy_(normalized(matrix.t().mv(u), eps));
+        u.copy_(normalized(matrix.mv(v), eps));
+      }
+    }
+    // Clones: two forwards may come before a backward.
+    return weight / u.clone().dot(matrix.mv(v.clone()));
+  };
+  add(module, {"spectral_norm", name,
+               [=](nn::Module& m) {
+                 const Tensor weight = ModuleAccess::take_parameter(m, "spectral_norm", name).detach();
+                 const Tensor matrix = as_matrix(weight, wrap_dim("spectral_norm", dim, weight.dim()));
+                 m.register_parameter(orig, weight);
+                 m.register_buffer(left, normalized(randn({matrix.size(0)}, weight.options()), eps));
+                 m.register_buffer(right, normalized(randn({matrix.size(1)}, weight.options()), eps));
+               },
+               [=](nn::Module& m) { member(m) = make(m, m.is_training()); },
+               [=](nn::Module& m) {
+                 const Tensor weight = make(m, false).detach();
+                 ModuleAccess::take_parameter(m, "spectral_norm", orig);
+                 ModuleAccess::erase_buffer(m, left);
+                 ModuleAccess::erase_buffer(m, right);
+                 member(m) = m.register_parameter(name, weight);
+               }});
+}
+
+void detail::remove_parametrization(const char* kind, nn::Module& module, const std::string& name) {
+  auto& all = ModuleAccess::hooks(module).parametrizations;
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const Parametrization& each) { return each.kind == kind && each.name == name; });
+  TANDEM_CHECK(at != all.end(), "remove_", kind, ": '", name, "' of ", module.name(), " has no ", kind);
+  at->remove(module);
+  all.erase(at);
+}
+
+}  // namespace tandem

@@ -1,0 +1,123 @@
+// torch.special: functions under its names, in namespace tandem as special_erf and in tandem::special as erf. Those
+// that are operations of another name are only spelled otherwise. Integers and bool become the default floating dtype
+// first, unless the operation that is meant says otherwise.
+#pragma once
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+
+namespace tandem {
+
+// core/elementwise_ops.h says what they compute.
+#define TANDEM_DECLARE(name, ...) \
+  Tensor name(const Tensor& x);   \
+  Tensor& name##_out(Tensor& out, const Tensor& x);
+TANDEM_SPECIAL_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+#define TANDEM_DECLARE(name, ...)                                    \
+  Tensor name(const Tensor& x, const Tensor& y);                     \
+  Tensor name(const Tensor& x, const Scalar& y);                     \
+  Tensor name(const Scalar& x, const Tensor& y);                     \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y); \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y); \
+  Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y);
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE)
+#undef TANDEM_DECLARE
+
+/// -x ln(x); 0 at 0, and -inf below
+Tensor special_entr(const Tensor& x);
+Tensor& special_entr_out(Tensor& out, const Tensor& x);
+/// The normal distribution function, and its logarithm, which is exact far below 0 too
+Tensor special_ndtr(const Tensor& x);
+Tensor& special_ndtr_out(Tensor& out, const Tensor& x);
+Tensor special_log_ndtr(const Tensor& x);
+Tensor& special_log_ndtr_out(Tensor& out, const Tensor& x);
+/// x ln(1 + y), which is 0 where x is 0, unless y is NaN
+Tensor special_xlog1py(const Tensor& x, const Tensor& y);
+Tensor special_xlog1py(const Tensor& x, const Scalar& y);
+Tensor special_xlog1py(const Scalar& x, const Tensor& y);
+Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Tensor& y);
+Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Scalar& y);
+Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
+
+// Other spellings of one operand's operations, and all of them in tandem::special.
+#define TANDEM_SPECIAL_SPELLING(alias, name)                                 \
+  inline Tensor special_##alias(const Tensor& x) { return tandem::name(x); } \
+  inline Tensor& special_##alias##_out(Tensor& out, const Tensor& x) { return tandem::name##_out(out, x); }
+#define TANDEM_SPECIAL_FUNCTION(alias, ...)                                   \
+  inline Tensor alias(const Tensor& x) { return tandem::special_##alias(x); } \
+  inline Tensor& alias##_out(Tensor& out, const Tensor& x) { return tandem::special_##alias##_out(out, x); }
+// clang-format off
+#define TANDEM_SPECIAL_SPELLINGS(X)                                                                          \
+  X(erf, erf) X(erfc, erfc) X(erfinv, erfinv) X(exp2, exp2) X(expm1, expm1) X(log1p, log1p) X(expit, sigmoid) \
+  X(gammaln, lgamma) X(digamma, digamma) X(psi, digamma) X(i0, i0) X(round, round) X(sinc, sinc)
+#define TANDEM_SPECIAL_FUNCTIONS(X) \
+  TANDEM_SPECIAL_SPELLINGS(X) X(erfcx) X(ndtr) X(ndtri) X(log_ndtr) X(entr) X(i0e) X(i1) X(i1e)
+// clang-format on
+TANDEM_SPECIAL_SPELLINGS(TANDEM_SPECIAL_SPELLING)
+namespace special {
+TANDEM_SPECIAL_FUNCTIONS(TANDEM_SPECIAL_FUNCTION)
+}  // namespace special
+
+// Other spellings of two operands' operations.
+#define TANDEM_SPECIAL_SPELLING2(prefix, alias, name, A, B)                          \
+  inline Tensor prefix##alias(const A& x, const B& y) { return tandem::name(x, y); } \
+  inline Tensor& prefix##alias##_out(Tensor& out, const A& x, const B& y) { return tandem::name##_out(out, x, y); }
+TANDEM_SPECIAL_SPELLING2(special_, gammainc, igamma, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(special_, gammaincc, igammac, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Scalar)
+TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Scalar, Tensor)
+// Other spellings of logit, mvlgamma, polygamma, softmax and log_softmax of x in `dtype`, and logsumexp.
+
+inline Tensor special_logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
+inline Tensor& special_logit_out(Tensor& out, const Tensor& x, std::optional<double> eps = {}) {
+  return logit_out(out, x, eps);
+}
+inline Tensor special_multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
+/// Another spelling of mvlgamma, written into `out`.
+inline Tensor& special_multigammaln_out(Tensor& out, const Tensor& x, int64_t p) { return mvlgamma_out(out, x, p); }
+inline Tensor special_polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
+inline Tensor& special_polygamma_out(Tensor& out, int64_t n, const Tensor& x) { return polygamma_out(out, n, x); }
+/// softmax of x in `dtype`, its own unless given.
+inline Tensor special_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
+  return x.to(dtype.value_or(x.dtype())).softmax(dim);
+}
+/// log_softmax of x in `dtype`, its own unless given.
+inline Tensor special_log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
+  return x.to(dtype.value_or(x.dtype())).log_softmax(dim);
+}
+inline Tensor special_logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
+  return x.logsumexp(dims, keepdim);
+}
+namespace special {
+TANDEM_SPECIAL_SPELLING2(, gammainc, igamma, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(, gammaincc, igammac, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Tensor, Scalar)
+TANDEM_SPECIAL_SPELLING2(, xlogy, xlogy, Scalar, Tensor)
+TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Tensor, Scalar)
+TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
+TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
+TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
+TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
+// As the functions named special_logit and so on.
+
+inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
+inline Tensor multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
+inline Tensor polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
+inline Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
+  return special_softmax(x, dim, dtype);
+}
+inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
+  return special_log_softmax(x, dim, dtype);
+}
+inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
+  return x.logsumexp(dims, keepdim);
+}
+}  // namespace special
+#undef TANDEM_SPECIAL_SPELLING
+#undef TANDEM_SPECIAL_SPELLING2
+#undef TANDEM_SPECIAL_FUNCTION
+
+}  // namespace tandem

@@ -1,0 +1,53 @@
+#include "tandem/ops/factory/window.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem {
+namespace {
+
+/// weight(n / N) for n from 0 on, computed on the host in double.
+template <class Weight>
+Tensor window(const char* op, int64_t length, bool periodic, const TensorOptions& options, const Weight& weight) {
+  TANDEM_CHECK(length >= 0, op, ": window_length is ", length, "; it must not be negative");
+  TANDEM_CHECK(is_floating_point(options.dtype()), op, ": dtype is ", options.dtype(), "; accepted: floating point");
+  std::vector<double> weights(static_cast<size_t>(length), 1.0);
+  const double last = static_cast<double>(periodic ? length : length - 1);
+  if (length > 1)
+    for (size_t n = 0; n < weights.size(); ++n) weights[n] = weight(static_cast<double>(n) / last);
+  return tensor(weights, options.dtype(options.dtype()));
+}
+/// I0(x) = sum of (x^2 / 4)^k / (k!)^2, all terms of one sign
+double bessel_i0(double x) {
+  double sum = 1, term = 1;
+  for (double k = 1; term > sum * 1e-17; ++k) sum += term *= x * x / 4 / (k * k);
+  return sum;
+}
+
+}  // namespace
+
+Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
+  return window("bartlett_window", window_length, periodic, options, [](double t) { return 1 - std::abs(2 * t - 1); });
+}
+Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
+  return window("blackman_window", window_length, periodic, options, [](double t) {
+    const double angle = 2 * std::numbers::pi * t;
+    return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;  // in this order the ends are 0, as in PyTorch
+  });
+}
+Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
+                      const TensorOptions& options) {
+  return window("hamming_window", window_length, periodic, options,
+                [=](double t) { return alpha - beta * std::cos(2 * std::numbers::pi * t); });
+}
+Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
+  TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");  // e^x in a double
+  return window("kaiser_window", window_length, periodic, options, [beta](double t) {
+    const double x = 2 * t - 1;
+    return bessel_i0(beta * std::sqrt(std::max(1 - x * x, 0.0))) / bessel_i0(beta);
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,147 @@
+// QR factors and Householder's reflectors.
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/linalg/host.h"
+#include "tandem/ops/linalg/linalg.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+
+/// Reflectors and their factors, as geqrf gives them, on the host by columns.
+struct Reflectors {
+  Tensor a, tau;
+};
+Reflectors factor_qr(const char* op, const Tensor& x) {
+  Reflectors r;
+  r.a = to_columns(op, x);
+  r.tau = core::empty({r.a.size(0), std::min(r.a.size(1), r.a.size(2))}, r.a.dtype(), r.a.device());
+  TANDEM_HOST_DISPATCH(r.a.device(), geqrf, r.a, r.tau);
+  return r;
+}
+
+/// The gradient of a = Q R (Giles 2008; Walter and Lehmann 2010); that of Q or of R may be undefined.
+Tensor qr_backward(const Tensor& Q, const Tensor& R, const Tensor& dQ, const Tensor& dR) {
+  const int64_t k = Q.size(-1), n = R.size(-1);
+  if (n > k) {  // further columns of R are Q^T a
+    const Tensor dV = dR.defined() ? dR.narrow(-1, k, n - k) : zeros_like(R.narrow(-1, k, n - k));
+    const Tensor part = Q.matmul(R.narrow(-1, k, n - k)).matmul(dV.mT());
+    const Tensor dU = dR.defined() ? dR.narrow(-1, 0, k) : Tensor();
+    return cat({qr_backward(Q, R.narrow(-1, 0, k), dQ.defined() ? dQ + part : part, dU), Q.matmul(dV)}, -1);
+  }
+  Tensor m;
+  if (dR.defined()) m = dR.matmul(R.mT());
+  if (dQ.defined()) m = m.defined() ? m - Q.mT().matmul(dQ) : -Q.mT().matmul(dQ);
+  const Tensor upper = m.triu();
+  Tensor inner = Q.matmul(upper + upper.triu(1).mT());
+  if (dQ.defined()) inner = inner + dQ;
+  return linalg_solve_triangular(R.mT(), inner, /*upper=*/false, /*left=*/false);
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
+  static constexpr const char* kName = "linalg_qr";
+  check_matrices(kName, a);
+  TANDEM_CHECK(mode == "reduced" || mode == "complete" || mode == "r", kName, ": mode is \"", mode,
+               "\"; accepted: \"reduced\", \"complete\" and \"r\"");
+  const bool complete = mode == "complete", only_r = mode == "r";
+  const Reflectors f = factor_qr(kName, a);
+  const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), columns = complete ? m : k;
+  Tensor Q, R;
+  {
+    const NoGradGuard guard;
+    R = from_columns(f.a, leading_sizes(a), a.device()).narrow(-2, 0, columns).triu();
+    if (only_r) {
+      Q = core::empty({0}, a.dtype(), a.device());
+    } else {
+      Tensor q = zeros({f.a.size(0), columns, m}, f.a.options());
+      q.narrow(1, 0, k).copy_(f.a.narrow(1, 0, k));
+      TANDEM_HOST_DISPATCH(q.device(), orgqr, q, f.tau);
+      Q = from_columns(q, leading_sizes(a), a.device());
+    }
+  }
+  const bool differentiable = !only_r && (!complete || m <= n);
+  return record(kName, std::tuple(Q, R), {a}, {Q, R}, [differentiable](const Context& ctx, const Grads& dy) -> Grads {
+    TANDEM_CHECK(differentiable, kName,
+                 ": there is no gradient in mode \"r\", nor in mode \"complete\" of more rows than columns");
+    return {qr_backward(ctx.saved(0), ctx.saved(1), dy[0], dy[1])};
+  });
+}
+
+std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
+  check_matrices("geqrf", a);
+  const Reflectors f = factor_qr("geqrf", a);
+  const IntArrayRef leading = leading_sizes(a);
+  return record("geqrf", std::tuple(from_columns(f.a, leading, a.device()), from_host(f.tau, leading, a.device())), {a},
+                {}, [](const Context&, const Grads&) -> Grads {
+                  TANDEM_CHECK_AS(NotImplementedError, false, "geqrf: it has no gradient; linalg_qr does");
+                  return {};
+                });
+}
+std::tuple<Tensor, Tensor> Tensor::geqrf() const { return tandem::geqrf(*this); }
+
+namespace {
+/// c times the reflectors H_0 H_1 ... from the left, or the transpose of that, one after the other: differentiable.
+Tensor reflect(const Tensor& x, const Tensor& tau, Tensor c, bool transpose) {
+  const int64_t k = tau.size(-1);
+  const Tensor v = x.narrow(-1, 0, k).tril(-1) + eye(x.size(-2), k, x.options());
+  for (int64_t step = 0; step < k; ++step) {
+    const int64_t i = transpose ? step : k - 1 - step;
+    const Tensor column = v.narrow(-1, i, 1);
+    c = c - tau.narrow(-1, i, 1).unsqueeze(-1) * column.matmul(column.mT().matmul(c));
+  }
+  return c;
+}
+void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
+  check_matrices(op, x);
+  check_operands(op, x, tau);
+  TANDEM_CHECK(tau.dim() == x.dim() - 1 && leading_sizes(tau, 1) == leading_sizes(x) && tau.size(-1) <= x.size(-1) &&
+                   x.size(-1) <= x.size(-2),
+               op, ": x is ", x.sizes(), " and tau ", tau.sizes(),
+               "; accepted: (..., m, n) with m >= n, and (..., k) with k <= n");
+}
+/// (batch, k) contiguous on x's host.
+Tensor host_factors(const Tensor& tau) {
+  const Tensor host = contiguous_detached(tau.detach().to(host_of(tau)));
+  return core::try_view(host, {numel_of(leading_sizes(tau, 1)), tau.size(-1)});
+}
+}  // namespace
+Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
+  static constexpr const char* kName = "linalg_householder_product";
+  check_reflectors(kName, x, tau);
+  if (autograd::any_wants_grad({x, tau})) {
+    const Tensor start = eye(x.size(-2), x.size(-1), x.options());
+    return reflect(x, tau, start.expand(x.sizes()), false);
+  }
+  Tensor q = to_columns(kName, x);
+  const Tensor factors = host_factors(tau);
+  TANDEM_HOST_DISPATCH(q.device(), orgqr, q, factors);
+  return from_columns(q, leading_sizes(x), x.device());
+}
+Tensor orgqr(const Tensor& x, const Tensor& tau) { return linalg_householder_product(x, tau); }
+Tensor Tensor::orgqr(const Tensor& tau) const { return linalg_householder_product(*this, tau); }
+
+Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, bool transpose) {
+  static constexpr const char* kName = "ormqr";
+  check_reflectors(kName, x, tau);
+  check_matrices(kName, c);
+  check_operands(kName, x, c);
+  TANDEM_CHECK(leading_sizes(x) == leading_sizes(c) && c.size(left ? -2 : -1) == x.size(-2), kName, ": x is ",
+               x.sizes(), " and c ", c.sizes(), "; accepted: (..., m, k) and (..., m, n), or (..., n, m) unless left");
+  if (autograd::any_wants_grad({x, tau, c}))
+    return left ? reflect(x, tau, c, transpose) : transpose_result(reflect(x, tau, c.mT(), !transpose));
+  const Tensor a = to_columns(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);
+  Tensor y = to_columns(kName, c);
+  TANDEM_HOST_DISPATCH(y.device(), ormqr, a, factors, left, transpose, y);
+  return from_columns(y, leading_sizes(c), c.device());
+}
+Tensor Tensor::ormqr(const Tensor& tau, const Tensor& other, bool left, bool transpose) const {
+  return tandem::ormqr(*this, tau, other, left, transpose);
+}
+
+}  // namespace tandem

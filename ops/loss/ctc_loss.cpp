@@ -1,0 +1,124 @@
+// Connectionist temporal classification, by the forward recursion over the steps of the input.
+#include <limits>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/loss/loss_reduction.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem {
+namespace {
+
+/// The logarithm of a probability of 0. A number in the place of -infinity, whose derivatives would be NaN; what is
+/// added to it is lost in rounding.
+constexpr double kImpossible = -1e30;
+
+/// Of each sample a row (N, 2 S + 1): its classes with blanks between them and around. What is behind the end of a
+/// target is a blank too.
+Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, int64_t blank) {
+  const int64_t samples = static_cast<int64_t>(lengths.size());
+  int64_t longest = 0, total = 0;
+  for (const int64_t n : lengths) longest = std::max(longest, n), total += n;
+  const bool joined = targets.dim() == 1;
+  TANDEM_CHECK(joined ? targets.numel() == total
+                      : targets.dim() == 2 && targets.size(0) == samples && targets.size(1) >= longest,
+               "ctc_loss: targets is ", targets.sizes(), " and target_lengths is ", lengths,
+               "; accepted: (N, S) with S at least the longest, or a vector of all targets, ", total, " elements");
+  const Tensor from = targets.to(Device(kCPU)).to(kInt64).contiguous();
+  const int64_t* classes_of = from.data<int64_t>();
+  std::vector<int64_t> rows(static_cast<size_t>(samples * (2 * longest + 1)), blank);
+  int64_t before = 0;
+  for (int64_t n = 0; n < samples; ++n) {
+    const int64_t length = lengths[static_cast<size_t>(n)], start = joined ? before : n * targets.size(1);
+    for (int64_t s = 0; s < length; ++s) {
+      const int64_t c = classes_of[start + s];
+      TANDEM_CHECK(c >= 0 && c < classes && c != blank, "ctc_loss: a target is ", c, "; accepted: 0 to ", classes - 1,
+                   " but the blank, ", blank);
+      rows[static_cast<size_t>(n * (2 * longest + 1) + 2 * s + 1)] = c;
+    }
+    before += length;
+  }
+  return tensor(rows, TensorOptions(kInt64).device(targets.device())).view({samples, 2 * longest + 1});
+}
+/// x (N, L) moved by `steps` to the right, with kImpossible in front.
+Tensor moved_right(const Tensor& x, int64_t steps) {
+  const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kImpossible, x.options());
+  return x.size(1) <= steps ? front : cat({front, x.narrow(1, 0, x.size(1) - steps)}, 1);
+}
+std::vector<int64_t> lengths_of(const Tensor& lengths) {
+  TANDEM_CHECK(lengths.dtype() == kInt64 || lengths.dtype() == kInt32, "ctc_loss: lengths are ", lengths.dtype(),
+               "; accepted: int64 and int32");
+  const Tensor flat = lengths.to(Device(kCPU)).to(kInt64).contiguous();
+  return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
+}
+Tensor length_column(IntArrayRef lengths, const Tensor& like) {
+  return tensor(std::vector<int64_t>(lengths.begin(), lengths.end()), TensorOptions(kInt64).device(like.device()))
+      .unsqueeze(1);
+}
+
+}  // namespace
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
+                int64_t blank, Reduction reduction, Flag zero_infinity) {
+  check_real("ctc_loss", log_probs);
+  TANDEM_CHECK((log_probs.dim() == 2 || log_probs.dim() == 3) && log_probs.numel() > 0, "ctc_loss: log_probs is ",
+               log_probs.sizes(), "; accepted: (T, N, C) or (T, C), none of them 0");
+  TANDEM_CHECK(targets.dtype() == kInt64 || targets.dtype() == kInt32, "ctc_loss: targets is ", targets.dtype(),
+               "; accepted: int64 and int32");
+  const bool batched = log_probs.dim() == 3;
+  const Tensor given = batched ? log_probs : log_probs.unsqueeze(1),
+               x = given.to(detail::accumulate_type(given.dtype()));
+  const int64_t steps = x.size(0), samples = x.size(1), classes = x.size(2);
+  const auto fits = [&](IntArrayRef lengths, int64_t most) {
+    bool all = static_cast<int64_t>(lengths.size()) == samples;
+    for (const int64_t n : lengths) all = all && n >= 0 && n <= most;
+    return all;
+  };
+  TANDEM_CHECK(fits(input_lengths, steps) && fits(target_lengths, targets.numel()), "ctc_loss: log_probs is ",
+               log_probs.sizes(), ", input_lengths ", input_lengths, " and target_lengths ", target_lengths,
+               "; accepted: a length for each sample, of inputs 0 to ", steps, ", of targets 0 to ", targets.numel());
+  TANDEM_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank is ", blank, "; accepted: 0 to ", classes - 1);
+
+  const Tensor labels = with_blanks(targets, target_lengths, classes, blank);
+  const int64_t width = labels.size(1);
+  const Tensor given_steps = length_column(input_lengths, x), ends = length_column(target_lengths, x) * 2;
+  const Tensor places = arange(width, TensorOptions(kInt64).device(x.device()));
+  // From a class one may go to the next without a blank between them where they differ.
+  Tensor skips = zeros_like(labels).to(kBool);
+  if (width > 2) {
+    const Tensor later = labels.narrow(1, 2, width - 2);
+    skips = cat({skips.narrow(1, 0, 2), (later != blank) & (later != labels.narrow(1, 0, width - 2))}, 1);
+  }
+  // alpha[n, s]: the logarithm of the probability to have spelled labels[n, :s+1] at the step. Before the first step
+  // that is nothing, from where the first blank and the first class can be reached.
+  const Tensor impossible = full({samples, width}, kImpossible, x.options());
+  Tensor alpha = impossible;
+  for (int64_t t = 0; t < steps; ++t) {
+    const Tensor now = x[t].gather(1, labels);
+    const Tensor next =
+        t == 0 ? where(places < 2, now, Scalar(kImpossible))
+               : stack({alpha, moved_right(alpha, 1), where(skips, moved_right(alpha, 2), Scalar(kImpossible))})
+                         .logsumexp({0}) +
+                     now;
+    alpha = where(given_steps > t, next, alpha);
+  }
+  const Tensor last = alpha.gather(1, ends), before = alpha.gather(1, (ends - 1).clamp_min(0));
+  Tensor log_prob = last.logaddexp(where(ends > 0, before, Scalar(kImpossible)));
+  log_prob = where((ends == 0) & (given_steps == 0), Scalar(0), log_prob).squeeze(1);
+  const Tensor none = log_prob < kImpossible / 2;
+  const Tensor losses =
+      where(none, Scalar(zero_infinity ? 0.0 : std::numeric_limits<double>::infinity()), log_prob.neg());
+  const auto result = [&](const Tensor& y) { return y.to(log_probs.dtype()); };
+  if (reduction == Reduction::mean) return result((losses / (ends.squeeze(1) / 2).clamp_min(1).to(x.dtype())).mean());
+  return result(reduction == Reduction::none && !batched ? losses.squeeze(0) : reduced(losses, reduction));
+}
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, int64_t blank, Reduction reduction, Flag zero_infinity) {
+  return ctc_loss(log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths), blank, reduction,
+                  zero_infinity);
+}
+
+}  // namespace tandem

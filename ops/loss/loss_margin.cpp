@@ -1,0 +1,110 @@
+// Losses with a margin. Where PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a kernel
+// of its own (multi_margin_loss, multilabel_margin_loss), it is 0, as relu's.
+#include <limits>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/loss/loss_reduction.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/products/products.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem {
+
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
+  check_real("hinge_embedding_loss", x);
+  const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
+  return reduced(near + where(target != -1, x, Scalar(0)), reduction);
+}
+Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
+  TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
+               b.sizes(), " and target is ", target.sizes(), "; accepted: the same number of dimensions for each");
+  return reduced((target.neg() * (a - b) + margin).clamp_min(0), reduction);
+}
+Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+                             Reduction reduction) {
+  TANDEM_CHECK((target.dim() == 0 || target.dim() == 1) && a.dim() == target.dim() + 1 && b.dim() == a.dim(),
+               "cosine_embedding_loss: a is ", a.sizes(), ", b is ", b.sizes(), " and target is ", target.sizes(),
+               "; accepted: (N, D), (N, D) and (N,), or (D,), (D,) and ()");
+  constexpr double kEps = 1e-12;  // keeps the cosine of a row of zeros finite
+  const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
+  const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();
+  const Tensor alike = where(target == 1, 1 - cosine, Scalar(0));
+  return reduced(alike + where(target == -1, (cosine - margin).clamp_min(0), Scalar(0)), reduction);
+}
+Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_real("soft_margin_loss", x);
+  TANDEM_CHECK(x.sizes() == target.sizes(), "soft_margin_loss: x is ", x.sizes(), " and target is ", target.sizes(),
+               "; both must have the same shape");
+  const Tensor sign = target.to(x.dtype());
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    losses = softplus(x.neg() * sign, /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
+  }
+  losses = record("soft_margin_loss", losses, {x, sign}, {x, sign}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), sign = ctx.saved(1), slope = (sign * x.neg()).sigmoid();
+    // The order of the factors gives dx the target's strides, as in PyTorch.
+    return {sign * slope * dy.neg(), ctx.needs_grad(1) ? x * slope * dy.neg() : Tensor()};
+  });
+  return reduced(losses, reduction);
+}
+
+namespace {
+/// x and what goes with it as rows of classes. @throws Error that names op
+Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
+  check_real(op, x);
+  TANDEM_CHECK((x.dim() == 1 || x.dim() == 2) && x.size(-1) > 0, op, ": x is ", x.sizes(),
+               "; accepted: (N, C) or (C,), with C above 0");
+  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
+               target.device(), "; accepted: int64 on ", x.device());
+  return x.dim() == 1 ? x.unsqueeze(0) : x;
+}
+/// The losses of rows; of one row that x itself is, a scalar.
+Tensor reduced_rows(const Tensor& losses, const Tensor& x, Reduction reduction) {
+  return reduced(x.dim() == 1 ? losses.squeeze(0) : losses, reduction);
+}
+}  // namespace
+
+Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p, const Scalar& margin,
+                         const Tensor& weight, Reduction reduction) {
+  const Tensor rows = class_rows("multi_margin_loss", x, target);
+  TANDEM_CHECK(p.to_double() == 1 || p.to_double() == 2, "multi_margin_loss: p is ", p, "; accepted: 1 or 2");
+  TANDEM_CHECK(target.numel() == rows.size(0) && target.dim() <= 1, "multi_margin_loss: x is ", x.sizes(),
+               " and target is ", target.sizes(), "; accepted: (N, C) and (N,), or (C,) and ()");
+  const int64_t classes = rows.size(1);
+  check_part("multi_margin_loss", "weight", weight, classes, x);
+  const Tensor t = target.reshape({-1, 1}), own = rows.gather(1, t);
+  Tensor over = (rows - own + margin).relu();
+  if (p.to_double() == 2) over = over.square();
+  if (weight.defined()) over = over * weight.to(x.dtype()).reshape({-1}).index_select(0, t.squeeze(1)).unsqueeze(1);
+  const Tensor others = arange(classes, TensorOptions(kInt64).device(x.device())) != t;
+  return reduced_rows(where(others, over, Scalar(0)).sum({1}) / static_cast<double>(classes), x, reduction);
+}
+Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  const Tensor rows = class_rows("multilabel_margin_loss", x, target);
+  TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: x is ", x.sizes(), " and target is ",
+               target.sizes(), "; both must have the same shape");
+  const Tensor t = target.reshape(rows.sizes());
+  const Tensor listed = (t < 0).to(kInt64).cumsum(1) == 0, safe = where(listed, t, Scalar(0));
+  const Tensor is_target = zeros_like(t).scatter_add(1, safe, listed.to(kInt64)) > 0;
+  const Tensor over = (rows.unsqueeze(1) - rows.gather(1, safe).unsqueeze(2) + 1).relu();  // (N, listed, classes)
+  const Tensor counts = listed.unsqueeze(2) & is_target.logical_not().unsqueeze(1);
+  const Tensor losses = where(counts, over, Scalar(0)).sum({1, 2}) / static_cast<double>(rows.size(1));
+  return reduced_rows(losses, x, reduction);
+}
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
+                           double p, double eps, Flag swap, Reduction reduction) {
+  TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",
+               anchor.sizes(), ", positive is ", positive.sizes(), " and negative is ", negative.sizes(),
+               "; accepted: the same number of dimensions for each");
+  const Tensor near = pairwise_distance(anchor, positive, p, eps);
+  Tensor far = pairwise_distance(anchor, negative, p, eps);
+  if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));
+  return reduced((margin + near - far).clamp_min(0), reduction);
+}
+
+}  // namespace tandem

@@ -1,0 +1,126 @@
+// Activations and their gradients, which are operations themselves.
+#include <numbers>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/operands.h"
+
+namespace tandem {
+Tensor lead_gradient_to(const Tensor& x, const Tensor& other, const Tensor& another) {
+  if (!autograd::any_wants_grad({x})) return x;
+  return record("alias", core::alias(x), {x, other, another}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {ctx.flat_in(2, ctx.flat_in(1, ctx.flat_in(0, dy)))};
+  });
+}
+
+/// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
+/// that they promote to.
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
+  TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
+               "; both must be on one device");                                                             \
+  if (dy.dtype() != x.dtype()) {                                                                            \
+    const DType type = result_type(dy, x);                                                                  \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                        \
+  }
+
+Tensor leaky_relu(const Tensor& x, double slope) {
+  TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
+  TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
+  return record("leaky_relu", y, {x}, {x}, [slope](const Context& ctx, const Tensor& dy) -> Grads {
+    return {leaky_relu_backward(dy, ctx.saved(0), slope)};
+  });
+}
+Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
+  TANDEM_AS_ONE_DTYPE(leaky_relu_backward, dy, x, slope)
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // whose strides decide, as in PyTorch
+  TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
+  return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor x = ctx.saved(0);
+    return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
+  });
+}
+Tensor elu(const Tensor& x, double alpha) {
+  TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
+  TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
+  return record("elu", y, {x}, {x}, [alpha](const Context& ctx, const Tensor& dy) -> Grads {
+    return {elu_backward(dy, ctx.saved(0), alpha)};
+  });
+}
+Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
+  TANDEM_AS_ONE_DTYPE(elu_backward, dy, x, alpha)
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
+  TANDEM_DISPATCH(x.device(), elu_backward, dy, x, alpha, dx);
+  return record("elu_backward", dx, {dy, x}, {dy, x}, [alpha](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+    return {elu_backward(ddx, x, alpha),
+            ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
+  });
+}
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
+  Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
+  TANDEM_DISPATCH(x.device(), softplus, x, beta, threshold, y);
+  return record("softplus", y, {x}, {x}, [beta, threshold](const Context& ctx, const Tensor& dy) -> Grads {
+    return {softplus_backward(dy, ctx.saved(0), beta, threshold)};
+  });
+}
+Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold) {
+  TANDEM_AS_ONE_DTYPE(softplus_backward, dy, x, beta, threshold)
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), dy, x);
+  TANDEM_DISPATCH(x.device(), softplus_backward, dy, x, beta, threshold, dx);
+  return record(
+      "softplus_backward", dx, {dy, x}, {dy, x}, [beta, threshold](const Context& ctx, const Tensor& ddx) -> Grads {
+        const Tensor dy = ctx.saved(0), x = ctx.saved(1);
+        Tensor second;
+        if (ctx.needs_grad(1)) {
+          const Tensor scaled = x * beta, s = scaled.sigmoid();
+          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // as in PyTorch: 0 there
+        }
+        return {softplus_backward(ddx, x, beta, threshold), second};
+      });
+}
+
+/// `leads`: y's strides come before dy's where they differ, as in PyTorch.
+#define TANDEM_GRADIENT_OP(name, leads, second)                                                     \
+  Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
+    TANDEM_AS_ONE_DTYPE(name, dy, y)                                                                \
+    const Tensor &first = leads ? y : dy, &other = leads ? dy : y;                                  \
+    Tensor dx = core::empty_for(y.sizes(), y.dtype(), y.device(), first, other);                    \
+    TANDEM_DISPATCH(y.device(), name, dy, y, dx);                                                   \
+    return record(#name, dx, {dy, y}, {dy, y}, [](const Context& ctx, const Tensor& ddx) -> Grads { \
+      const Tensor dy = ctx.saved(0), y = ctx.saved(1);                                             \
+      return {name(ddx, y), second};                                                                \
+    });                                                                                             \
+  }
+namespace {
+/// of x Phi(x): (2 - x^2) density(x)
+Tensor gelu_curvature(const Tensor& x) {
+  const Tensor square = x.square();
+  return (2 - square) * (square * -0.5).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+}
+/// of x s, s the sigmoid of x (a + b x^2): s' (2 p + x p') + x p^2 s (1 - s) (1 - 2 s), p = a + 3 b x^2
+Tensor gelu_tanh_curvature(const Tensor& x) {
+  const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715 * a;
+  const Tensor square = x.square(), s = (x * (square * b + a)).sigmoid(), p = square * (3 * b) + a;
+  return s * (1 - s) * (p * 2 + square * (6 * b) + x * p.square() * (1 - s * 2));
+}
+Tensor silu_curvature(const Tensor& x) {
+  const Tensor s = x.sigmoid();
+  return s * (1 - s) * (x * (1 - s * 2) + 2);
+}
+}  // namespace
+// clang-format off
+TANDEM_GRADIENT_OP(gelu_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(gelu_tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * gelu_tanh_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(silu_backward, false, ctx.needs_grad(1) ? ddx * dy * silu_curvature(y) : Tensor())
+TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tensor())
+TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
+TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
+// clang-format on
+
+}  // namespace tandem

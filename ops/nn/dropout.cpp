@@ -1,0 +1,104 @@
+#include "tandem/ops/nn/dropout.h"
+
+#include <cmath>
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/random/draw.h"
+
+namespace tandem {
+using detail::check_real;
+
+Tensor dropout(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
+  check_real("dropout", x);
+  const double scale = 1 / (1 - p);
+  Tensor y, mask;
+  const detail::Draw draw = detail::next_draw(x.device(), x.numel());
+  if (x.is_contiguous()) {
+    y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+    TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
+  } else {  // the same numbers, in the logical order
+    const NoGradGuard guard;
+    mask = core::empty_like(x, kBool, x.device());
+    TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);
+    y = where(mask, x * scale, Scalar(0));
+  }
+  return record("dropout", y, {x}, {mask}, [scale](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor mask = ctx.saved(0);
+    if (!dy.is_cuda() || is_grad_enabled() || !dy.is_contiguous() || !mask.is_contiguous())
+      return {where(mask, dy * scale, Scalar(0))};
+    Tensor dx = core::empty(dy.sizes(), dy.dtype(), dy.device());
+    TANDEM_DISPATCH_CUDA(dy.device(), dropout_backward, dy, mask, scale, dx);
+    return {dx};
+  });
+}
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: p is ", p, "; accepted: 0 to 1");
+  if (!train.value_or(true) || p == 0) return {x.clone(), ones(x.sizes(), x.options().dtype(kBool))};
+  const Tensor mask = empty_like(x, x.options().dtype(kBool).requires_grad(false)).bernoulli_(1 - p);
+  return {where(mask, x * (p < 1 ? 1 / (1 - p) : 0.0), Scalar(0)), mask};
+}
+Tensor dropout2d(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
+  check_real("dropout2d", x);
+  TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  return x * dropout(ones(sizes, x.options()), p, true);
+}
+
+namespace {
+/// `sizes`: those of the noise, which broadcasts to x's.
+Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
+  TANDEM_CHECK(p >= 0 && p <= 1, op, ": p is ", p, "; accepted: 0 to 1");
+  if (!training || p == 0 || x.numel() == 0) return x;
+  if (p == 1) return x * zeros({}, x.options());
+  check_real(op, x);
+  constexpr double kLowest = 1.7580993408473766;  // SELU's scale times its alpha: minus its lowest value
+  const double scale = 1 / std::sqrt((kLowest * kLowest * p + 1) * (1 - p));
+  const Tensor kept = empty(sizes, x.options()).bernoulli_(1 - p);
+  return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
+}
+}  // namespace
+Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
+  return alpha_noise("alpha_dropout", x, p, training, x.sizes());
+}
+Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
+  TANDEM_CHECK(x.dim() >= 2 || !training || p == 0 || p == 1, "feature_alpha_dropout: x is ", x.sizes(),
+               "; accepted: (N, C, ...)");
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  for (size_t d = 0; d < sizes.size() && d < 2; ++d) sizes[d] = x.sizes()[d];
+  return alpha_noise("feature_alpha_dropout", x, p, training, sizes);
+}
+
+namespace {
+using DropoutOp = Tensor (*)(const Tensor&, double, Flag);
+Tensor& drop_in_place(const char* name, DropoutOp op, Tensor& x, double p, Flag training) {
+  if (!training || p == 0) return x;
+  return autograd::inplace(
+      name, x, {}, [&] { copy_elements(op(x.detach(), p, training), x); },
+      [&](const Tensor& old) { return op(old.clone(), p, training); });
+}
+}  // namespace
+Tensor& dropout_(Tensor& x, double p, Flag training) { return drop_in_place("dropout_", dropout, x, p, training); }
+Tensor& feature_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("feature_dropout_", feature_dropout, x, p, training);
+}
+Tensor& alpha_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("alpha_dropout_", alpha_dropout, x, p, training);
+}
+Tensor& feature_alpha_dropout_(Tensor& x, double p, Flag training) {
+  return drop_in_place("feature_alpha_dropout_", feature_alpha_dropout, x, p, training);
+}
+
+}  // namespace tandem

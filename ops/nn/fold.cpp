@@ -1,0 +1,66 @@
+// The windows of a convolution as columns, and back.
+#include "tandem/core/internal.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+namespace {
+/// One dimension of all windows: kernel element k of window o lies at o stride + k dilation of the padded input.
+struct Windows {
+  int64_t kernel, count, padded;
+  Tensor places;  // (kernel x count)
+  Windows(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding, int64_t stride,
+          Device device)
+      : kernel(kernel), padded(size + 2 * padding) {
+    TANDEM_CHECK(kernel > 0 && dilation > 0 && stride > 0 && padding >= 0, op, ": kernel_size ", kernel, ", dilation ",
+                 dilation, ", padding ", padding, ", stride ", stride, "; all but padding must be positive");
+    const int64_t room = padded - dilation * (kernel - 1) - 1;
+    TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
+                 padded);
+    count = room / stride + 1;
+    std::vector<int64_t> from;
+    for (int64_t k = 0; k < kernel; ++k)
+      for (int64_t o = 0; o < count; ++o) from.push_back(o * stride + k * dilation);
+    places = tensor(from, TensorOptions(kInt64).device(device));
+  }
+};
+}  // namespace
+
+Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "im2col: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
+  if (x.dim() == 3) {
+    const Tensor y = im2col(x.unsqueeze(0), k, d, p, s);
+    return reshape_result(y, y.sizes().slice(1, 2));
+  }
+  const Windows h("im2col", x.size(2), k[0], d[0], p[0], s[0], x.device());
+  const Windows w("im2col", x.size(3), k[1], d[1], p[1], s[1], x.device());
+  const Tensor padded = p == Pair(0) ? x : constant_pad_nd(x, {p[1], p[1], p[0], p[0]});
+  const Tensor parts = padded.index_select(2, h.places).index_select(3, w.places);
+  return parts.reshape({x.size(0), x.size(1), h.kernel, h.count, w.kernel, w.count})
+      .permute({0, 1, 2, 4, 3, 5})
+      .reshape({x.size(0), x.size(1) * h.kernel * w.kernel, h.count * w.count})
+      .contiguous();
+}
+Tensor col2im(const Tensor& x, Pair size, Pair k, Pair d, Pair p, Pair s) {
+  TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, "col2im: x is ", x.sizes(), "; accepted: (N, C KH KW, L) or (C KH KW, L)");
+  if (x.dim() == 2) {
+    const Tensor y = col2im(x.unsqueeze(0), size, k, d, p, s);
+    return reshape_result(y, y.sizes().slice(1, 3));
+  }
+  const Windows h("col2im", size[0], k[0], d[0], p[0], s[0], x.device());
+  const Windows w("col2im", size[1], k[1], d[1], p[1], s[1], x.device());
+  TANDEM_CHECK(x.size(1) % (h.kernel * w.kernel) == 0 && x.size(2) == h.count * w.count, "col2im: x is ", x.sizes(),
+               "; accepted: (N, C ", h.kernel * w.kernel, ", ", h.count * w.count, ") for kernel_size ", IntArrayRef(k),
+               " and output_size ", IntArrayRef(size));
+  const int64_t n = x.size(0), c = x.size(1) / (h.kernel * w.kernel);
+  const Tensor parts = x.reshape({n, c, h.kernel, w.kernel, h.count, w.count})
+                           .permute({0, 1, 2, 4, 3, 5})
+                           .reshape({n, c, h.kernel * h.count, w.kernel * w.count});
+  const Tensor rows = zeros({n, c, parts.size(2), w.padded}, x.options()).index_add(3, w.places, parts);
+  const Tensor y = zeros({n, c, h.padded, w.padded}, x.options()).index_add(2, h.places, rows);
+  return p == Pair(0) ? y : constant_pad_nd(y, {-p[1], -p[1], -p[0], -p[0]});
+}
+
+}  // namespace tandem

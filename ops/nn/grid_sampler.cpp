@@ -1,0 +1,175 @@
+// Sampling of images and volumes at the places of a grid, and the grids of affine maps.
+#include "tandem/autograd/record.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+namespace {
+
+/// -1 .. 1 as pixels.
+Tensor as_pixels(const Tensor& place, int64_t size, bool align) {
+  const double n = static_cast<double>(size);
+  return align ? (place + 1) * ((n - 1) / 2) : ((place + 1) * n - 1) / 2;
+}
+/// Mirrored at the centres of the first and the last pixel, or at their outer edges, until it lies between.
+Tensor mirrored(const Tensor& at, int64_t size, bool align) {
+  const double low = align ? 0 : -0.5, span = static_cast<double>(size) - (align ? 1 : 0);
+  if (span == 0) return at * 0;
+  const Tensor there_and_back = (at - low).remainder(2 * span);  // the way there, and the way back
+  return where(there_and_back > span, 2 * span - there_and_back, there_and_back) + low;
+}
+/// The place that stands for `at` where nothing is zero outside. A NaN, which mirroring makes of an infinity too, is
+/// the first pixel, as in PyTorch.
+Tensor inside(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
+  if (mode == PaddingMode::zeros) return at;
+  const Tensor near = mode == PaddingMode::reflection ? mirrored(at, size, align) : at;
+  return where(near.isnan(), Scalar(0), near.clamp(0, static_cast<double>(size - 1)));
+}
+
+/// A tap of one dimension: pixels, as real numbers, and how much of each is taken.
+struct GridTap {
+  Tensor place, weight;
+};
+std::vector<GridTap> linear_taps(const Tensor& at) {
+  const Tensor first = at.detach().floor(), t = at - first;
+  return {{first, 1 - t}, {first + 1, t}};
+}
+std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
+  constexpr double a = -0.75;  // Keys' kernel
+  const Tensor first = at.detach().floor(), t = at - first;
+  const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
+  const auto far = [](const Tensor& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  const auto place = [&](double offset) { return inside(first + offset, size, mode, align); };
+  return {{place(-1), far(t + 1)}, {place(0), near(t)}, {place(1), near(1 - t)}, {place(2), far(2 - t)}};
+}
+
+/// Pixels of x, as rows (N, C, pixels), at `places`, one tensor (N, ...) for each dimension: (N, C, ...). What lies
+/// outside is 0.
+Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& places) {
+  Tensor index, valid;
+  for (size_t d = 0; d < places.size(); ++d) {
+    const NoGradGuard guard;
+    const double last = static_cast<double>(sizes[d] - 1);
+    const Tensor here = (places[d] >= 0) & (places[d] <= last);  // a NaN is nowhere
+    const Tensor safe = where(here, places[d].detach(), Scalar(0)).to(kInt64);
+    index = index.defined() ? index * sizes[d] + safe : safe;
+    valid = valid.defined() ? valid & here : here;
+  }
+  Shape all{rows.size(0), rows.size(1)};
+  for (size_t d = 1; d < static_cast<size_t>(index.dim()); ++d) all.push_back(index.sizes()[d]);
+  const Tensor picked = rows.gather(2, index.flatten(1)
+                                           .unsqueeze(1)
+                                           .expand({all[0], all[1], index.numel() / std::max<int64_t>(all[0], 1)})
+                                           .contiguous());
+  return where(valid.unsqueeze(1), picked.reshape(all), Scalar(0));
+}
+
+}  // namespace
+
+Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                    Flag align_corners) {
+  check_real("grid_sampler", x);
+  TANDEM_CHECK(grid.dtype() == x.dtype() && grid.device() == x.device(), "grid_sampler: x is ", x.dtype(), " on ",
+               x.device(), " and grid is ", grid.dtype(), " on ", grid.device(),
+               "; both must have the same dtype and device");
+  const int64_t spatial = x.dim() - 2;
+  TANDEM_CHECK((spatial == 2 || spatial == 3) && grid.dim() == x.dim() && grid.size(0) == x.size(0) &&
+                   grid.size(-1) == spatial && numel_of(x.sizes().slice(2, static_cast<size_t>(spatial))) > 0,
+               "grid_sampler: x is ", x.sizes(), " and grid is ", grid.sizes(),
+               "; accepted: (N, C, H, W) and (N, OH, OW, 2), or (N, C, D, H, W) and (N, OD, OH, OW, 3), with pixels");
+  TANDEM_CHECK(interpolation_mode >= 0 && interpolation_mode <= (spatial == 2 ? 2 : 1), "grid_sampler: mode is ",
+               interpolation_mode, "; accepted: 0 bilinear, 1 nearest, and of images 2 bicubic");
+  TANDEM_CHECK(padding_mode >= 0 && padding_mode <= 2, "grid_sampler: padding_mode is ", padding_mode,
+               "; accepted: 0 zeros, 1 border, 2 reflection");
+  if (x.numel() == 0) {
+    Shape out{x.size(0), x.size(1)};
+    for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
+    return record("grid_sampler", zeros(out, x.options()), {x, grid}, {x, grid},
+                  [](const Context& ctx, const Tensor&) -> Grads {
+                    return {ctx.flat_in({0, 1}, zeros_like(ctx.saved(0))),
+                            ctx.flat_in(0, ctx.flat_in(1, zeros_like(ctx.saved(1))))};
+                  });
+  }
+  constexpr PaddingMode kModes[] = {PaddingMode::zeros, PaddingMode::border, PaddingMode::reflection};
+  const PaddingMode mode = kModes[padding_mode];
+  const DType wide = detail::accumulate_type(x.dtype());
+  Tensor image = x;
+  if (autograd::any_wants_grad({x}))  // the gradient leads to x and to grid, as PyTorch's gradient does
+    image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
+      return {ctx.flat_in({0, 1}, dy)};
+    });
+  const Tensor rows = image.to(wide).flatten(2),
+               at = grid.to(wide).contiguous();  // the result gets the strides of the places
+  const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
+
+  std::vector<std::vector<GridTap>> taps;  // of each dimension of x; grid has them the other way round
+  for (int64_t d = 0; d < spatial; ++d) {
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    const Tensor pixel = as_pixels(at.select(-1, spatial - 1 - d), size, align_corners);
+    if (interpolation_mode == 2)
+      taps.push_back(cubic_taps(pixel, size, mode, align_corners));
+    else if (interpolation_mode == 0)
+      taps.push_back(linear_taps(inside(pixel, size, mode, align_corners)));
+    else
+      taps.push_back({{inside(pixel, size, mode, align_corners).detach().round(), Tensor()}});
+  }
+  Tensor y;
+  std::vector<size_t> chosen(taps.size(), 0);  // one tap of each dimension: all combinations
+  for (bool more = true; more;) {
+    std::vector<Tensor> places;
+    Tensor weight;
+    for (size_t d = 0; d < taps.size(); ++d) {
+      const GridTap& tap = taps[d][chosen[d]];
+      places.push_back(tap.place);
+      if (tap.weight.defined()) weight = weight.defined() ? weight * tap.weight : tap.weight;
+    }
+    Tensor part = pixels_at(rows, sizes, places);
+    if (weight.defined()) part = part * weight.unsqueeze(1);
+    y = y.defined() ? y + part : part;
+    more = false;
+    for (size_t d = 0; d < taps.size() && !more; ++d) {
+      more = ++chosen[d] < taps[d].size();
+      if (!more) chosen[d] = 0;
+    }
+  }
+  y = y.to(x.dtype());
+  if (interpolation_mode != 1 || !autograd::any_wants_grad({grid})) return y;
+  // The nearest pixel does not change with the grid, whose gradient is zero.
+  return record("grid_sampler", y.detach().clone(), {y, grid}, {},
+                [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {dy, ctx.needs_grad(1) ? ctx.flat_in({0, 1}, zeros(sizes, dy.options())) : Tensor()};
+                });
+}
+
+Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
+  check_real("affine_grid_generator", theta);
+  const auto spatial = static_cast<int64_t>(size.size()) - 2;
+  TANDEM_CHECK((spatial == 2 || spatial == 3) && theta.dim() == 3 && theta.size(0) == size[0] &&
+                   theta.size(1) == spatial && theta.size(2) == spatial + 1,
+               "affine_grid_generator: theta is ", theta.sizes(), " and size is ", size,
+               "; accepted: (N, 2, 3) and (N, C, H, W), or (N, 3, 4) and (N, C, D, H, W)");
+  for (const int64_t n : size) TANDEM_CHECK(n > 0, "affine_grid_generator: size is ", size, "; sizes must be positive");
+  const Shape out = size.slice(2, static_cast<size_t>(spatial));
+  std::vector<Tensor> parts;  // x, y, (z), 1 at each place
+  for (int64_t d = spatial - 1; d >= 0; --d) {
+    const int64_t n = out[static_cast<size_t>(d)];
+    const double edge = n == 1 ? 0 : align_corners ? 1 : static_cast<double>(n - 1) / static_cast<double>(n);
+    Shape along(static_cast<size_t>(spatial), 1);
+    along[static_cast<size_t>(d)] = n;
+    parts.push_back(linspace(-edge, edge, n, theta.options()).view(along).expand(out));
+  }
+  parts.push_back(ones(out, theta.options()));
+  const Tensor places = stack(parts, -1).view({1, -1, spatial + 1}).expand({size[0], -1, spatial + 1});
+  Shape sizes{size[0]};
+  for (const int64_t n : out) sizes.push_back(n);
+  sizes.push_back(spatial);
+  return reshape_result(places.contiguous().bmm(theta.transpose(1, 2)), sizes);
+}
+
+}  // namespace tandem

@@ -1,0 +1,283 @@
+#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/fusion.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/norm.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+using detail::accumulate_type, detail::check_part, detail::check_real, detail::contiguous_detached,
+    detail::prepare_part;
+
+namespace {
+/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean.
+Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
+  return root_mean_square(x - m, dims, eps).reciprocal().to(x.dtype());
+}
+/// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
+Tensor rows_or_planes(const Tensor& x, bool channels_last) {
+  const NoGradGuard guard;
+  const int64_t channels = x.size(1);
+  if (!channels_last) {
+    const int64_t length = numel_of(x.sizes().slice(2, x.sizes().size() - 2));
+    return core::try_view(x.contiguous(), {x.size(0), channels, x.numel() ? length : 0});
+  }
+  const Tensor pixels = core::permute(x.contiguous(MemoryFormat::ChannelsLast), {0, 2, 3, 1});
+  return core::try_view(pixels, {x.numel() / channels, channels, 1});
+}
+Tensor make_like(const Tensor& x, bool channels_last) {
+  return core::empty_like(x, x.dtype(), x.device(),
+                          channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
+}
+
+void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                      const Tensor& running_var, bool training) {
+  check_real("batch_norm", input);
+  TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
+  const int64_t channels = input.size(1);
+  TANDEM_CHECK(channels > 0 || !(weight.defined() || bias.defined()), "batch_norm: x is ", input.sizes(),
+               "; accepted beside a weight or a bias: one channel or more");
+  check_part("batch_norm", "weight", weight, channels, input);
+  check_part("batch_norm", "bias", bias, channels, input);
+  check_part("batch_norm", "running_mean", running_mean, channels, input);
+  check_part("batch_norm", "running_var", running_var, channels, input);
+  TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
+               "batch_norm: evaluation needs running_mean and running_var");
+}
+/// Whether a kernel can move running statistics by batch statistics of `dtype`.
+bool can_move(const Tensor& running, DType dtype) {
+  return running.defined() && running.dtype() == dtype && running.is_contiguous();
+}
+/// running = (1 - momentum) running + part batch
+void move(const Tensor& running, const Tensor& batch, double momentum, double part) {
+  const NoGradGuard guard;
+  const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
+  wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
+  if (!wide.is_same(running)) running.copy_(wide);
+}
+/// What the channels are normalised by, and how many values each has, of all parts.
+struct Statistics {
+  Tensor mean, rstd;
+  int64_t count;
+};
+/// @param x  the input as the kernels take it
+/// In training those of x, of which the running ones take a part; else the running ones.
+Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                         const Tensor& batches, bool training, double momentum, double eps,
+                         const detail::BatchParts* parts) {
+  const int64_t channels = input.size(1);
+  const DType statistic = accumulate_type(input.dtype());
+  int64_t count = channels ? x.numel() / channels : 0;
+  if (!training) {
+    const NoGradGuard guard;
+    return {running_mean.to(statistic).clone(), (running_var.to(statistic) + eps).rsqrt(), count};
+  }
+  Tensor mean = core::empty({channels}, statistic, x.device()), rstd = core::empty({channels}, statistic, x.device()),
+         var = core::empty({channels}, statistic, x.device());
+  const auto check_count = [&](int64_t values) {
+    TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
+                 "; in training each channel needs more than one value");
+  };
+  // For each channel, where there are none too.
+  if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
+  const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
+                       can_move(running_var, statistic) &&
+                       (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
+  if (batches.defined() && !at_once) batches.add_(1);
+  if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
+    mean.zero_(), rstd.zero_(), var.zero_();
+  } else if (at_once) {  // in the launch that makes the batch's, as one of its own would take as long
+    Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
+    moved_mean.bump_version(), moved_var.bump_version();
+    if (counted.defined()) counted.bump_version();
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, counted, mean,
+                         var, rstd);
+    return {mean, rstd, count};
+  } else {
+    TANDEM_DISPATCH(x.device(), batch_norm_stats, x, eps, mean, var, rstd);
+  }
+  if (parts) {
+    count = parts->join(mean, var, count);
+    rstd = (var + eps).rsqrt();
+    check_count(count);
+  }
+  if (running_mean.defined() && count > 0) {
+    move(running_mean, mean, momentum, momentum);
+    move(running_var, var, momentum, momentum * static_cast<double>(count) / static_cast<double>(count - 1));
+  }
+  return {mean, rstd, count};
+}
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, Flag training, double momentum, double eps) {
+  return detail::batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, nullptr);
+}
+Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                          const Tensor& running_var, Flag training, double momentum, double eps,
+                          const std::shared_ptr<const BatchParts>& all_parts, const Tensor& batches) {
+  check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const std::shared_ptr<const BatchParts> parts = training && all_parts && !all_parts->is_whole() ? all_parts : nullptr;
+  const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
+  const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
+  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {  // nothing is kept: one launch
+    const Tensor mean = prepare_part(running_mean, x.dtype()), var = prepare_part(running_var, x.dtype());
+    TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
+    return y;
+  }
+  const Statistics statistics =
+      statistics_of(input, x, running_mean, running_var, batches, training, momentum, eps, parts.get());
+  TANDEM_DISPATCH(x.device(), batch_norm_apply, x, statistics.mean, statistics.rstd, w, b, y_rows);
+  const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
+                                                                               const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
+    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      TANDEM_CHECK_AS(NotImplementedError, !parts,
+                      "SyncBatchNorm: it has no second derivatives over several ranks; accepted: a backward without "
+                      "create_graph");
+      Shape others{0}, along(static_cast<size_t>(x.dim()), 1);
+      for (int64_t d = 2; d < x.dim(); ++d) others.push_back(d);
+      along[1] = -1;
+      const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
+      const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
+      const Tensor xhat = (x - m) * r;
+      const Tensor even = dy.contiguous(x.suggest_memory_format());  // so dx gets the strides that the kernel gives it
+      const Tensor g = weight.defined() ? even * weight.to(x.dtype()).reshape(along) : even;
+      Tensor dx = g;
+      if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
+      const Tensor dw = weight.defined() ? (dy * xhat).sum(others) : Tensor();
+      return {ctx.flat_in({0, 1}, dx * r), ctx.flat_in({0, 1}, dw), ctx.flat_in({0, 1}, dy.sum(others))};
+    }
+    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
+           sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
+    Tensor dx = make_like(x, last), dx_rows = rows_or_planes(dx, last);
+    const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
+    TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !parts, sum_dy, sum_xhat,
+                    dx_rows);
+    if (parts) {  // dx lacks what goes through the statistics: -(sum_dy + xhat sum_xhat) / count rstd weight, of all
+      const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
+      parts->add(sums);
+      Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
+             rest_rows = rows_or_planes(rest, last);
+      if (w.defined()) scale.mul_(w);
+      TANDEM_DISPATCH(x.device(), batch_norm_apply, from, mean, rstd, sums[1] * scale, sums[0] * scale, rest_rows);
+      dx.add_(rest);
+    }
+    return {dx, sum_xhat, sum_dy};
+  };
+  return record("batch_norm", y, {input, weight, bias}, {input, statistics.mean, statistics.rstd, weight}, backward);
+}
+
+bool detail::can_norm_relu_pool(const Tensor& x) {
+  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
+         x.suggest_memory_format() == MemoryFormat::ChannelsLast;
+}
+bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
+                                bool ceil_mode) {
+  const auto side_by_side = [&](size_t d) {
+    return kernel[d] == stride[d] && padding[d] == 0 && dilation[d] == 1 && kernel[d] > 0 &&
+           x.size(static_cast<int64_t>(d) + 2) >= kernel[d] &&
+           (!ceil_mode || x.size(static_cast<int64_t>(d) + 2) % kernel[d] == 0);
+  };
+  return side_by_side(0) && side_by_side(1) && kernel[0] * kernel[1] <= 250;
+}
+Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                              const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel) {
+  check_batch_norm(input, weight, bias, running_mean, running_var, training);
+  const int64_t kh = kernel[0], kw = kernel[1];
+  const auto images = [](const Tensor& t) {
+    const NoGradGuard guard;
+    return core::alias(t.contiguous(MemoryFormat::ChannelsLast));
+  };
+  const Tensor x = images(input), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
+  const Statistics statistics = statistics_of(input, rows_or_planes(input, true), running_mean, running_var, {},
+                                              training, momentum, eps, nullptr);
+  const Shape sizes{x.size(0), x.size(1), x.size(2) / kh, x.size(3) / kw};
+  const auto make = [&](DType dtype) {
+    return core::empty_dense(sizes, core::strides_of("max_pool2d", sizes, MemoryFormat::ChannelsLast), dtype,
+                             x.device());
+  };
+  Tensor y = make(x.dtype()), chosen = make(kUInt8);
+  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
+  const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
+                 chosen = ctx.saved(5);
+    if (is_grad_enabled()) {  // second derivatives: the three operations anew
+      const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
+      return recorded_gradients(
+          [&](const std::vector<Tensor>& in) {
+            return max_pool2d(
+                relu(tandem::batch_norm(in[0], in[1], in[2], center, variance, training, /*momentum=*/0, eps)), kernel);
+          },
+          {x, weight, bias}, dy);
+    }
+    Tensor sum_dy = core::empty(mean.sizes(), mean.dtype(), x.device()),
+           sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
+    Tensor dx = make_like(x, true);
+    const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
+    TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
+                        sum_xhat, dx);
+    return {dx, sum_xhat, sum_dy};
+  };
+  return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
+                {input, statistics.mean, statistics.rstd, weight, bias, chosen}, backward);
+}
+
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  check_real("layer_norm", input);
+  const int64_t n = numel_of(normalized_shape);
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
+  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
+               "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
+  for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
+    check_part("layer_norm", name, *part, n, input);
+    TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
+                 "; accepted: ", normalized_shape);
+  }
+  const DType statistic = accumulate_type(input.dtype());
+  const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
+  const Tensor x = contiguous_detached(rows);
+  // Beside many rows a float copy of a weight is small, and widened once; beside few it could be as large as x's.
+  const bool few = x.device().is_cpu() && x.size(0) < 8;
+  const auto prepare = [&](const Tensor& part) {
+    return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
+  };
+  const Tensor w = prepare(weight), b = prepare(bias);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
+         rstd = core::empty({x.size(0)}, statistic, x.device());
+  TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
+  const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
+  const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
+    const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
+    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
+      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
+      return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
+              wants_weight ? ctx.flat_in({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
+              wants_bias ? ctx.flat_in({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
+    }
+    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
+    const Tensor w =
+        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_part(weight, x.dtype());
+    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+    Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
+           db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();
+    TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
+    return {dx, dw, db};
+  };
+  return reshape_result(record("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
+                        input.sizes());
+}
+
+}  // namespace tandem

@@ -1,0 +1,129 @@
+#include "tandem/ops/nn/pad.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+
+namespace tandem {
+namespace {
+
+void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
+  TANDEM_CHECK(pad.size() % 2 == 0 && static_cast<int64_t>(pad.size() / 2) <= x.dim(), op, ": pad is ", pad,
+               " and x is ", x.sizes(), "; accepted: two numbers for each of the last dimensions");
+  for (size_t k = 0; k < pad.size() / 2; ++k)
+    TANDEM_CHECK(x.size(-1 - static_cast<int64_t>(k)) + pad[2 * k] + pad[2 * k + 1] >= 0, op, ": pad is ", pad,
+                 " and x is ", x.sizes(), "; a negative pad must not cut off more than there is");
+}
+
+/// The element of x that stands at position i, from -before to size + after - 1.
+int64_t source_of(PaddingMode mode, int64_t i, int64_t size) {
+  if (mode == PaddingMode::replicate) return std::clamp<int64_t>(i, 0, size - 1);
+  if (mode == PaddingMode::circular) return (i + size) % size;
+  return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+}
+/// Along one dimension by index_select, whose gradient adds up what is repeated.
+Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int64_t after, PaddingMode mode) {
+  if (before == 0 && after == 0) return x;
+  if (mode == PaddingMode::circular && (before < 0 || after < 0)) {  // PyTorch goes round what the cuts leave
+    const int64_t start = std::max<int64_t>(-before, 0), rest = x.size(dim) - start - std::max<int64_t>(-after, 0);
+    TANDEM_CHECK(rest > 0, op, ": pads ", before, " and ", after, " of a dimension of ", x.size(dim),
+                 "; at least one element must remain");
+    const Tensor left = x.narrow(dim, start, rest);
+    return before > 0 || after > 0
+               ? pad_one(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
+               : left.clone(MemoryFormat::Contiguous);
+  }
+  const int64_t size = x.size(dim), most = mode == PaddingMode::reflect ? size - 1 : size;
+  TANDEM_CHECK(size > 0 && size + before + after > 0, op, ": pads ", before, " and ", after, " of a dimension of ",
+               size, "; there must be at least one element before and after");
+  TANDEM_CHECK(mode == PaddingMode::replicate || (before <= most && after <= most), op, ": pads ", before, " and ",
+               after, " of a dimension of ", size, "; accepted: up to ", most);
+  std::vector<int64_t> from;
+  for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
+  return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
+}
+/// @param spatial  how many dimensions the op pads; their pads must all be there
+Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
+  TANDEM_CHECK(spatial >= 1 && spatial <= 3 && static_cast<int64_t>(pad.size()) == 2 * spatial &&
+                   (x.dim() == spatial + 1 || x.dim() == spatial + 2),
+               op, ": pad is ", pad, " and x is ", x.sizes(),
+               "; accepted: two numbers for each dimension of (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N");
+  const size_t batch = x.dim() == spatial + 2 ? 1 : 0;
+  TANDEM_CHECK(mode == PaddingMode::circular || numel_of(x.sizes().slice(batch, x.sizes().size() - batch)) > 0, op,
+               ": x is ", x.sizes(), "; of its sizes, only that of a batch may be 0");
+  Tensor y = mode == PaddingMode::circular ? x : lead_gradient_to(x);
+  for (int64_t k = 0; k < spatial; ++k)
+    y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
+  return std::all_of(pad.begin(), pad.end(), [](int64_t n) { return n == 0; }) ? y.clone(x.suggest_memory_format()) : y;
+}
+
+}  // namespace
+
+Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
+  check_pads("constant_pad_nd", x, pad);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    Shape sizes = x.sizes();
+    Tensor from = x;
+    for (size_t k = 0; k < pad.size() / 2; ++k) {
+      const int64_t dim = x.dim() - 1 - static_cast<int64_t>(k), before = pad[2 * k], after = pad[2 * k + 1];
+      const int64_t cut = std::max<int64_t>(-before, 0);
+      sizes[static_cast<size_t>(dim)] += before + after;
+      from = from.narrow(dim, std::min(cut, x.size(dim)),
+                         std::max<int64_t>(x.size(dim) - cut - std::max<int64_t>(-after, 0), 0));
+    }
+    y = empty(sizes, x.options(), x.suggest_memory_format()).fill_(value);
+    if (from.numel() > 0 && y.numel() > 0) {
+      Tensor middle = y;
+      for (size_t k = 0; k < pad.size() / 2; ++k) {
+        const int64_t dim = x.dim() - 1 - static_cast<int64_t>(k);
+        middle = middle.narrow(dim, std::max<int64_t>(pad[2 * k], 0), from.size(dim));
+      }
+      middle.copy_(from);
+    }
+  }
+  Shape back;
+  for (const int64_t p : pad) back.push_back(-p);
+  return record("constant_pad_nd", y, {x}, {}, [back](const Context&, const Tensor& dy) -> Grads {
+    return {constant_pad_nd(dy, back, 0)};  // what was added is cut off, what was cut off gets 0
+  });
+}
+Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {
+  if (mode == PaddingMode::constant) return constant_pad_nd(x, pad, value);
+  TANDEM_CHECK(mode == PaddingMode::reflect || mode == PaddingMode::replicate || mode == PaddingMode::circular,
+               "pad: the mode is not known; accepted: constant, reflect, replicate and circular");
+  TANDEM_CHECK(value == 0, "pad: value is ", value, "; accepted for the mode constant only");
+  return pad_from("pad", x, pad, mode, static_cast<int64_t>(pad.size() / 2));
+}
+Tensor pad(const Tensor& x, IntArrayRef pads, const std::string& mode, std::optional<double> value) {
+  if (mode == "constant") return constant_pad_nd(x, pads, value.value_or(0));
+  TANDEM_CHECK(!value || *value == 0, "pad: value is ", *value, "; accepted for the mode constant only");
+  if (mode == "reflect") return pad(x, pads, PaddingMode::reflect);
+  if (mode == "replicate") return pad(x, pads, PaddingMode::replicate);
+  TANDEM_CHECK(mode == "circular", "pad: mode is \"", mode, "\"; accepted: constant, reflect, replicate and circular");
+  return pad(x, pads, PaddingMode::circular);
+}
+Tensor reflection_pad1d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("reflection_pad1d", x, padding, PaddingMode::reflect, 1);
+}
+Tensor reflection_pad2d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("reflection_pad2d", x, padding, PaddingMode::reflect, 2);
+}
+Tensor reflection_pad3d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("reflection_pad3d", x, padding, PaddingMode::reflect, 3);
+}
+Tensor replication_pad1d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("replication_pad1d", x, padding, PaddingMode::replicate, 1);
+}
+Tensor replication_pad2d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("replication_pad2d", x, padding, PaddingMode::replicate, 2);
+}
+Tensor replication_pad3d(const Tensor& x, IntArrayRef padding) {
+  return pad_from("replication_pad3d", x, padding, PaddingMode::replicate, 3);
+}
+
+}  // namespace tandem

@@ -1,0 +1,55 @@
+// Pixels and channels in another order.
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+namespace {
+/// x with its last three sizes replaced.
+Shape with_last(const Tensor& x, IntArrayRef last) {
+  Shape sizes = x.sizes().slice(0, static_cast<size_t>(x.dim()) - 3);
+  for (const int64_t size : last) sizes.push_back(size);
+  return sizes;
+}
+/// The last five dimensions of y in this order, those before them as they are.
+Tensor with_order(const Tensor& y, IntArrayRef order) {
+  Shape dims;
+  const int64_t before = y.dim() - static_cast<int64_t>(order.size());
+  for (int64_t d = 0; d < before; ++d) dims.push_back(d);
+  for (const int64_t d : order) dims.push_back(before + d);
+  return core::permute(y, dims);
+}
+/// A copy of parts as one of `sizes`, in x's memory format.
+Tensor joined_parts(const char* op, const Tensor& parts, const Shape& sizes, const Tensor& x) {
+  const Tensor y =
+      core::empty_dense(sizes, core::strides_of(op, sizes, x.suggest_memory_format()), x.dtype(), x.device());
+  copy_elements(parts, core::try_view(y, parts.sizes()));
+  return y;
+}
+}  // namespace
+
+Tensor pixel_shuffle(const Tensor& x, int64_t r) {
+  TANDEM_CHECK(x.dim() >= 3 && r > 0 && x.size(-3) % (r * r) == 0, "pixel_shuffle: x is ", x.sizes(),
+               " and upscale_factor ", r, "; accepted: (..., C, H, W) with C a multiple of the factor's square");
+  const int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
+  const Tensor parts = with_order(core::try_view(x, with_last(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
+  return record("pixel_shuffle", joined_parts("pixel_shuffle", parts, with_last(x, {c, h * r, w * r}), x), {x}, {},
+                [r](const Context&, const Tensor& dy) -> Grads { return {pixel_unshuffle(dy, r)}; });
+}
+Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
+  TANDEM_CHECK(x.dim() >= 3 && r > 0 && x.size(-2) % r == 0 && x.size(-1) % r == 0, "pixel_unshuffle: x is ", x.sizes(),
+               " and downscale_factor ", r, "; accepted: (..., C, H, W) with H and W multiples of the factor");
+  const int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
+  const Tensor parts = with_order(core::try_view(x, with_last(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
+  return record("pixel_unshuffle", joined_parts("pixel_unshuffle", parts, with_last(x, {c * r * r, h, w}), x), {x}, {},
+                [r](const Context&, const Tensor& dy) -> Grads { return {pixel_shuffle(dy, r)}; });
+}
+Tensor channel_shuffle(const Tensor& x, int64_t groups) {
+  TANDEM_CHECK(x.dim() >= 3 && groups > 0 && x.size(1) % groups == 0, "channel_shuffle: x is ", x.sizes(),
+               " and groups ", groups, "; accepted: (N, C, ...) with C a multiple of the groups");
+  const Tensor turned = x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2);
+  return reshape_result(turned.clone(MemoryFormat::Contiguous), x.sizes());
+}
+
+}  // namespace tandem

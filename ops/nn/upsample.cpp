@@ -1,0 +1,126 @@
+// Images of other sizes, one dimension after the other.
+#include <cmath>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/vision.h"
+
+namespace tandem {
+using detail::Resampling;
+namespace {
+
+/// Along one dimension: output i is the sum over the taps of weights[i] x[places[i]].
+struct Tap {
+  std::vector<int64_t> places;
+  std::vector<double> weights;  // empty: 1
+};
+/// Keys' kernel with a = -0.75 at distance d.
+double keys(double d) {
+  constexpr double a = -0.75;
+  d = std::abs(d);
+  return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
+}
+/// PyTorch finds the nearest pixel in float32, of float64 images from a product in float64.
+int64_t nearest_place(int64_t i, double scale, bool exact, bool wide) {
+  const double offset = exact ? 0.5 : 0;
+  const float place = wide ? static_cast<float>((static_cast<double>(i) + offset) * scale)
+                           : (static_cast<float>(i) + static_cast<float>(offset)) * static_cast<float>(scale);
+  return static_cast<int64_t>(std::floor(place));
+}
+std::vector<Tap> taps_of(int64_t in, int64_t out, double scale, Resampling kind, bool align, bool wide) {
+  const bool cubic = kind == Resampling::cubic, linear = kind == Resampling::linear;
+  std::vector<Tap> taps(cubic ? 4 : linear ? 2 : 1);
+  const auto inside = [&](int64_t place) { return std::clamp<int64_t>(place, 0, in - 1); };
+  for (int64_t i = 0; i < out; ++i) {
+    if (!cubic && !linear) {
+      taps[0].places.push_back(inside(nearest_place(i, scale, kind == Resampling::nearest_exact, wide)));
+      continue;
+    }
+    double from = align ? static_cast<double>(i) * scale : (static_cast<double>(i) + 0.5) * scale - 0.5;
+    if (linear) from = std::max(from, 0.0);
+    const double floor = std::floor(from), t = from - floor;
+    const int64_t first = static_cast<int64_t>(floor) - (cubic ? 1 : 0);
+    for (size_t k = 0; k < taps.size(); ++k) {
+      taps[k].places.push_back(inside(first + static_cast<int64_t>(k)));
+      taps[k].weights.push_back(cubic ? keys(static_cast<double>(k) - 1 - t) : k == 0 ? 1 - t : t);
+    }
+  }
+  return taps;
+}
+Tensor resample_one(const Tensor& x, int64_t dim, const std::vector<Tap>& taps) {
+  Shape along(static_cast<size_t>(x.dim()), 1);
+  along[static_cast<size_t>(dim)] = static_cast<int64_t>(taps[0].places.size());
+  Tensor y;
+  for (const Tap& tap : taps) {
+    Tensor part = x.index_select(dim, tensor(tap.places, TensorOptions(kInt64).device(x.device())));
+    if (!tap.weights.empty())
+      part = part * tensor(tap.weights, TensorOptions(x.dtype()).device(x.device())).view(along);
+    y = y.defined() ? y + part : part;
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
+                        const std::vector<std::optional<double>>& scales, Resampling kind, bool align_corners) {
+  const int64_t spatial = static_cast<int64_t>(size.size());
+  const bool weighted = kind == Resampling::linear || kind == Resampling::cubic;
+  if (weighted) check_real(op, x);
+  TANDEM_CHECK(x.dim() == spatial + 2, op, ": x is ", x.sizes(), " and output_size ", size,
+               "; accepted: (N, C, ...) with one output size for each dimension after these");
+  Tensor y = weighted ? x.to(accumulate_type(x.dtype())) : x;
+  const MemoryFormat format = x.suggest_memory_format();
+  for (int64_t k = spatial - 1; k >= 0; --k) {
+    const auto d = static_cast<size_t>(k);
+    const int64_t in = x.size(k + 2), out = size[d];
+    TANDEM_CHECK(in > 0 && out > 0, op, ": from ", x.sizes(), " to ", size, "; sizes must be positive");
+    const std::optional<double> given = scales.empty() ? std::nullopt : scales[d];
+    TANDEM_CHECK(!given || *given > 0, op, ": a scale is ", *given, "; accepted: above 0");
+    const double ratio = static_cast<double>(in) / static_cast<double>(out);
+    const bool align = align_corners && weighted;
+    const double scale = !align    ? given ? 1 / *given : ratio
+                         : out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
+                                   : 0.0;
+    if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;  // as PyTorch, whatever the scale
+    y = resample_one(y, k + 2, taps_of(in, out, scale, kind, align, x.dtype() == kFloat64));
+  }
+  y = y.is_same(x) ? x.clone() : y.to(x.dtype());
+  return x.dim() == 4 ? y.contiguous(format) : y;
+}
+
+Tensor upsample_nearest1d(const Tensor& x, IntArrayRef size, std::optional<double> scales) {
+  TANDEM_CHECK(size.size() == 1, "upsample_nearest1d: output_size is ", size, "; accepted: one number");
+  return detail::resample("upsample_nearest1d", x, size, {scales}, Resampling::nearest, false);
+}
+Tensor upsample_nearest2d(const Tensor& x, IntArrayRef size, std::optional<double> h, std::optional<double> w) {
+  TANDEM_CHECK(size.size() == 2, "upsample_nearest2d: output_size is ", size, "; accepted: two numbers");
+  return detail::resample("upsample_nearest2d", x, size, {h, w}, Resampling::nearest, false);
+}
+Tensor upsample_nearest3d(const Tensor& x, IntArrayRef size, std::optional<double> d, std::optional<double> h,
+                          std::optional<double> w) {
+  TANDEM_CHECK(size.size() == 3, "upsample_nearest3d: output_size is ", size, "; accepted: three numbers");
+  return detail::resample("upsample_nearest3d", x, size, {d, h, w}, Resampling::nearest, false);
+}
+Tensor upsample_linear1d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> scales) {
+  TANDEM_CHECK(size.size() == 1, "upsample_linear1d: output_size is ", size, "; accepted: one number");
+  return detail::resample("upsample_linear1d", x, size, {scales}, Resampling::linear, align_corners);
+}
+Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
+                           std::optional<double> w) {
+  TANDEM_CHECK(size.size() == 2, "upsample_bilinear2d: output_size is ", size, "; accepted: two numbers");
+  return detail::resample("upsample_bilinear2d", x, size, {h, w}, Resampling::linear, align_corners);
+}
+Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
+                          std::optional<double> w) {
+  TANDEM_CHECK(size.size() == 2, "upsample_bicubic2d: output_size is ", size, "; accepted: two numbers");
+  return detail::resample("upsample_bicubic2d", x, size, {h, w}, Resampling::cubic, align_corners);
+}
+Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> d,
+                            std::optional<double> h, std::optional<double> w) {
+  TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: output_size is ", size, "; accepted: three numbers");
+  return detail::resample("upsample_trilinear3d", x, size, {d, h, w}, Resampling::linear, align_corners);
+}
+
+}  // namespace tandem

@@ -1,0 +1,196 @@
+// einsum: an equation is read into labels, and the operands are multiplied pair by pair.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/products/products.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+
+/// A label names a dimension: a letter, or, of those that "..." stands for, kDots + how many stand right of it.
+using Labels = std::vector<int>;
+constexpr int kDots = 256;
+
+bool holds(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+
+/// One side of a comma, without spaces, as labels, where "..." stands for `dots` dimensions.
+Labels read_labels(const std::string& equation, const std::string& term, int dots) {
+  Labels labels;
+  bool seen = false;
+  for (size_t i = 0; i < term.size(); ++i) {
+    const char c = term[i];
+    if (c == '.') {
+      TANDEM_CHECK(!seen && term.compare(i, 3, "...") == 0, "einsum: \"", equation,
+                   "\" has a \".\" that is not part of ", "one \"...\" in its operand");
+      seen = true, i += 2;
+      for (int k = dots; k-- > 0;) labels.push_back(kDots + k);
+    } else {
+      TANDEM_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: \"", equation, "\" holds '", c,
+                   "'; accepted: letters, \"...\", \",\" and one \"->\"");
+      labels.push_back(c);
+    }
+  }
+  return labels;
+}
+struct Term {
+  Tensor x;
+  Labels labels;  // of x's dimensions
+};
+/// x with one dimension for each label: repeated ones give the diagonal.
+Term without_repeats(Tensor x, Labels labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto again = std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
+    if (again == labels.end()) continue;
+    const auto j = again - labels.begin();
+    TANDEM_CHECK(x.size(static_cast<int64_t>(i)) == x.size(j), "einsum: a label is repeated for dimensions ", i,
+                 " and ", j, " of ", x.sizes(), "; both must be of one size");
+    x = x.diagonal(0, static_cast<int64_t>(i), j).movedim(-1, static_cast<int64_t>(i));
+    labels.erase(again), --i;
+  }
+  return {x, labels};
+}
+Term summed(Term t, const Labels& kept) {
+  Shape dims;
+  Labels left;
+  for (size_t i = 0; i < t.labels.size(); ++i) {
+    if (holds(kept, t.labels[i]))
+      left.push_back(t.labels[i]);
+    else
+      dims.push_back(static_cast<int64_t>(i));
+  }
+  return dims.empty() ? t : Term{t.x.sum(dims), left};
+}
+Tensor ordered_by(const Term& t, const Labels& order) {
+  Shape dims;
+  for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
+  return t.x.permute(dims);
+}
+/// Where a label has size 1 in one of two terms only, expands that term if the label is kept, and else sums the other.
+void match_sizes(Term& a, Term& b, const Labels& kept) {
+  for (size_t i = 0; i < a.labels.size(); ++i) {
+    const auto found = std::find(b.labels.begin(), b.labels.end(), a.labels[i]);
+    if (found == b.labels.end()) continue;
+    const auto d = static_cast<int64_t>(i), e = static_cast<int64_t>(found - b.labels.begin());
+    const int64_t m = a.x.size(d), n = b.x.size(e);
+    if (m == n) continue;
+    if (!holds(kept, a.labels[i])) {
+      if (m == 1)
+        b.x = b.x.sum(e, true);
+      else
+        a.x = a.x.sum(d, true);
+    } else if (m == 1) {
+      Shape sizes = a.x.sizes();
+      sizes[i] = n, a.x = a.x.expand(sizes);
+    } else {
+      Shape sizes = b.x.sizes();
+      sizes[static_cast<size_t>(e)] = m, b.x = b.x.expand(sizes);
+    }
+  }
+}
+/// The product of two, summed over the labels that both have and that are not kept.
+Term multiplied(Term a, Term b, const Labels& kept) {
+  match_sizes(a, b, kept);
+  Labels batch, only_a, only_b, inner;
+  Shape sizes;
+  int64_t counts[4] = {1, 1, 1, 1};  // batch, only_a, inner, only_b
+  const auto sort_out = [&](const Term& t, const Term& other, Labels& only, int64_t& count) {
+    for (size_t i = 0; i < t.labels.size(); ++i)
+      if (!holds(other.labels, t.labels[i])) only.push_back(t.labels[i]), count *= t.x.size(static_cast<int64_t>(i));
+  };
+  for (size_t i = 0; i < a.labels.size(); ++i) {
+    if (!holds(b.labels, a.labels[i])) continue;
+    const bool stays = holds(kept, a.labels[i]);
+    (stays ? batch : inner).push_back(a.labels[i]);
+    counts[stays ? 0 : 2] *= a.x.size(static_cast<int64_t>(i));
+    if (stays) sizes.push_back(a.x.size(static_cast<int64_t>(i)));
+  }
+  sort_out(a, b, only_a, counts[1]), sort_out(b, a, only_b, counts[3]);
+  const auto joined = [](std::initializer_list<const Labels*> parts) {
+    Labels all;
+    for (const Labels* p : parts) all.insert(all.end(), p->begin(), p->end());
+    return all;
+  };
+  for (const auto& [t, only] : {std::pair(&a, &only_a), std::pair(&b, &only_b)})
+    for (const int label : *only)
+      sizes.push_back(t->x.size(std::find(t->labels.begin(), t->labels.end(), label) - t->labels.begin()));
+  const Tensor left = ordered_by(a, joined({&batch, &only_a, &inner})).reshape({counts[0], counts[1], counts[2]});
+  const Tensor right = ordered_by(b, joined({&batch, &inner, &only_b})).reshape({counts[0], counts[2], counts[3]});
+  return {reshape_result(left.bmm(right), sizes), joined({&batch, &only_a, &only_b})};
+}
+
+}  // namespace
+
+Tensor einsum(const std::string& equation, TensorList operands) {
+  TANDEM_CHECK(!operands.empty(), "einsum: there are no operands; accepted: one or more");
+  std::string text;
+  for (const char c : equation)
+    if (c != ' ') text += c;
+  const size_t arrow = text.find("->");
+  std::vector<std::string> parts(1);
+  for (const char c : text.substr(0, arrow)) c == ',' ? parts.emplace_back() : parts.back() += c;
+  TANDEM_CHECK(parts.size() == operands.size(), "einsum: \"", equation, "\" names ", parts.size(), " operands, and ",
+               operands.size(), " were given");
+  int dots = 0;  // the most that "..." stands for
+  std::vector<Term> terms;
+  std::map<int, int64_t> size_of_label;
+  std::map<int, int> count;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& x = operands[i];
+    check_operands("einsum", operands[0], x);
+    const int named =
+        static_cast<int>(std::count_if(parts[i].begin(), parts[i].end(), [](char c) { return c != '.'; }));
+    const int rest = static_cast<int>(x.dim()) - named;
+    const bool open = parts[i].find('.') != std::string::npos;
+    TANDEM_CHECK(open ? rest >= 0 : rest == 0, "einsum: \"", parts[i], "\" names ", named, " dimensions of operand ", i,
+                 ", which is ", x.sizes());
+    if (open) dots = std::max(dots, rest);
+    terms.push_back(without_repeats(x, read_labels(equation, parts[i], rest)));
+    for (const int label : read_labels(equation, parts[i], rest)) ++count[label];
+    for (size_t d = 0; d < terms[i].labels.size(); ++d) {
+      int64_t& size = size_of_label.try_emplace(terms[i].labels[d], 1).first->second;
+      const int64_t own = terms[i].x.size(static_cast<int64_t>(d));
+      TANDEM_CHECK(own == size || own == 1 || size == 1, "einsum: a dimension of operand ", i, ", which is ", x.sizes(),
+                   ", has size ", own, ", and that of its label elsewhere is ", size);
+      if (own != 1) size = own;
+    }
+  }
+  Labels wanted;
+  if (arrow != std::string::npos) {
+    wanted = read_labels(equation, text.substr(arrow + 2), dots);
+  } else {
+    for (int k = dots; k-- > 0;) wanted.push_back(kDots + k);
+    for (const auto& [label, times] : count)
+      if (label < kDots && times == 1) wanted.push_back(label);
+  }
+  for (size_t i = 0; i < wanted.size(); ++i)
+    TANDEM_CHECK(size_of_label.count(wanted[i]) && std::find(wanted.begin(), wanted.end(), wanted[i]) ==
+                                                       wanted.begin() + static_cast<std::ptrdiff_t>(i),
+                 "einsum: \"", equation, "\" has on its right side a label that no operand has, or one twice");
+  Term result = terms[0];
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Labels kept = wanted;  // still needed after this product
+    for (size_t j = i + 1; j < terms.size(); ++j)
+      kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());
+    if (i == 0) {
+      result = summed(result, kept);
+      continue;
+    }
+    Labels needed = kept;
+    needed.insert(needed.end(), result.labels.begin(), result.labels.end());
+    result = summed(multiplied(result, summed(terms[i], needed), kept), kept);
+  }
+  if (result.labels == wanted) return result.x;
+  const Tensor y = ordered_by(result, wanted);  // of one operand a view, as in PyTorch
+  return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
+}
+
+}  // namespace tandem

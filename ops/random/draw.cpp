@@ -1,0 +1,63 @@
+#include "tandem/ops/random/draw.h"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "tandem/core/cuda/capture.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/generator.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/kernels/fill.h"
+
+namespace tandem::detail {
+namespace {
+
+Tensor empty_state(Device device) { return core::empty({3}, kInt64, device); }
+void store(const PhiloxState& random, Tensor state) {
+  const uint64_t words[] = {random.seed, random.stream, random.offset};
+  TANDEM_DISPATCH(state.device(), store_words, ArrayRef<uint64_t>(words, 3), state);
+}
+
+/// States at block 0 by device, seed and stream: the offset is part of each call, so that memory is written once.
+struct States : RankPart {
+  std::mutex mutex;
+  std::map<std::tuple<Device, uint64_t, uint64_t>, Tensor> all;
+
+  Tensor at_zero(Device device, PhiloxState random) {
+    constexpr size_t kMost = 64;
+    const std::lock_guard lock(mutex);
+    if (all.size() > kMost) all.clear();
+    Tensor& state = all[{device, random.seed, random.stream}];
+    if (!state.defined()) {
+      state = empty_state(device);
+      random.offset = 0;
+      store(random, state);
+      if (device.is_cuda()) cuda::current_stream(device).synchronize();  // other streams may read it as well
+    }
+    if (device.is_cuda()) state.record_stream(cuda::current_stream(device));
+    return state;
+  }
+};
+
+}  // namespace
+
+Draw next_draw(Device device, int64_t elements) {
+  Generator& generator = default_generator(device);
+  const auto count = static_cast<uint64_t>(elements);
+  if (!RankContext::current().observer) {
+    const PhiloxState random = generator.reserve(count);
+    return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
+  }
+  const auto own_state = [&] {  // each replay draws anew
+    const cuda::UncapturedGuard guard;
+    return empty_state(device);
+  };
+  Draw draw{own_state(), 0};
+  run_update([&generator, count, state = draw.state, rank = RankContext::current().rank] {
+    store(generator.reserve(count), state);
+  });
+  return draw;
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,141 @@
+// Poisson and binomial numbers, which the host draws one by one: how many uniform numbers an element takes, only its
+// own numbers tell. One number of the device's stream is the seed of a stream of its own for each element.
+#include <cmath>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/generator.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/core/threads/thread_pool.h"
+#include "tandem/kernels/philox.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/random/random.h"
+#include "tandem/ops/random/random_checks.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+
+/// The uniform numbers of one element, in (0, 1).
+class Uniforms {
+ public:
+  explicit Uniforms(int64_t seed) : seed_(static_cast<uint64_t>(seed)) {}
+  double next() { return (static_cast<double>(philox64(seed_, 0, 0, count_++) >> 12) + 0.5) * 0x1p-52; }
+
+ private:
+  uint64_t seed_, count_ = 0;
+};
+
+/// ln(k!): the terms' sum, or Stirling's series, to 1e-13 of it. (lgamma of the C library is not for several threads.)
+double log_factorial(double k) {
+  double sum = 0;
+  if (k < 16) {
+    for (double i = 2; i <= k; ++i) sum += std::log(i);
+    return sum;
+  }
+  const double series = 1 / (12 * k) - 1 / (360 * k * k * k) + 1 / (1260 * std::pow(k, 5));
+  return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // ln(sqrt(2 pi))
+}
+/// Hoermann's PTRS: a point in a box of width a around the mean is accepted by comparing logarithms of densities.
+double poisson_number(double rate, Uniforms& u) {
+  if (!(rate > 0)) return 0;
+  if (rate < 10) {  // arrivals, whose waiting times are logarithms, until the time is over
+    const double end = std::exp(-rate);
+    double count = 0;
+    for (double product = u.next(); product > end; product *= u.next()) ++count;
+    return count;
+  }
+  const double b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accepted = 0.9277 - 3.6224 / (b - 2);
+  while (true) {
+    const double x = u.next() - 0.5, v = u.next(), edge = 0.5 - std::abs(x);
+    const double k = std::floor((2 * a / edge + b) * x + rate + 0.43);
+    if (edge >= 0.07 && v <= accepted) return k;
+    if (k < 0 || (edge < 0.013 && v > edge)) continue;
+    const double bound = std::log(v * inverse_alpha / (a / (edge * edge) + b));
+    if (bound <= -rate + k * std::log(rate) - log_factorial(k)) return k;
+  }
+}
+/// Hoermann's BTRS, likewise; p is at most 1/2.
+double binomial_number(double n, double p, Uniforms& u) {
+  if (!(n > 0) || !(p > 0)) return 0;
+  if (n * p < 10) {  // from one success to the next
+    double at = 0, count = 0;
+    const double scale = std::log1p(-p);
+    while (true) {
+      at += std::ceil(std::log(u.next()) / scale);
+      if (at > n) return count;
+      ++count;
+    }
+  }
+  const double deviation = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double c = n * p + 0.5, accepted = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * deviation;
+  const double mode = std::floor((n + 1) * p), odds = std::log(p / (1 - p));
+  while (true) {
+    const double x = u.next() - 0.5, v = u.next(), edge = 0.5 - std::abs(x);
+    const double k = std::floor((2 * a / edge + b) * x + c);
+    if (edge >= 0.07 && v <= accepted) return k;
+    if (k < 0 || k > n) continue;
+    const double bound = std::log(v * alpha / (a / (edge * edge) + b));
+    const double density =
+        log_factorial(mode) + log_factorial(n - mode) - log_factorial(k) - log_factorial(n - k) + (k - mode) * odds;
+    if (bound <= density) return k;
+  }
+}
+
+/// draw(i, uniforms) for each element of a result of `like`'s shape, dtype and device.
+template <class Draw> Tensor drawn_on_host(const char* op, const Tensor& like, const Draw& draw) {
+  check_not_recorded(op, "the host draws the numbers");
+  const NoGradGuard guard;
+  Tensor seeds = core::empty({like.numel()}, kInt64, kCPU), y = core::empty(like.sizes(), kFloat64, kCPU);
+  {
+    const GeneratorGuard stream(default_generator(like.device()));
+    seeds.random_(0, std::numeric_limits<int64_t>::max());
+  }
+  parallel_for(like.numel(), 256, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Uniforms uniforms(seeds.data<int64_t>()[i]);
+      y.data<double>()[i] = draw(i, uniforms);
+    }
+  });
+  return y.to(like.device(), like.dtype());
+}
+Tensor on_host(const Tensor& x) {
+  const NoGradGuard guard;
+  return x.detach().to(kCPU, kFloat64).contiguous();
+}
+
+}  // namespace
+
+Tensor poisson(const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), "poisson: dtype is ", x.dtype(), "; accepted: floating point");
+  check_not_recorded("poisson", "the host draws the numbers");
+  const Tensor rates = on_host(x);
+  check_each_in_range("poisson", "a rate", rates, 0, 0x1p62);
+  const auto draw = [&](int64_t i, Uniforms& u) { return poisson_number(rates.data<double>()[i], u); };
+  return record("poisson", drawn_on_host("poisson", x, draw), {x}, {},
+                [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+}
+Tensor binomial(const Tensor& count, const Tensor& prob) {
+  TANDEM_CHECK(count.is_floating_point() && prob.dtype() == count.dtype() && prob.device() == count.device(),
+               "binomial: count is ", count.dtype(), " on ", count.device(), " and prob ", prob.dtype(), " on ",
+               prob.device(), "; accepted: one floating dtype on one device");
+  check_not_recorded("binomial", "the host draws the numbers");
+  const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
+  const Tensor n = on_host(count.detach().expand(sizes)), p = on_host(prob.detach().expand(sizes));
+  check_each_in_range("binomial", "a count", n, 0, 0x1p53);
+  check_each_in_range("binomial", "a probability", p, 0, 1);
+  const auto draw = [&](int64_t i, Uniforms& u) {
+    const double trials = n.data<double>()[i], chance = p.data<double>()[i];
+    return chance <= 0.5 ? binomial_number(trials, chance, u) : trials - binomial_number(trials, 1 - chance, u);
+  };
+  const Tensor y = drawn_on_host("binomial", core::empty(sizes, count.dtype(), count.device()), draw);
+  return record("binomial", y, {count, prob}, {},
+                [one = Shape(count.sizes()), two = Shape(prob.sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {zeros(one, dy.options()), zeros(two, dy.options())};
+                });
+}
+
+}  // namespace tandem

@@ -1,0 +1,106 @@
+// Slopes by differences of neighbours.
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce/statistics.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// The distances of neighbours, (size - 1), as they broadcast along dimension d of x.
+Tensor column_along(const Tensor& distances, const Tensor& x, int64_t d) {
+  Shape column(static_cast<size_t>(x.dim()), 1);
+  column[static_cast<size_t>(d)] = distances.numel();
+  return distances.reshape(column);
+}
+/// Three neighbours a, b, c with the distances h and k between them: the slope of the parabola through them, at b, or
+/// at its ends. For equal distances these are (c - a) / 2h, (-3a + 4b - c) / 2h and (a - 4b + 3c) / 2h.
+Tensor slope_along(const Tensor& x, int64_t d, const Tensor& distances, int64_t edge_order) {
+  const int64_t n = x.size(d);
+  const Tensor gaps = column_along(distances, x, d);
+  const auto part = [&](int64_t at, int64_t count) { return x.narrow(d, at, count); };
+  const auto gap = [&](int64_t at, int64_t count) { return gaps.narrow(d, at, count); };
+  Tensor first = (part(1, 1) - part(0, 1)) / gap(0, 1), last = (part(n - 1, 1) - part(n - 2, 1)) / gap(n - 2, 1);
+  if (n == 2) return cat({first, last}, d);
+  const auto inner = [&](int64_t at, int64_t count) {
+    const Tensor h = gap(at, count), k = gap(at + 1, count), a = part(at, count), b = part(at + 1, count);
+    return (part(at + 2, count) - b) * (h / k / (h + k)) + (b - a) * (k / h / (h + k));
+  };
+  if (edge_order == 2) {
+    const Tensor h = gap(0, 1), k = gap(1, 1), e = gap(n - 3, 1), f = gap(n - 2, 1);
+    const Tensor second = (part(2, 1) - part(1, 1)) / k, before = (part(n - 2, 1) - part(n - 3, 1)) / e;
+    first = first + (first - second) * (h / (h + k)), last = last + (last - before) * (f / (e + f));
+  }
+  return cat({first, inner(0, n - 2), last}, d);
+}
+/// distances(i, dimension): between the neighbours along the i-th of the dimensions that are named.
+template <class Distances>
+std::vector<Tensor> slopes(const Tensor& given, const std::vector<int64_t>& dims, int64_t edge_order,
+                           const Distances& distances) {
+  const Tensor x = floating(given);
+  TANDEM_CHECK(edge_order == 1 || edge_order == 2, "gradient: edge_order is ", edge_order, "; accepted: 1 and 2");
+  std::vector<Tensor> all;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t d = wrap_dim("gradient", dims[i], x.dim());
+    TANDEM_CHECK(x.dim() > 0 && x.size(d) > edge_order, "gradient: x is ", x.sizes(), " and edge_order ", edge_order,
+                 "; accepted: at least ", edge_order + 1, " elements along dimension ", d);
+    all.push_back(slope_along(x, d, distances(i, d, x), edge_order));
+  }
+  return all;
+}
+std::vector<int64_t> all_dims(const Tensor& x) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < x.dim(); ++d) dims.push_back(d);
+  return dims;
+}
+std::vector<int64_t> dims_of(const Tensor& x, std::optional<int64_t> dim) {
+  return dim ? std::vector<int64_t>{*dim} : all_dims(x);
+}
+std::vector<Tensor> spaced(const Tensor& x, ArrayRef<Scalar> spacing, const std::vector<int64_t>& dims,
+                           int64_t edge_order) {
+  TANDEM_CHECK(spacing.size() == 1 || spacing.size() == dims.size(), "gradient: spacing has ", spacing.size(),
+               " numbers for ", dims.size(), " dimensions; accepted: one, or one for each");
+  return slopes(x, dims, edge_order, [&](size_t i, int64_t d, const Tensor& real) {
+    return full({real.size(d) - 1}, spacing[spacing.size() == 1 ? 0 : i], real.options());
+  });
+}
+std::vector<Tensor> placed_at(const Tensor& x, TensorList places, const std::vector<int64_t>& dims,
+                              int64_t edge_order) {
+  TANDEM_CHECK(places.size() == dims.size(), "gradient: ", places.size(), " vectors of places for ", dims.size(),
+               " dimensions; accepted: one for each");
+  return slopes(x, dims, edge_order, [&](size_t i, int64_t d, const Tensor&) {
+    TANDEM_CHECK(places[i].dim() == 1 && places[i].size(0) == x.size(d), "gradient: places are ", places[i].sizes(),
+                 " along dimension ", d, " of ", x.sizes(), "; accepted: (", x.size(d), ",)");
+    return floating(places[i]).diff();
+  });
+}
+}  // namespace
+
+std::vector<Tensor> gradient(const Tensor& x, const std::optional<Scalar>& spacing, std::optional<int64_t> dim,
+                             int64_t edge_order) {
+  return spaced(x, spacing.value_or(1), dims_of(x, dim), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, const Scalar& spacing, IntArrayRef dims, int64_t edge_order) {
+  return spaced(x, spacing, dims.vec(), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, IntArrayRef dims, int64_t edge_order) {
+  return spaced(x, Scalar(1), dims.vec(), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, ArrayRef<Scalar> spacing, std::optional<int64_t> dim,
+                             int64_t edge_order) {
+  return spaced(x, spacing, dims_of(x, dim), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, ArrayRef<Scalar> spacing, IntArrayRef dims, int64_t edge_order) {
+  return spaced(x, spacing, dims.vec(), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, TensorList places, std::optional<int64_t> dim, int64_t edge_order) {
+  return placed_at(x, places, dims_of(x, dim), edge_order);
+}
+std::vector<Tensor> gradient(const Tensor& x, TensorList places, IntArrayRef dims, int64_t edge_order) {
+  return placed_at(x, places, dims.vec(), edge_order);
+}
+
+}  // namespace tandem

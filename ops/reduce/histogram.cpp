@@ -1,0 +1,106 @@
+// Counts: bincount, histc, histogram.
+#include <cmath>
+
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
+  check_not_recorded("bincount", "the values tell how many counts there are");
+  TANDEM_CHECK(dim() == 1 && is_integer(dtype()), "bincount: x is ", dtype(), sizes(),
+               "; accepted: integers of one dimension");
+  TANDEM_CHECK(minlength >= 0, "bincount: minlength is ", minlength, "; it must not be negative");
+  TANDEM_CHECK(!weights.defined() || (weights.sizes() == sizes() && weights.device() == device()),
+               "bincount: weights are ", weights.sizes(), " on ", weights.device(), "; accepted: ", sizes(), " on ",
+               device());
+  const NoGradGuard guard;
+  const Tensor places = to(kInt64);
+  int64_t n = minlength;
+  if (numel() > 0) {
+    const int64_t least = places.min().item<int64_t>();
+    TANDEM_CHECK(least >= 0, "bincount: x holds ", least, "; accepted: 0 and above");
+    n = std::max(n, places.max().item<int64_t>() + 1);
+  }
+  Tensor each = ones({numel()}, TensorOptions(kInt64).device(device()));
+  if (weights.defined()) each = weights.detach().to(weights.dtype() == kFloat32 ? kFloat32 : kFloat64);
+  return zeros({n}, each.options()).index_add(0, places, each);
+}
+
+namespace {
+/// Sums of `each` (or counts, where it is undefined) in `bins` parts, where place says the part; -1 is none.
+Tensor sum_parts(const Tensor& place, int64_t bins, const Tensor& each) {
+  const Tensor at = where(place < 0, bins, place);
+  const Tensor what = each.defined() ? each : ones(place.sizes(), place.options());
+  return zeros({bins + 1}, what.options()).index_add(0, at, what).narrow(0, 0, bins);
+}
+struct Range {
+  double low, high;
+};
+/// The range given, or where both ends are equal that of the elements, wider by `margin` where they are all one.
+Range range_of(const char* op, const Tensor& x, Range given, bool from_x, double margin) {
+  if (from_x) {
+    check_not_recorded(op, "without a range the values tell it");
+    if (x.numel() > 0) given = {x.min().item<double>(), x.max().item<double>()};
+  }
+  TANDEM_CHECK(std::isfinite(given.low) && std::isfinite(given.high) && given.low <= given.high, op, ": the range is ",
+               given.low, " to ", given.high, "; accepted: finite numbers in this order");
+  return given.low == given.high ? Range{given.low - margin, given.high + margin} : given;
+}
+void check_counted(const char* op, const Tensor& x, int64_t bins) {
+  check_real(op, x);
+  TANDEM_CHECK(bins > 0, op, ": bins is ", bins, "; it must be positive");
+}
+}  // namespace
+Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
+  check_counted("histc", *this, bins);
+  const NoGradGuard guard;
+  const bool from_x = min.to_double() == max.to_double() && numel() > 0;
+  const Range r = range_of("histc", *this, {min.to_double(), max.to_double()}, from_x, 1);
+  const Tensor x = (is_half(dtype()) ? to(kFloat32) : detach()).reshape({-1});
+  const Tensor inside = (x >= r.low) & (x <= r.high);
+  const Tensor part = (tandem::where(inside, x - r.low, 0) * static_cast<double>(bins) / (r.high - r.low)).to(kInt64);
+  return sum_parts(tandem::where(inside, part.clamp_max(bins - 1), -1), bins, {}).to(dtype());
+}
+
+namespace {
+std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
+  TANDEM_CHECK(!weight.defined() || (weight.sizes() == x.sizes() && weight.dtype() == x.dtype()),
+               "histogram: weight is ", weight.defined() ? weight.sizes() : IntArrayRef(), "; accepted: ", x.dtype(),
+               x.sizes());
+  const Tensor flat = x.detach().reshape({-1});
+  const int64_t bins = edges.numel() - 1;
+  const Tensor last = edges.narrow(0, bins, 1);
+  Tensor place = searchsorted(edges, flat, false, /*right=*/true) - 1;
+  place = where(flat == last, bins - 1, where((place < bins) & ~flat.isnan(), place, -1));
+  Tensor counts = sum_parts(place, bins, weight.defined() ? weight.detach().reshape({-1}) : weight).to(x.dtype());
+  if (density) counts = counts / counts.sum() / edges.diff();
+  return {counts, edges};
+}
+}  // namespace
+std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, Flag density) const {
+  check_counted("histogram", *this, bins.numel() - 1);
+  TANDEM_CHECK(bins.dim() == 1 && bins.dtype() == dtype(), "histogram: bins are ", bins.dtype(), bins.sizes(),
+               "; accepted: edges of ", dtype(), " in one dimension");
+  const NoGradGuard guard;
+  return count_between(*this, bins.detach().clone(), weight, density);
+}
+std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, std::optional<ArrayRef<double>> range, const Tensor& weight,
+                                             Flag density) const {
+  check_counted("histogram", *this, bins);
+  TANDEM_CHECK(!range || range->size() == 2, "histogram: range has ", range ? range->size() : 0,
+               " numbers; accepted: its two ends");
+  const NoGradGuard guard;
+  const bool from_x = !range && numel() > 0;
+  const Range r = range_of("histogram", *this, range ? Range{(*range)[0], (*range)[1]} : Range{0, 1}, from_x, 0.5);
+  return count_between(*this, linspace(r.low, r.high, bins + 1, options()), weight, density);
+}
+
+}  // namespace tandem

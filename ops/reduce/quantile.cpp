@@ -1,0 +1,75 @@
+// quantile: between which of the ordered elements a fraction of them lies, and how far.
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/statistics.h"
+#include "tandem/ops/shape/arrange.h"
+
+namespace tandem {
+
+namespace {
+Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
+                   const std::string& interpolation, bool ignore_nan) {
+  TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
+               "; accepted: float32 and float64");
+  TANDEM_CHECK(q.dim() <= 1 && q.dtype() == x.dtype() && q.device() == x.device(), op, ": q is ", q.dtype(), q.sizes(),
+               " on ", q.device(), "; accepted: ", x.dtype(), " of at most one dimension on ", x.device());
+  TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op, ": q is ", q,
+               "; accepted: 0 to 1");
+  TANDEM_CHECK(x.numel() > 0, op, ": ", x.sizes(), " has no elements to choose from");
+  const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" ||
+                     interpolation == "midpoint" || interpolation == "nearest";
+  TANDEM_CHECK(known, op, ": interpolation is \"", interpolation,
+               "\"; accepted: \"linear\", \"lower\", \"higher\", \"midpoint\" and \"nearest\"");
+  const int64_t d = given ? wrap_dim(op, *given, x.dim()) : 0;
+  const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});  // sorts along the last dimension
+  const Tensor sorted = std::get<0>(rows.sort(-1)), last = sorted.narrow(-1, sorted.size(-1) - 1, 1);
+  Tensor low, high, way;
+  {
+    const NoGradGuard guard;
+    Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());  // or one for each row
+    if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
+    Tensor place = q.detach().reshape({-1}) * last_place;
+    if (interpolation == "lower") place = place.floor();
+    if (interpolation == "higher") place = place.ceil();
+    if (interpolation == "nearest") place = place.round();
+    low = place.floor().to(kInt64), high = place.ceil().to(kInt64), way = place - place.floor();
+    if (interpolation == "midpoint") way = way.sign() * 0.5;
+  }
+  const auto chosen = [&](const Tensor& at) {
+    return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
+  };
+  Tensor y = chosen(low);
+  // The other three give an element as it is, an infinity too, of which lerp would make a NaN.
+  if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), way);
+  if (!ignore_nan) y = where(last.isnan(), last, y);
+  if (given && x.dim() > 0) {
+    y = y.movedim(-1, 0);  // (q, ...), without dimension d
+    if (keepdim) y = y.unsqueeze(d + 1);
+  } else {
+    if (keepdim)
+      for (int64_t i = 0; i < x.dim(); ++i) y = y.unsqueeze(-1);
+  }
+  return (q.dim() == 0 ? y.squeeze(0) : y).clone(MemoryFormat::Contiguous);
+}
+}  // namespace
+Tensor Tensor::quantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
+                        const std::string& interpolation) const {
+  return quantile_of("quantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/false);
+}
+Tensor Tensor::nanquantile(const Tensor& q, std::optional<int64_t> dim, Flag keepdim,
+                           const std::string& interpolation) const {
+  return quantile_of("nanquantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/true);
+}
+Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
+  TANDEM_CHECK(q >= 0 && q <= 1, "nanquantile: q is ", q, "; accepted: 0 to 1");
+  return nanquantile(full({}, q, options()), dim, keepdim, interpolation);
+}
+Tensor Tensor::quantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
+  TANDEM_CHECK(q >= 0 && q <= 1, "quantile: q is ", q, "; accepted: 0 to 1");
+  return quantile(full({}, q, options()), dim, keepdim, interpolation);
+}
+
+}  // namespace tandem

@@ -1,0 +1,117 @@
+#include "tandem/ops/reduce/reduced_dims.h"
+
+#include <utility>
+
+namespace tandem {
+
+Shape memory_order(const Tensor& x) {
+  if (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)) return {};
+  return {0, 2, 3, 1};
+}
+Tensor in_logical_order(const Tensor& x, const Shape& order) {
+  Shape places(order.size(), 0);
+  for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  const NoGradGuard guard;
+  return core::permute(x, places).contiguous();
+}
+unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
+  if (dims.empty()) return ~0u;
+  unsigned mask = 0;
+  for (const int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim(op, d, rank);
+    TANDEM_CHECK(!(mask & bit), op, ": dimension ", d, " is named twice in ", dims);
+    mask |= bit;
+  }
+  return mask;
+}
+Shape kept_sizes(IntArrayRef sizes, unsigned mask) {
+  Shape kept = sizes;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (mask >> d & 1) kept[d] = 1;
+  return kept;
+}
+Shape dropped_sizes(IntArrayRef sizes, unsigned mask) {
+  Shape dropped;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (!(mask >> d & 1)) dropped.push_back(sizes[d]);
+  return dropped;
+}
+int64_t reduced_count(IntArrayRef sizes, unsigned mask) {
+  int64_t count = 1;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (mask >> d & 1) count *= sizes[d];
+  return count;
+}
+
+ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
+  const unsigned logical = dim_mask(op, dims, original.dim());
+  kept = kept_sizes(original.sizes(), logical), dropped = dropped_sizes(original.sizes(), logical);
+  unsigned mask = logical;
+  Tensor lying = original;
+  if (!order.empty()) {  // as it lies in memory
+    lying = core::permute(lying, order);
+    mask = 0;
+    for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
+  }
+  Shape outer_dims, reduced_dims;
+  int first = -1, last = -1;
+  for (int d = 0; d < static_cast<int>(lying.dim()); ++d) {
+    const bool reduced = mask >> d & 1;
+    (reduced ? reduced_dims : outer_dims).push_back(d);
+    if (!reduced) continue;
+    count *= lying.size(d);
+    if (first < 0) first = d;
+    last = d;
+  }
+  const bool together = static_cast<int>(reduced_dims.size()) == last - first + 1;
+  Tensor flat = lying;
+  int64_t outer = 1, inner = 1;
+  if (together && first >= 0) {
+    for (int d = 0; d < first; ++d) outer *= lying.size(d);
+    for (int d = last + 1; d < static_cast<int>(lying.dim()); ++d) inner *= lying.size(d);
+  } else {
+    Shape apart = outer_dims;
+    for (const int64_t d : reduced_dims) apart.push_back(d);
+    flat = core::permute(flat, apart);
+    for (const int64_t d : outer_dims) outer *= lying.size(d);
+  }
+  const NoGradGuard guard;
+  x = core::try_view(flat.contiguous(), {outer, count, inner});
+}
+Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
+  if (order.empty()) return core::try_view(flat, keepdim ? kept : dropped);
+  Shape lying;
+  for (const int64_t d : order) lying.push_back(kept[static_cast<size_t>(d)]);
+  return core::try_view(in_logical_order(core::try_view(flat, lying), order), keepdim ? kept : dropped);
+}
+
+ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
+  const unsigned logical = dim_mask(op, dims, original.dim());
+  kept = kept_sizes(original.sizes(), logical), dropped = dropped_sizes(original.sizes(), logical);
+  unsigned mask = logical;
+  Tensor there = original;
+  if (!order.empty()) {
+    there = core::permute(there, order);
+    mask = 0;
+    for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
+  }
+  lying = kept_sizes(there.sizes(), mask);
+  if (!there.is_contiguous() || there.numel() == 0 || !there.is_floating_point()) return;
+  int64_t sizes[3] = {1, 1, 1};
+  int part = 0;  // the one that is being gathered
+  for (int64_t d = 0; d < there.dim(); ++d) {
+    if (there.size(d) == 1) continue;
+    const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
+    if (wanted < part) return;  // what stays lies on both sides of what is reduced
+    part = wanted;
+    sizes[part] *= there.size(d);
+  }
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // all of it is one row
+  x = core::try_view(there, {sizes[0], sizes[1], sizes[2]});
+}
+Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
+  const Tensor y = core::try_view(flat, lying);
+  return core::try_view(order.empty() ? y : in_logical_order(y, order), keepdim ? kept : dropped);
+}
+
+}  // namespace tandem

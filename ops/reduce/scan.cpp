@@ -1,0 +1,162 @@
+// Products and sums up to each element, differences, integrals.
+#include <cmath>
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/statistics.h"
+
+namespace tandem {
+namespace {
+Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
+  const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);
+  if (x.dim() == 0) return wide.clone();
+  const Tensor from = detail::around(wide, dim);
+  Tensor flat = core::empty(from.sizes(), wide.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), cumsum, from, reverse, flat);
+  return record("cumsum", core::try_view(flat, x.sizes()), {x}, {},
+                [dim, reverse](const Context&, const Tensor& dy) -> Grads { return {cumulate(dy, dim, !reverse)}; });
+}
+}  // namespace
+Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
+
+namespace {
+/// Joins each element with all elements before it. The result is contiguous and without history. The CPU has a kernel;
+/// elsewhere it takes log2(size) steps: after k steps an element is joined with the 2^k - 1 elements before it.
+template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
+  const NoGradGuard guard;
+  if (x.is_cpu() && x.dim() > 0) {
+    const Tensor from = detail::around(x, d);
+    Tensor flat = core::empty(from.sizes(), x.dtype(), x.device());
+    kernel(from, flat);
+    return core::try_view(flat, x.sizes());
+  }
+  if (is_half(x.dtype())) return scan(x.to(kFloat32), d, kernel, join).to(x.dtype());
+  Tensor y = x.contiguous();
+  for (int64_t reach = 1; x.dim() > 0 && reach < x.size(d); reach *= 2) {
+    const int64_t rest = x.size(d) - reach;
+    y = cat({y.narrow(d, 0, reach), join(y.narrow(d, 0, rest), y.narrow(d, reach, rest))}, d);
+  }
+  return y.storage() == x.storage() ? x.clone(MemoryFormat::Contiguous) : y;
+}
+Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
+/// The gradient of y = cumprod(x). An element x_k before the first 0 gets sum_{i >= k} dy_i y_i / x_k, i before that 0;
+/// the first 0 the same with y made of the others, up to the second; those behind it 0.
+Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
+  const Tensor before = sum_from_end((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
+  const Tensor at = sum_from_end((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
+  return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
+}
+/// The same in size^2 steps, and right in its own derivative too: that for an element behind a 0 is not 0.
+Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  const int64_t n = x.size(d);
+  std::vector<Tensor> columns;
+  for (int64_t k = 0; k < n; ++k) {
+    Tensor others = k + 1 < n ? cat({ones_like(x.narrow(d, k, 1)), x.narrow(d, k + 1, n - k - 1)}, d).cumprod(d)
+                              : ones_like(x.narrow(d, k, 1));
+    if (k > 0) others = others * y.narrow(d, k - 1, 1);
+    columns.push_back((dy.narrow(d, k, n - k) * others).sum(d, true));
+  }
+  return cat(columns, d);
+}
+/// The gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), by logarithms, so that no power overflows.
+Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
+  if (is_half(x.dtype())) {  // of whose logarithms a difference is far off
+    const Tensor wide = x.to(kFloat32);
+    return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
+  }
+  const double none =
+      x.dtype() == kFloat64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+  const Tensor size = dy.abs().log();
+  const auto part = [&](const Tensor& mask) {  // of those gradients alone
+    const Tensor from_end = (where(mask, size, Scalar(none)) - y).flip({d}).logcumsumexp(d).flip({d});
+    return (from_end + x).exp();
+  };
+  return part(dy > 0) - part(dy < 0);
+}
+}  // namespace
+Tensor Tensor::cumprod(int64_t dim) const {
+  const int64_t d = wrap_dim("cumprod", dim, this->dim());
+  const Tensor x = is_floating_point() ? *this : to(kInt64);
+  const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH_CPU(from.device(), cumprod, from, to); };
+  const Tensor y = scan(x, d, kernel, [](const Tensor& a, const Tensor& b) { return a * b; });
+  return record("cumprod", y, {x}, {x, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), y = ctx.saved(1);
+    if (x.numel() <= 1 || x.size(d) == 1) return {dy};
+    if (!is_grad_enabled()) return {cumprod_backward(dy, x, y, d)};
+    if ((x == 0).any().item<bool>()) return {cumprod_backward_of_pairs(dy, x, y, d)};
+    return {sum_from_end(dy * y, d) / x};
+  });
+}
+Tensor Tensor::logcumsumexp(int64_t dim) const {
+  check_accepted("logcumsumexp", Accepts::real, dtype());
+  const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
+  const auto kernel = [](const Tensor& from, Tensor& to) {
+    TANDEM_DISPATCH_CPU(from.device(), logcumsumexp, from, to);
+  };
+  const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // a -0 becomes 0, as sums make it
+  return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
+    if (dy.dim() == 0 || dy.numel() == 0) return {dy};
+    return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
+  });
+}
+
+Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
+  TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
+  if (n == 0) return clone();  // without what would be put before or behind it; dim does not matter
+  const int64_t d = wrap_dim("diff", dim, this->dim());
+  std::vector<Tensor> parts;
+  if (prepend.defined()) parts.push_back(prepend);
+  parts.push_back(*this);
+  if (append.defined()) parts.push_back(append);
+  Tensor y = parts.size() == 1 ? *this : cat(parts, d);
+  for (n = std::min(n, y.size(d)); n > 0; --n) {
+    const int64_t left = y.size(d) - 1;
+    const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);
+    y = y.dtype() == kBool ? after.logical_xor(before) : after - before;
+  }
+  return y;
+}
+
+namespace {
+/// Twice the area between each two neighbours. dx: their distances, along dimension d.
+Tensor areas(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
+  TANDEM_CHECK(y.dim() > 0, op, ": y is a scalar; accepted: one dimension or more");
+  const int64_t d = wrap_dim(op, dim, y.dim()), gaps = std::max<int64_t>(y.size(d) - 1, 0);
+  const Tensor pairs = y.narrow(d, 0, gaps) + y.narrow(d, y.size(d) - gaps, gaps);
+  if (!x.defined()) return pairs * dx;
+  Tensor places = x;
+  if (x.dim() == 1) {  // along d
+    TANDEM_CHECK(x.size(0) == y.size(d), op, ": x is ", x.sizes(), " and y ", y.sizes(), "; accepted: (", y.size(d),
+                 ",) or y's sizes");
+    Shape sizes(static_cast<size_t>(y.dim()), 1);
+    sizes[static_cast<size_t>(d)] = x.size(0);
+    places = x.reshape(sizes);
+  }
+  return pairs * places.diff(1, d - y.dim());
+}
+}  // namespace
+Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
+  return areas("trapezoid", y, x, 1, dim).sum(dim) / 2;
+}
+Tensor trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
+  return areas("trapezoid", y, {}, dx, dim).sum(dim) / 2;
+}
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
+  return areas("cumulative_trapezoid", y, x, 1, dim).cumsum(dim) / 2;
+}
+Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
+  const Tensor pairs = areas("cumulative_trapezoid", y, {}, 1, dim);
+  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // sums of integers as real numbers, as in PyTorch
+}
+
+}  // namespace tandem

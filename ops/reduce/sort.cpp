@@ -1,0 +1,57 @@
+// Elements in order: sort and topk, by rows.
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem {
+namespace {
+/// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.
+template <class Fill>
+std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
+  Tensor index, values;
+  {
+    const NoGradGuard guard;
+    const Tensor rows = x.transpose(dim, -1).contiguous();
+    const int64_t n = rows.size(-1);
+    const Tensor flat = core::try_view(rows, {n ? rows.numel() / n : 0, n});
+    Tensor y = core::empty({flat.size(0), count}, x.dtype(), x.device());
+    Tensor at = core::empty({flat.size(0), count}, kInt64, x.device());
+    fill(flat, y, at);
+    Shape sizes = rows.sizes();
+    sizes.back() = count;
+    values = y.view(sizes).transpose(dim, -1).contiguous();
+    index = at.view(sizes).transpose(dim, -1).contiguous();
+  }
+  return {record(op, values, {x}, {index},
+                 [dim, sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {zeros(sizes, dy.options()).scatter(dim, ctx.saved(0), dy)};
+                 }),
+          index};
+}
+}  // namespace
+std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, Flag descending) const {
+  dim = wrap_dim("sort", dim, this->dim());
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
+  return ordered("sort", *this, dim, size(dim), [descending](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), sort, rows, descending, y, index);
+  });
+}
+Tensor Tensor::argsort(int64_t dim, Flag descending) const {
+  const NoGradGuard guard;
+  wrap_dim("argsort", dim, this->dim());
+  return std::get<1>(sort(dim, descending));
+}
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
+  dim = wrap_dim("topk", dim, this->dim());
+  TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: k is ", k, " for dimension ", dim, " of ", sizes(),
+               "; accepted: 0 to ", this->dim() ? size(dim) : 1);
+  if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
+  return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
+    TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,88 @@
+// unique: what differs from its neighbour, in x's order or in ascending order.
+#include "tandem/autograd/record.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+
+using Unique = std::tuple<Tensor, Tensor, Tensor>;
+
+/// Of rows (n, ...) which lie in this order: (rows that differ from the one before, the number of each row's among
+/// these, how many rows each stands for). order: of x's rows, or undefined for 0, 1, 2, ...
+Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
+  check_not_recorded(op, "the values tell how many rows there are");
+  const NoGradGuard guard;
+  const int64_t n = rows.size(0);
+  const TensorOptions places = TensorOptions(kInt64).device(rows.device());
+  Tensor starts = zeros({n}, places.dtype(kBool));
+  if (n > 0) {
+    Tensor differs = rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1);
+    if (differs.dim() > 1) differs = differs.flatten(1).any(1);
+    starts = cat({ones({1}, starts.options()), differs});
+  }
+  const Tensor first = nonzero(starts).reshape({-1});
+  Tensor inverse = zeros({0}, places), counts = zeros({0}, places);
+  if (return_inverse) {
+    inverse = starts.to(kInt64).cumsum(0) - 1;
+    if (order.defined()) inverse = zeros({n}, places).scatter(0, order, inverse);
+  }
+  if (return_counts) counts = cat({first, full({1}, n, places)}).diff();
+  return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, places)};
+}
+/// The same of slices along dim, sorted perhaps.
+Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
+  TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
+  const NoGradGuard guard;
+  const int64_t d = wrap_dim(op, dim, x.dim());
+  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;                     // a slice in x's order
+  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements of a slice
+  TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
+  if (sort && x.numel() > 0) {  // by the last column first: sorting is stable
+    const Tensor columns = rows.reshape({rows.size(0), -1});
+    order = arange(rows.size(0), TensorOptions(kInt64).device(x.device()));
+    for (int64_t c = columns.size(1) - 1; c >= 0; --c)
+      order = order.index_select(0, columns.select(1, c).index_select(0, order).argsort());
+    rows = rows.index_select(0, order);
+  }
+  const auto [values, inverse, counts] = runs(op, rows, order, return_inverse, return_counts);
+  return {values.movedim(0, d).contiguous(), inverse, counts};
+}
+
+/// Returns `found` with its values recorded by autograd as a function of x. As in PyTorch, backward throws.
+Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
+  const auto& [values, inverse, counts] = found;
+  return {record(op, values, {x}, {},
+                 [op](const Context&, const Tensor&) -> Grads {
+                   throw NotImplementedError(std::string(op) + " has no derivative; detach its input");
+                 }),
+          inverse, counts};
+}
+
+}  // namespace
+
+Unique unique_dim(const Tensor& x, int64_t dim, Flag, Flag return_inverse, Flag return_counts) {
+  return dependent_on("unique_dim", x, slices("unique_dim", x, dim, true, return_inverse, return_counts));
+}
+Unique unique_dim_consecutive(const Tensor& x, int64_t dim, Flag return_inverse, Flag return_counts) {
+  constexpr const char* kOp = "unique_dim_consecutive";
+  return dependent_on(kOp, x, slices(kOp, x, dim, false, return_inverse, return_counts));
+}
+Unique unique_consecutive(const Tensor& x, Flag return_inverse, Flag return_counts, std::optional<int64_t> dim) {
+  constexpr const char* kOp = "unique_consecutive";
+  if (dim) return dependent_on(kOp, x, slices(kOp, x, *dim, false, return_inverse, return_counts));
+  const auto [values, inverse, counts] = runs(kOp, x.detach().reshape({-1}), {}, return_inverse, return_counts);
+  return dependent_on(kOp, x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
+}
+Unique _unique2(const Tensor& x, Flag, Flag return_inverse, Flag return_counts) {
+  const auto [sorted, order] = x.detach().reshape({-1}).sort();
+  const auto [values, inverse, counts] = runs("_unique2", sorted, order, return_inverse, return_counts);
+  return dependent_on("_unique2", x, {values, return_inverse ? inverse.reshape(x.sizes()) : inverse, counts});
+}
+
+}  // namespace tandem

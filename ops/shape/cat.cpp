@@ -1,0 +1,113 @@
+// Tensors joined along a dimension.
+#include "tandem/ops/index/index.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+/// On CUDA, in one launch: contiguous tensors of y's dtype.
+void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
+  int64_t rows = 1;
+  for (int64_t d = 0; d < dim; ++d) rows *= y.size(d);
+  if (y.numel() == 0) return;
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors)
+    if (t.numel() > 0) parts.push_back(core::try_view(t, {rows, t.numel() / rows}));
+  Tensor whole = core::try_view(y, {rows, y.numel() / rows});
+  TANDEM_DISPATCH_CUDA(y.device(), cat, parts, whole);
+}
+}  // namespace
+
+Tensor cat(TensorList tensors, int64_t dim) {
+  TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");
+  // A tensor of shape (0,) may stand beside any others, and adds nothing but its dtype.
+  const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
+  const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
+  const bool nothing = first == tensors.end();
+  if (nothing) first = tensors.begin(), dim = 0;
+  dim = wrap_dim("cat", dim, first->dim());
+  Shape sizes = first->sizes();
+  DType type = first->dtype();
+  int64_t total = 0;
+  std::vector<int64_t> parts;
+  for (const Tensor& t : tensors) {
+    TANDEM_CHECK(t.dim() > 0, "cat: tensor ", parts.size(), " is a scalar, which cannot be joined; use stack");
+    TANDEM_CHECK(t.device() == first->device(), "cat: ", t.sizes(), " on ", t.device(), " beside ", first->sizes(),
+                 " on ", first->device(), "; all must be on one device");
+    type = promote_types(type, t.dtype());
+    parts.push_back(adds_nothing(t) ? 0 : t.size(dim));
+    total += parts.back();
+    if (adds_nothing(t)) continue;
+    TANDEM_CHECK(t.dim() == first->dim(), "cat: ", t.sizes(), " beside ", first->sizes(),
+                 "; all must have the same number of dimensions");
+    for (int64_t d = 0; d < t.dim(); ++d)
+      TANDEM_CHECK(d == dim || t.size(d) == first->size(d), "cat: ", t.sizes(), " beside ", first->sizes(),
+                   "; sizes must agree except in dimension ", dim);
+  }
+  sizes[static_cast<size_t>(dim)] = total;
+  MemoryFormat format = first->suggest_memory_format();  // that of all, if it is one
+  for (const Tensor& t : tensors)
+    if (t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
+  Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
+  if (y.is_cuda() && format == MemoryFormat::Contiguous && y.nbytes() <= std::numeric_limits<int32_t>::max() &&
+      std::all_of(tensors.begin(), tensors.end(),
+                  [&](const Tensor& t) { return adds_nothing(t) || (t.dtype() == type && t.is_contiguous()); })) {
+    join_rows(tensors, dim, y);
+  } else {
+    int64_t offset = 0;
+    for (size_t i = 0; i < tensors.size(); offset += parts[i++])
+      if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
+  }
+  std::vector<bool> flat;  // of shape (0,), whatever y's is
+  for (const Tensor& t : tensors) flat.push_back(adds_nothing(t));
+  return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
+    Grads grads;
+    int64_t offset = 0;
+    for (size_t i = 0; i < parts.size(); offset += parts[i++])
+      grads.push_back(!ctx.needs_grad(i) ? Tensor()
+                      : flat[i]          ? zeros({0}, dy.options())
+                                         : dy.narrow(dim, offset, parts[i]));
+    return grads;
+  });
+}
+Tensor stack(TensorList tensors, int64_t dim) {
+  TANDEM_CHECK(!tensors.empty(), "stack: the list is empty");
+  dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) {
+    TANDEM_CHECK(t.sizes() == tensors[0].sizes() && t.device() == tensors[0].device(), "stack: ", t.sizes(), " on ",
+                 t.device(), " beside ", tensors[0].sizes(), " on ", tensors[0].device(),
+                 "; all must have one shape and device");
+    rows.push_back(t.unsqueeze(dim));
+  }
+  return cat(rows, dim);
+}
+
+Tensor flatten_dense_tensors(TensorList tensors) {
+  std::vector<Tensor> flat;
+  flat.reserve(tensors.size());
+  for (const Tensor& t : tensors) flat.push_back(t.reshape({-1}));
+  return cat(flat);
+}
+std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors) {
+  std::vector<Tensor> parts;
+  int64_t first = 0;
+  for (const Tensor& t : tensors) {
+    parts.push_back(flat.narrow(0, first, t.numel()).view(t.sizes()));
+    first += t.numel();
+  }
+  return parts;
+}
+
+}  // namespace tandem

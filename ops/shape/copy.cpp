@@ -1,0 +1,113 @@
+#include "tandem/ops/shape/copy.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/kernels/transfer.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/out.h"
+
+namespace tandem {
+
+bool detail::overlaps(const Tensor& target, const Tensor& source) {
+  if (target.storage() != source.storage()) [[likely]]
+    return false;
+  const bool same_places = target.storage_offset() == source.storage_offset() && target.sizes() == source.sizes() &&
+                           target.strides() == source.strides();
+  if (same_places || target.numel() == 0 || source.numel() == 0) return false;
+  const auto last = [](const Tensor& x) {
+    int64_t at = x.storage_offset();
+    for (int64_t d = 0; d < x.dim(); ++d) at += (x.size(d) - 1) * x.stride(d);
+    return at;
+  };
+  return last(target) >= source.storage_offset() && last(source) >= target.storage_offset();
+}
+Tensor clear_of(const Tensor& target, const Tensor& source) {
+  if (!detail::overlaps(target, source)) return source;
+  Tensor copied = core::empty_like(source, source.dtype(), source.device());
+  TANDEM_DISPATCH(source.device(), copy, source, copied);
+  return copied;
+}
+
+void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] bool non_blocking) {
+  TANDEM_CHECK(broadcast_shapes("copy_", source.sizes(), target.sizes()) == target.sizes(), "copy_: ", source.sizes(),
+               " does not broadcast to ", target.sizes());
+  const Tensor from = clear_of(target, source);
+  Tensor y = target;
+  if (source.device() == target.device() || (source.is_cpu() && target.is_cpu())) {
+    TANDEM_DISPATCH(target.device(), copy, from, y);
+  } else {
+    const Device gpu = target.is_cuda() ? target.device() : source.device();
+    detail::dispatch(
+        "transfer", gpu, [&] { TANDEM_CUDA_CALL(transfer, from, y, non_blocking); },
+        std::type_identity<decltype(kernels::cuda::transfer)>(), from, y, non_blocking);
+  }
+}
+
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
+  copy_elements(x, y);
+  return record("clone", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
+}
+
+Tensor Tensor::clone(std::optional<MemoryFormat> format) const {
+  return tandem::clone(*this, format.value_or(MemoryFormat::Preserve));
+}
+Tensor Tensor::contiguous(MemoryFormat format) const {
+  TANDEM_CHECK(format != MemoryFormat::Preserve,
+               "contiguous: the memory format is Preserve; accepted: Contiguous and ChannelsLast");
+  return is_contiguous(format) ? *this : tandem::clone(*this, format);
+}
+
+namespace {
+Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned, MemoryFormat format) {
+  // As in PyTorch: what has gaps keeps its format here, and not, as in clone(), its order of dimensions.
+  if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
+    format = x.suggest_memory_format();
+  Tensor y;
+  if (pinned) {
+    const Shape strides = core::strides_like(x, format);
+    y = core::empty_pinned(x.sizes(), dtype, device, &strides);
+  } else {
+    y = core::empty_like(x, dtype, device, format);
+  }
+  copy_elements(x, y, non_blocking);
+  return record("to", y, {x}, {}, [from = x.device(), type = x.dtype()](const Context&, const Tensor& dy) -> Grads {
+    return {dy.to(from, type)};
+  });
+}
+}  // namespace
+
+Tensor Tensor::to(Device device, DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  const MemoryFormat wanted = format.value_or(MemoryFormat::Preserve);
+  if (!copy && device == this->device() && dtype == this->dtype() &&
+      (wanted == MemoryFormat::Preserve || wanted == suggest_memory_format()))
+    return *this;
+  return convert(*this, device, dtype, non_blocking, /*pinned=*/non_blocking && is_cuda() && device.is_cpu(), wanted);
+}
+Tensor Tensor::to(DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  return to(device(), dtype, non_blocking, copy, format);
+}
+Tensor Tensor::to(Device device, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
+  return to(device, dtype(), non_blocking, copy, format);
+}
+Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
+                  std::optional<MemoryFormat> format) const {
+  TANDEM_CHECK(
+      !options.requires_grad(),
+      "to: the options say requires_grad(true), which a copy cannot have; call requires_grad_() on the result");
+  const Device device = options.device_or(this->device());
+  const DType dtype = options.dtype_or(this->dtype());
+  if (!format) format = options.memory_format_opt();
+  if (options.pinned_memory() && !is_pinned())
+    return convert(*this, device, dtype, non_blocking, /*pinned=*/true, format.value_or(MemoryFormat::Preserve));
+  return to(device, dtype, non_blocking, copy, format);
+}
+Tensor Tensor::pin_memory() const {
+  TANDEM_CHECK(is_cpu(), "pin_memory: the tensor is on ", device(), "; accepted: a CPU device");
+  return is_pinned()
+             ? *this
+             : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// Groups over Gloo between threads that are ranks, and what they are given, for tests.
+#pragma once
+#include <atomic>
+#include <cmath>
+#include <ostream>
+
+#include "tandem/ops/factory/factory.h"
+#include "tandem/tests/formula.h"
+#include "tandem/tests/parallel/ranks.h"
+
+namespace tandem::test {
+
+/// How the ranks' data go.
+enum class Way { memory, tcp };
+inline std::ostream& operator<<(std::ostream& out, Way way) {
+  return out << (way == Way::memory ? "through shared memory" : "over TCP");
+}
+
+inline std::vector<std::string> run_group(int size, std::chrono::milliseconds timeout,
+                                          const std::function<void(distributed::ProcessGroup&)>& f,
+                                          Way way = Way::memory) {
+  return run_gloo_ranks(
+      size, timeout, [&](const distributed::ProcessGroupPtr& group) { f(*group); },
+      [way](int) { return way == Way::memory; });
+}
+/// The same, where each rank counts what is wrong: Catch2's assertions are not for several threads.
+inline int64_t count_wrong(int size, const std::function<int64_t(distributed::ProcessGroup&)>& f,
+                           Way way = Way::memory) {
+  std::atomic<int64_t> wrong{0};
+  const auto counted = [&](distributed::ProcessGroup& group) { wrong += f(group); };
+  for (const std::string& error : run_group(size, std::chrono::seconds(60), counted, way))
+    if (!error.empty()) {
+      UNSCOPED_INFO(error);
+      ++wrong;
+    }
+  return wrong;
+}
+/// Rank r's elements: fractions that rounding touches for floating dtypes, small integers otherwise.
+inline double element(DType dtype, int rank, int64_t i) {
+  const double unit = test::unit(i, static_cast<uint32_t>(rank + 1));
+  if (is_floating_point(dtype)) return 3 * unit - 1;
+  return dtype == kBool ? (unit < 0.4 ? 1 : 0) : std::floor(12 * unit);
+}
+inline Tensor input(DType dtype, int rank, int64_t n) {
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) values.push_back(element(dtype, rank, i));
+  return tensor(values, kFloat64).to(dtype);
+}
+
+}  // namespace tandem::test

@@ -1,0 +1,118 @@
+#include "tandem/tests/parallel/faults/restarts.h"
+
+#include <thread>
+
+#include "tandem/tests/parallel/faults/processes.h"
+#include "tandem/tests/paths.h"
+#include "tandem/tests/temporary.h"
+
+namespace tandem::test {
+namespace {
+
+constexpr auto kLongest = std::chrono::minutes(3);  // of a job with all its restarts, on a busy machine
+constexpr int kSteps = 400;
+
+/// A job that trains to the end.
+struct RestartJob {
+  RestartJob(int ranks, int max_restarts) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // whatever is left comes to this process
+    launcher =
+        start({kCommand, "launch", "-n", std::to_string(ranks), "--max-restarts", std::to_string(max_restarts),
+               "--threads", "1", "--", kFaultsProgram, folder.path(), "60000", std::to_string(kSteps), "resumes"},
+              {}, folder / "out", folder / "error");
+  }
+  ~RestartJob() {
+    if (!has_ended()) ::kill(launcher, SIGKILL);
+    end_children(milliseconds(1000));
+  }
+  bool has_ended() {
+    int status = 0;
+    if (!ended && ::waitpid(launcher, &status, WNOHANG) == launcher) {
+      ended = true;
+      exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    return ended;
+  }
+  bool wait_for_end(Deadline deadline) {
+    while (!has_ended() && Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(2));
+    return ended;
+  }
+  std::string end() const { return contents(folder / "end.pt"); }
+  TemporaryFolder folder;
+  pid_t launcher = -1;
+  bool ended = false;
+  int exit_status = 0;
+};
+/// The parameters that a job of so many ranks ends with when nothing happens.
+const std::string& expected_end(int ranks) {
+  static std::map<int, std::string> ends;
+  std::string& end = ends[ranks];
+  if (end.empty()) {
+    RestartJob job(ranks, 0);
+    job.wait_for_end(after(kLongest));
+    TANDEM_CHECK(job.ended && job.exit_status == 0,
+                 "faults: a job without faults fails: ", contents(job.folder / "error"));
+    end = job.end();
+  }
+  return end;
+}
+int count_of(const std::string& text, const std::string& words) {
+  int n = 0;
+  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+RestartTrial RestartTrial::from_seed(uint64_t seed, int64_t number, int max_restarts) {
+  TrialDraws draws(seed, number);
+  RestartTrial t;
+  t.ranks = 2 + draws.below(3);
+  const int kills = 1 + draws.below(max_restarts);
+  for (int i = 0; i < kills; ++i) t.kills.emplace_back(draws.below(t.ranks), milliseconds(draws.below(900)));
+  return t;
+}
+std::string RestartTrial::str() const {
+  std::string text = std::to_string(ranks) + " ranks";
+  for (const auto& [victim, delay] : kills)
+    text += ", rank " + std::to_string(victim) + " after " + std::to_string(delay.count()) + " ms";
+  return text;
+}
+
+RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
+  RestartResult result;
+  const auto wrong = [&](const std::string& what) { result.violations.push_back(what); };
+  const std::string& expected = expected_end(t.ranks);
+  RestartJob job(t.ranks, max_restarts);
+  const Deadline deadline = after(kLongest);
+  for (const auto& [victim, delay] : t.kills) {
+    std::map<int, pid_t> ranks;
+    while (!job.has_ended() && static_cast<int>(ranks.size()) < t.ranks && Clock::now() < deadline) {
+      std::this_thread::sleep_for(milliseconds(1));
+      ranks = ranks_of(job.launcher, result.kills);
+    }
+    if (static_cast<int>(ranks.size()) < t.ranks) break;
+    std::this_thread::sleep_for(delay);
+    if (variable_of(ranks[victim], "RANK") != std::to_string(victim)) break;  // it has ended
+    ::kill(ranks[victim], SIGKILL);
+    ++result.kills;
+  }
+  if (!job.wait_for_end(deadline)) return wrong("the job does not end"), result;
+  const std::string said = contents(job.folder / "error"), out = contents(job.folder / "out");
+  if (job.exit_status != 0) wrong("tandem launch ends with status " + std::to_string(job.exit_status) + ": " + said);
+  if (job.end() != expected) wrong("the parameters are not those of a job without faults");
+  result.restarts = count_of(said, "all ranks are started again");
+  // A rank that was struck behind its last step may have ended well before.
+  if (result.restarts > result.kills || result.restarts + 1 < result.kills)
+    wrong(std::to_string(result.kills) + " kills, " + std::to_string(result.restarts) + " restarts: " + said);
+  for (int i = 0; i < result.restarts; ++i) {
+    const std::string name = "rank " + std::to_string(t.kills[static_cast<size_t>(i)].first) + " was ended by signal 9";
+    if (said.find("tandem launch: " + name) == std::string::npos)
+      wrong("tandem launch does not name " + name + ": " + said);
+  }
+  result.resumed = count_of(out, "[0] begins after step ") - count_of(out, "[0] begins after step 0\n");
+  if (const int left = end_children(std::chrono::seconds(20))) wrong(std::to_string(left) + " processes are left");
+  return result;
+}
+
+}  // namespace tandem::test

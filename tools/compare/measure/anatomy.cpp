@@ -1,0 +1,197 @@
+#include "tandem/tools/compare/measure/anatomy.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+using Kind = TraceEvent::Kind;
+
+/// What a lane waits for while none works.
+const char* const kThreads = "threads to wake up";
+/// What it waits for while its thread could go on, and the system runs others.
+const char* const kCore = "a free core";
+
+/// A collective as all ranks lived through it.
+struct Collective {
+  std::vector<double> start, end;  // by rank
+  double all_here = 0;             // when the last rank had come
+  size_t last = 0;                 // which that was
+};
+
+/// The k-th collective of every rank is one and the same, as all call them in one order.
+std::vector<Collective> collectives_of(const std::vector<std::vector<const TraceEvent*>>& by_rank) {
+  size_t count = by_rank.empty() ? 0 : by_rank[0].size();
+  for (const auto& mine : by_rank) count = std::min(count, mine.size());
+  std::vector<Collective> out(count);
+  for (size_t k = 0; k < count; ++k)
+    for (size_t r = 0; r < by_rank.size(); ++r) {
+      const TraceEvent& e = *by_rank[r][k];
+      out[k].start.push_back(e.start), out[k].end.push_back(e.end);
+      if (r == 0 || e.start > out[k].all_here) out[k].all_here = e.start, out[k].last = r;
+    }
+  return out;
+}
+
+/// One lane within one step.
+class LaneStep {
+ public:
+  LaneStep(std::vector<const TraceEvent*> phases, StepTimes step) : phases_(std::move(phases)), step_(step) {}
+
+  /// The phase that counts between two neighbouring moments of cuts(), or null.
+  const TraceEvent* at(double from, double to) const {
+    const TraceEvent* found = nullptr;
+    for (const TraceEvent* e : phases_)
+      if (e->start <= from && e->end >= to && (!found || e->start >= found->start)) found = e;
+    return found;
+  }
+  bool works(double from, double to) const {
+    const TraceEvent* const e = at(from, to);
+    return e && e->name != "wait";
+  }
+  bool waits(double from, double to) const {
+    const TraceEvent* const e = at(from, to);
+    return e && e->name == "wait";
+  }
+  /// When the work under way at this moment ends.
+  double busy_until(double from, double to) const {
+    const TraceEvent* const e = at(from, to);
+    return e ? e->end : from;
+  }
+  /// For how long the thread had no core between two neighbouring moments of cuts() that are in no phase. The clock was
+  /// read where the phases around them end and begin; the time without a core is spread evenly between these.
+  double without_core(double from, double to) const {
+    double start = step_.start, end = step_.end, cpu_start = step_.cpu_start, cpu_end = step_.cpu_end;
+    for (const TraceEvent* e : phases_) {
+      if (e->end <= from && e->end >= start) start = e->end, cpu_start = e->cpu_end;
+      if (e->start >= to && e->start <= end) end = e->start, cpu_end = e->cpu_start;
+    }
+    if (cpu_start == 0 || cpu_end == 0) return 0;
+    return (to - from) * std::clamp(1 - (cpu_end - cpu_start) / (end - start), 0.0, 1.0);
+  }
+  void add_cuts(std::set<double>& cuts) const {
+    for (const TraceEvent* e : phases_)
+      for (const double t : {e->start, e->end})
+        if (t > step_.start && t < step_.end) cuts.insert(t);
+  }
+
+ private:
+  std::vector<const TraceEvent*> phases_;
+  StepTimes step_;
+};
+
+void add_no_phase(const LaneStep& lane, double from, double to, Lane& out) {
+  const double waited = lane.without_core(from, to);
+  if (waited > 0) out.waiting_for[kCore] += waited;
+  out.unattributed += to - from - waited;
+}
+
+/// Of DataParallel: the lanes of one process, of which one works while another waits.
+void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
+                       std::vector<Lane>& out) {
+  std::set<double> cuts{step.start, step.end};
+  for (const LaneStep& lane : lanes) lane.add_cuts(cuts);
+  for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) {
+    const double from = *at, to = *std::next(at);
+    size_t last = lanes.size();  // the lane that works, and longest
+    for (size_t l = 0; l < lanes.size(); ++l)
+      if (lanes[l].works(from, to) &&
+          (last == lanes.size() || lanes[l].busy_until(from, to) > lanes[last].busy_until(from, to)))
+        last = l;
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      if (lanes[l].works(from, to))
+        out[l].phases[lanes[l].at(from, to)->name] += to - from;
+      else if (last < lanes.size())
+        out[l].waiting_for[names[last]] += to - from;
+      else if (l == 0 && lanes[l].waits(from, to))
+        out[l].waiting_for[kThreads] += to - from;
+      else if (l == 0)
+        add_no_phase(lanes[l], from, to, out[l]);
+      else
+        out[l].waiting_for[names[0]] += to - from;
+    }
+  }
+}
+
+/// Of DDP: one rank's lane, and the collectives that it takes part in.
+void partition_rank(const LaneStep& lane, size_t rank, StepTimes step, const std::vector<Collective>& collectives,
+                    const std::vector<std::string>& names, Lane& out) {
+  std::set<double> cuts{step.start, step.end};
+  lane.add_cuts(cuts);
+  for (const Collective& c : collectives)
+    for (const double t : {c.start[rank], c.all_here, c.end[rank]})
+      if (t > step.start && t < step.end) cuts.insert(t);
+  for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) {
+    const double from = *at, to = *std::next(at);
+    const Collective* under_way = nullptr;
+    for (const Collective& c : collectives)
+      if (c.start[rank] <= from && c.end[rank] >= to) under_way = &c;
+    const bool moves = under_way && from >= under_way->all_here;
+    const TraceEvent* const phase = lane.at(from, to);
+    const bool waits = phase && (phase->name == "exposed communication" || phase->name == "wait");
+    if (moves && !waits) out.hidden += to - from;
+    if (!phase)
+      add_no_phase(lane, from, to, out);
+    else if (waits && under_way && !moves)
+      out.waiting_for[names[under_way->last]] += to - from;
+    else
+      out.phases[waits ? "exposed communication" : phase->name] += to - from;
+  }
+}
+
+}  // namespace
+
+std::vector<Lane> anatomy(const std::vector<TraceEvent>& events, const std::vector<std::vector<StepTimes>>& steps,
+                          const std::vector<std::string>& lane_names) {
+  const size_t ranks = steps.size(), lanes = lane_names.size(), count = steps.at(0).size();
+  std::vector<Lane> out(lanes);
+  for (size_t l = 0; l < lanes; ++l) out[l].name = lane_names[l];
+  const auto overlaps = [](const TraceEvent& e, StepTimes s) { return e.end > s.start && e.start < s.end; };
+  for (size_t k = 0; k < count; ++k) {
+    // The collectives that any rank has to do with in this step: those of rank 0, and the same of the others.
+    std::vector<std::vector<const TraceEvent*>> collectives(ranks);
+    for (const TraceEvent& e : events)
+      if (e.kind == Kind::communication) collectives[static_cast<size_t>(e.rank)].push_back(&e);
+    const auto phases_of = [&](size_t rank, int lane, StepTimes step) {
+      std::vector<const TraceEvent*> phases;
+      for (const TraceEvent& e : events)
+        if (e.kind == Kind::phase && static_cast<size_t>(e.rank) == rank && (lane < 0 || e.lane == lane) &&
+            overlaps(e, step))
+          phases.push_back(&e);
+      return LaneStep(std::move(phases), step);
+    };
+    if (ranks == 1) {
+      std::vector<LaneStep> of_devices;
+      of_devices.reserve(lanes);
+      for (size_t l = 0; l < lanes; ++l)
+        of_devices.push_back(phases_of(0, lanes == 1 ? -1 : static_cast<int>(l), steps[0][k]));
+      partition_devices(of_devices, steps[0][k], lane_names, out);
+    } else {
+      const std::vector<Collective> all = collectives_of(collectives);
+      for (size_t r = 0; r < ranks; ++r) {
+        const StepTimes step = steps[r][k];
+        std::vector<Collective> near;
+        for (const Collective& c : all)
+          if (c.end[r] > step.start && c.start[r] < step.end) near.push_back(c);
+        partition_rank(phases_of(r, -1, step), r, step, near, lane_names, out[r]);
+      }
+    }
+    for (size_t l = 0; l < lanes; ++l) {
+      const StepTimes step = steps[ranks == 1 ? 0 : l][k];
+      out[l].step += step.end - step.start;
+    }
+  }
+  const double share = 1.0 / static_cast<double>(std::max<size_t>(count, 1));
+  for (Lane& lane : out) {
+    for (auto& [name, seconds] : lane.phases) seconds *= share;
+    for (auto& [name, seconds] : lane.waiting_for) seconds *= share;
+    lane.step *= share, lane.unattributed *= share, lane.hidden *= share;
+  }
+  return out;
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,82 @@
+#include "tandem/tools/compare/measure/fingerprint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+constexpr uint64_t kStart = 14695981039346656037U;  // of FNV-1a
+constexpr const char* kSumOfRanks = "combine";      // a rank's part of an all-reduce
+
+uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
+  constexpr uint64_t kPrime = 1099511628211U;
+  const auto* const bytes = static_cast<const unsigned char*>(t.raw_data());
+  const auto count = static_cast<size_t>(t.nbytes());
+  for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + at, std::min(sizeof word, count - at));
+    hash = (hash ^ word) * kPrime;
+  }
+  return hash;
+}
+
+/// Calls that move data, that choose a batch's rows, and losses: of these DataParallel's first device does what its
+/// reference does shard by shard.
+bool is_passed_over(const std::string& op) {
+  for (const char* const name : {"copy", "transfer", "fill", "arange", "remainder", "index_select", "store_words"})
+    if (op == name) return true;
+  return op.starts_with("cross_entropy") || op.starts_with("nll");
+}
+
+}  // namespace
+
+uint64_t hash_of(const Tensor& t) { return add_to_hash(kStart, t); }
+
+void Fingerprints::on_call(const KernelCall& call) {
+  if (!(call.device == device_) || !call.device.is_cpu()) return pass(call);
+  Fingerprint made{step_, call.op, kStart, kStart};
+  for (const Tensor* t : call.reads)
+    if (t->is_cpu() && t->is_contiguous()) made.inputs = add_to_hash(made.inputs, *t);
+  pass(call);
+  int64_t numbers = 0;
+  for (const Tensor* t : call.writes) {
+    numbers += t->numel();
+    if (t->is_contiguous()) made.hash = add_to_hash(made.hash, *t);
+  }
+  if (numbers <= 1) return;  // of a loss, as a rule: see is_passed_over()
+  const std::lock_guard lock(mutex_);
+  all_.push_back(std::move(made));
+}
+std::vector<Fingerprint> Fingerprints::take() {
+  const std::lock_guard lock(mutex_);
+  return std::move(all_);
+}
+
+std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference) {
+  std::set<std::tuple<int, std::string, uint64_t>> results, inputs;
+  std::set<std::pair<int, std::string>> ops;
+  for (const Fingerprint& f : reference) {
+    results.insert({f.step, f.op, f.hash});
+    inputs.insert({f.step, f.op, f.inputs});
+    ops.insert({f.step, f.op});
+  }
+  for (size_t i = 0; i < mode.size(); ++i) {
+    const Fingerprint& f = mode[i];
+    if (is_passed_over(f.op) || ops.count({f.step, f.op}) == 0 || results.count({f.step, f.op, f.hash}) != 0) continue;
+    const auto sums_ranks = [&](const Fingerprint& each) { return each.step == f.step && each.op == kSumOfRanks; };
+    const auto at = mode.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool after_sums = std::any_of(mode.begin(), at, sums_ranks) && std::none_of(at, mode.end(), sums_ranks);
+    const bool reads_others = inputs.count({f.step, f.op, f.inputs}) == 0;
+    return (after_sums && reads_others ? "all_reduce" : f.op) + ", step " + std::to_string(f.step + 1);
+  }
+  return "";
+}
+
+}  // namespace tandem::tools::compare

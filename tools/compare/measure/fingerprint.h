@@ -1,0 +1,45 @@
+// Which operation is the first whose result differs from the reference's, where a mode does not train the same model.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tandem/core/trace/observer.h"
+
+namespace tandem::tools::compare {
+
+/// A hash of the bytes of a contiguous CPU tensor (FNV-1a, of 8 bytes at a time).
+uint64_t hash_of(const Tensor& t);
+
+/// Hashes of the bytes that a call wrote and read.
+struct Fingerprint {
+  int step = 0;
+  std::string op;
+  uint64_t hash = 0, inputs = 0;
+};
+
+/// Keeps a fingerprint of each call on one CPU device. (What a GPU computes is not looked at.)
+class Fingerprints final : public detail::Observer {
+ public:
+  explicit Fingerprints(Device device) : device_(device) {}
+  void begin_step(int step) { step_ = step; }
+  void on_call(const KernelCall& call) override;
+  std::vector<Fingerprint> take();
+
+ private:
+  const Device device_;
+  std::atomic<int> step_{0};
+  std::mutex mutex_;
+  std::vector<Fingerprint> all_;
+};
+
+/// Returns the first call of the mode, as "conv2d, step 3", whose result no call of the same name has in the same step
+/// of the reference. Data movement, losses and calls absent from the reference are skipped. Returns "all_reduce, step
+/// 3" if this call follows the step's last sum over ranks and reads other numbers too: the averaged gradients differ.
+/// Returns
+/// "" if nothing differs.
+std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
+
+}  // namespace tandem::tools::compare

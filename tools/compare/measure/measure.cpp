@@ -1,0 +1,376 @@
+// The measuring of `tandem compare`: samples of all modes, interleaved, and what is made of them.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "tandem/core/cuda/gpu_runtime.h"
+#include "tandem/core/internal.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/measure/progress.h"
+#include "tandem/tools/compare/measure/sweeps.h"
+#include "tandem/tools/compare/statistics.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+/// Stands before the verdict: what such a report is for.
+const char* const kSharedGpu =
+    "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
+    "bytes, "
+    "calls and how much memory they take; no time of it says anything about several GPUs. ";
+
+/// One row of the table while it is measured.
+struct Row {
+  Mode mode;
+  Job job;
+  Run run;
+  std::vector<double> steps;  // seconds of all counted steps
+};
+
+Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
+  Row row;
+  row.mode = mode;
+  row.job.model = model, row.job.data = s.data, row.job.device = s.device;
+  row.job.devices = mode.kind == Mode::Kind::single ? 1 : devices;
+  row.job.batch = s.batch, row.job.seed = s.seed, row.job.threads = s.threads;
+  row.job.planted = parse_planted(s.planted);
+  row.run.model = model, row.run.mode = mode.key, row.run.label = mode.label;
+  row.run.devices = row.job.devices, row.run.batch = s.batch, row.run.scaling = "strong";
+  return row;
+}
+
+/// Links by backend ("" for copies between devices) and number of devices.
+using Links = std::map<std::pair<std::string, int>, simulate::Link>;
+
+/// The links that the modes use. One that cannot be probed is left out: the modes that need it will say why.
+Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
+  Links links;
+  for (const int devices : s.devices) {
+    std::vector<std::string> backends = s.backends;
+    if (!shares_one_gpu(s)) backends.emplace_back();
+    for (const std::string& backend : backends) try {
+        const Mode mode = mode_of(backend.empty() ? "dp" : "ddp_" + backend);
+        const Job job = make_row(s, s.models.at(0), mode, devices).job;
+        ProbedLink probed = backend.empty() ? probe_copies(job) : probe_all_reduce(mode, job);
+        links[{backend, devices}] = probed.link;
+        probes.push_back(std::move(probed.probe));
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "compare: the link of %s was not measured: %s\n", backend.c_str(), error.what());
+      }
+  }
+  return links;
+}
+
+double parameter_bytes(const std::string& model) {
+  double bytes = 0;
+  for (const Tensor& p : Net(model)->parameters()) bytes += static_cast<double>(p.nbytes());
+  return bytes;
+}
+std::vector<Row> rows_of(const Settings& s, const std::string& model, const Links& links) {
+  std::vector<Row> rows{make_row(s, model, mode_of("single"), 1)};
+  const double bytes = parameter_bytes(model);
+  const auto is_asked_for = [&](const std::string& key) {
+    return s.modes.empty() || std::find(s.modes.begin(), s.modes.end(), key) != s.modes.end();
+  };
+  for (const int devices : s.devices)
+    for (const Mode& mode : default_modes(s.backends)) {
+      if (mode.kind == Mode::Kind::single || !is_asked_for(mode.key)) continue;
+      rows.push_back(make_row(s, model, mode, devices));
+      const auto link = links.find({mode.backend, devices});
+      if (s.quick || mode.key != "ddp_" + mode.backend || link == links.end()) continue;
+      const Mode fitted = with_buckets(mode, bucket_for(link->second, bytes) / (1 << 20));
+      rows.push_back(make_row(s, model, fitted, devices));
+    }
+  if (s.quick) return rows;
+  const int most = *std::max_element(s.devices.begin(), s.devices.end());
+  for (const char* const key : {"single", "dp_loss", "ddp_local"})  // weak scaling: the batch grows with the devices
+    for (const int devices : s.devices) {
+      if (!is_asked_for(key) && std::string(key) != "single") continue;
+      Row row = make_row(s, model, mode_of(key), devices);
+      row.job.batch = row.run.batch = s.batch / most * devices, row.run.scaling = "weak";
+      rows.push_back(std::move(row));
+    }
+  return rows;
+}
+
+using Stop = std::function<bool()>;
+
+/// A mode that fails has the reason in its row; the others go on. What Ctrl-C cut short has not failed.
+template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
+  if (!row.run.failed.empty() || stop()) return;
+  try {
+    f();
+  } catch (const std::exception& error) {
+    if (!stop()) row.run.failed = error.what();
+  }
+}
+
+/// One device with all the cores on the same batch.
+const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+    return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
+  });
+  return at == rows.end() ? rows[0] : *at;
+}
+void finish_timing(Row& row, const Row& single) {
+  Run& run = row.run;
+  run.p50 = percentile(row.steps, 0.5), run.p95 = percentile(row.steps, 0.95);
+  std::vector<double> rates, ratios;
+  for (size_t i = 0; i < run.repeats.size(); ++i) {
+    rates.push_back(static_cast<double>(run.batch) / run.repeats[i]);
+    if (i < single.run.repeats.size()) ratios.push_back(single.run.repeats[i] / run.repeats[i]);
+  }
+  run.examples_per_second = interval_of(rates), run.speedup = interval_of(ratios);
+}
+
+std::vector<std::string> lane_names(const Row& row) {
+  std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(row.job.devices));
+  for (int i = 0; i < row.job.devices; ++i)
+    names.push_back(row.mode.kind == Mode::Kind::distributed ? "rank " + std::to_string(i)
+                                                             : Device(Device(row.job.device).type(), i).str());
+  return names;
+}
+
+/// The phases, kernels and collectives of the last step of each lane.
+std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
+  const std::vector<std::string> names = lane_names(row);
+  std::vector<TimelineRow> rows;
+  const bool ranks = row.mode.kind == Mode::Kind::distributed;
+  const double start = sample.ranks[0].steps.back().start;
+  for (size_t l = 0; l < names.size(); ++l) {
+    const RankSample& rank = sample.ranks[ranks ? l : 0];
+    TimelineRow phases{names[l], {}}, communication{names[l] + ", communication", {}};
+    for (const TraceEvent& e : rank.events) {
+      if (e.end <= rank.steps.back().start || e.start >= rank.steps.back().end) continue;
+      const bool here = ranks || names.size() == 1 || static_cast<size_t>(e.lane) == l;
+      if (e.kind == TraceEvent::Kind::phase && here)
+        phases.events.push_back({e.name, e.name, e.start - start, e.end - start, 0});
+      if ((e.kind == TraceEvent::Kind::kernel || e.kind == TraceEvent::Kind::gpu) && here &&
+          (e.kind == TraceEvent::Kind::gpu || e.device.is_cpu()))
+        phases.events.push_back({e.name, "kernel", e.start - start, e.end - start, e.bytes});
+      if (e.kind == TraceEvent::Kind::communication)
+        communication.events.push_back({e.name, "communication", e.start - start, e.end - start, e.bytes});
+    }
+    rows.push_back(std::move(phases));
+    if (ranks) rows.push_back(std::move(communication));
+  }
+  return rows;
+}
+
+/// Each bucket's all-reduce in the last step, on rank 0.
+std::vector<BucketTimes> buckets_of(const Sample& sample) {
+  const RankSample& rank = sample.ranks.at(0);
+  const StepTimes step = rank.steps.back();
+  std::vector<BucketTimes> buckets;
+  double backward_end = step.start;
+  for (const TraceEvent& e : rank.events)
+    if (e.kind == TraceEvent::Kind::gradient && e.start > step.start && e.start < step.end) backward_end = e.start;
+  size_t next_gradient = 0;
+  for (const TraceEvent& e : rank.events) {
+    if (e.kind != TraceEvent::Kind::communication || e.start < step.start || e.end > step.end ||
+        e.name.find("gradients, bucket") == std::string::npos)
+      continue;
+    BucketTimes bucket;
+    bucket.bytes = e.bytes, bucket.ready = e.queued - step.start, bucket.start = e.start - step.start;
+    bucket.end = e.end - step.start;
+    bucket.hidden = std::max(0.0, std::min(e.end, backward_end) - e.start);
+    size_t i = 0;
+    for (const TraceEvent& g : rank.events)
+      if (g.kind == TraceEvent::Kind::gradient && g.start > step.start && g.start <= e.queued && i++ >= next_gradient) {
+        bucket.parameters.push_back(g.name);
+        ++next_gradient;
+      }
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
+}
+
+void trace_row(Row& row, std::vector<TraceEvent>* trace) {
+  Job job = row.job;
+  // So many steps that chance evens out.
+  job.trace = true, job.warmup = 3;
+  job.steps = static_cast<int>(std::clamp(0.2 / std::max(percentile(row.steps, 0.5), 1e-6), 5.0, 40.0));
+  const Sample sample = run_sample(row.mode, job);
+  std::vector<std::vector<StepTimes>> steps;
+  for (const RankSample& rank : sample.ranks) {
+    steps.push_back(rank.steps);
+    for (const Memory& memory : rank.memory) row.run.memory.push_back(memory);
+  }
+  const std::vector<TraceEvent> events = sample.events();
+  row.run.lanes = anatomy(events, steps, lane_names(row));
+  row.run.timeline = timeline_of(row, sample);
+  row.run.transfers = ledger(row.mode, job, sample);
+  if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
+  if (!trace) return;
+  for (const TraceEvent& e : events)  // of the last step: all would make a file that no viewer likes
+    if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
+}
+
+void agree(Row& row, int steps) {
+  if (row.mode.kind == Mode::Kind::single) return;
+  Job job = row.job;
+  job.plain = true, job.warmup = 0, job.steps = steps, job.planted = {};
+  const RankSample mine = run_sample(row.mode, job).ranks.at(0), reference = run_reference(row.mode, job);
+  Agreement a;
+  a.reference = "one device that adds up the gradients of the shards in the same order", a.steps = steps;
+  for (size_t i = 0; i < mine.parameters.size(); ++i)
+    a.largest_difference =
+        std::max(a.largest_difference, std::abs(static_cast<double>(mine.parameters[i]) - reference.parameters[i]));
+  a.losses = mine.losses, a.reference_losses = reference.losses;
+  if (a.largest_difference != 0) {
+    job.fingerprints = true;
+    a.first_difference =
+        first_difference(run_sample(row.mode, job).ranks.at(0).fingerprints, run_reference(row.mode, job).fingerprints);
+  }
+  row.run.agreement = {std::move(a)};
+}
+
+/// Sets what the cost model predicts for each row.
+void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
+  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
+  for (Row& row : rows) {
+    const auto link = links.find({row.mode.backend, row.job.devices});
+    if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
+    guarded(row, stop, [&] {
+      const std::pair<int, int64_t> key{row.job.devices, row.job.batch};
+      if (!profiles.count(key)) profiles[key] = profile_of(row.job);
+      row.run.predicted = predicted_seconds(row.mode, row.job, profiles[key], link->second);
+    });
+  }
+}
+
+/// The sweeps of one model, on the first number of devices.
+void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
+  constexpr int kForwards = 15;
+  for (Row& row : rows) {
+    const auto link = links.find({row.mode.backend, row.job.devices});
+    if (row.mode.key != "ddp_" + row.mode.backend || row.run.scaling != "strong" || link == links.end() ||
+        row.job.devices != s.devices[0] || !row.run.failed.empty())
+      continue;
+    Job job = row.job;
+    job.steps = std::max(3, steps / 2);
+    guarded(row, stop, [&] {
+      report.bucket_sweeps.push_back(sweep_buckets(row.mode, job, s.repeats, profile_of(job), link->second));
+    });
+  }
+  Job job = rows[0].job;
+  job.devices = s.devices[0];
+  guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
+}
+
+/// What communication adds under DDP over the first backend: predicted from the first number of devices and the batch
+/// of the table, measured there and for others.
+void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, const Stop& stop, Report& report) {
+  const Mode mode = mode_of("ddp_" + s.backends.at(0));
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.mode.key == mode.key && row.job.devices == s.devices[0] && row.run.scaling == "strong";
+  });
+  const std::string name = "all-reduce, " + mode.backend + ", " + std::to_string(s.devices[0]) + " ranks";
+  const auto probe =
+      std::find_if(report.links.begin(), report.links.end(), [&](const LinkProbe& link) { return link.name == name; });
+  if (at == rows.end() || probe == report.links.end()) return;
+  guarded(*at, stop, [&] {
+    const simulate::StepProfile profile = profile_of(at->job);
+    for (const int devices : s.devices)
+      for (const int64_t batch : {s.batch / 4, s.batch, s.batch * 2}) {
+        if (stop() || batch < devices || batch % devices != 0) continue;
+        Job job = at->job;
+        job.devices = devices, job.batch = batch, job.warmup = 2, job.steps = std::max(3, steps / 2);
+        report.overheads.push_back(measure_overhead(mode, job, s.repeats, at->job, profile, *probe));
+      }
+  });
+}
+
+/// Steps of a sample that takes about as long as is asked for.
+int steps_for(const Row& single, double seconds) {
+  Job job = single.job;
+  job.steps = 3;
+  const std::vector<double> times = run_sample(single.mode, job).seconds();
+  const double step = std::max(percentile(times, 0.5), 1e-6);
+  return static_cast<int>(std::clamp(seconds / step, 3.0, 400.0));
+}
+
+}  // namespace
+
+Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* trace) {
+  Report report;
+  report.provenance = provenance(s);
+  const bool shared = shares_one_gpu(s);
+  report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
+  std::vector<std::vector<Row>> models;
+  if (!stop()) {
+    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // that the steps of the measurement may take
+    Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
+    single.job.planted = {};
+    guarded(single, stop, [&] {
+      const int pairs = steps_for(single, (s.quick ? kQuickSeconds : kSeconds) / 2);
+      report.tracing_cost = {tracing_cost(single.job, std::max(pairs, 6))};
+    });
+  }
+  const Links links = probe_links(s, report.links);
+  for (const std::string& model : s.models) models.push_back(rows_of(s, model, links));
+  int64_t rows = 0;
+  for (const auto& of_model : models) rows += static_cast<int64_t>(of_model.size());
+  constexpr int kAgreementSteps = 20;
+  Progress progress(rows * (s.repeats + 2));
+  for (auto& of_model : models) {
+    const int steps = stop() ? 3 : steps_for(of_model[0], s.sample_seconds);
+    for (int repeat = 0; repeat < s.repeats && !stop(); ++repeat)
+      for (Row& row : of_model) {
+        if (stop()) break;
+        progress.next(row.run.model + ", " + row.run.label);
+        row.job.warmup = 2, row.job.steps = steps;
+        guarded(row, stop, [&] {
+          const std::vector<double> times = run_sample(row.mode, row.job).seconds();
+          row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
+                                    static_cast<double>(times.size()));
+          row.steps.insert(row.steps.end(), times.begin(), times.end());
+        });
+      }
+    for (Row& row : of_model) {
+      finish_timing(row, rival_of(row, of_model));
+      if (row.run.scaling != "strong") continue;
+      if (!stop()) {
+        progress.next("anatomy of " + row.run.label);
+        guarded(row, stop, [&] { trace_row(row, trace); });
+      }
+      if (!stop()) {
+        progress.next("agreement of " + row.run.label);
+        guarded(row, stop, [&] { agree(row, kAgreementSteps); });
+      }
+    }
+    if (!stop()) predict(of_model, links, stop);
+    if (!stop() && !report.virtual_devices)  // a real GPU: what it takes says something about more of them
+      guarded(of_model[0], stop, [&] {
+        add_projections(of_model[0].run.model, report.provenance.gpus.at(0) + ", measured", profile_of(of_model[0].job),
+                        report.projections);
+      });
+    if (!stop() && !s.quick) {
+      progress.next("bucket sizes and inference");
+      sweep(s, of_model, steps, links, stop, report);
+      measure_overheads(s, of_model, steps, stop, report);
+    }
+  }
+  progress.end();
+  report.published = published();
+  std::vector<Projection> more = projections(s.profile);
+  std::move(more.begin(), more.end(), std::back_inserter(report.projections));
+  report.notes = skill_of(report.overheads);
+  if (!stop())  // who interrupts does not want to wait
+    for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
+  for (auto& of_model : models)
+    for (Row& row : of_model)
+      if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
+  if (stop()) report.complete = false, report.incomplete_because = "interrupted";
+  report.verdict = std::string(shared ? kSharedGpu : "") + verdict_from_runs(report);
+  report.turning_points = find_turning_points(report);
+  diagnose(report);
+  return report;
+}
+
+}  // namespace tandem::tools::compare

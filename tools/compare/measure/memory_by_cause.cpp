@@ -1,0 +1,79 @@
+#include "tandem/tools/compare/measure/memory_by_cause.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::string cause_of(const char* phase) {
+  const std::string name = phase ? phase : "";
+  if (name == "input" || name == "scatter") return "input";
+  if (name == "replicate") return "replicas";
+  if (name == "forward" || name == "backward") return "activations";
+  if (name == "gather" || name == "loss") return "outputs";
+  if (name == "reduce") return "gradients";
+  if (name == "optimizer") return "optimizer";
+  return "workspace";
+}
+
+}  // namespace
+
+Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
+                       const std::vector<Owned>& owned) {
+  std::unordered_map<const void*, size_t> last;  // the event that took the block which lies there at the end
+  for (size_t i = 0; i < events.size() && events[i].time <= step.end; ++i) {
+    if (!(events[i].device == device)) continue;
+    if (events[i].bytes > 0)
+      last[events[i].data] = i;
+    else
+      last.erase(events[i].data);
+  }
+  std::unordered_map<size_t, std::string> owner;  // by the event that took the block
+  for (const Owned& each : owned)
+    if (const auto at = last.find(each.data); at != last.end()) owner[at->second] = each.cause;
+
+  Memory memory;
+  memory.device = device.str();
+  std::map<std::string, int64_t> now{{"input", before}};
+  std::unordered_map<const void*, std::string> cause_at;
+  const auto total = [&] {
+    int64_t sum = 0;
+    for (const auto& [cause, bytes] : now) sum += bytes;
+    return sum;
+  };
+  const auto keep = [&](double time) {
+    memory.seconds.push_back(time - step.start);
+    for (const auto& [cause, bytes] : now) {
+      std::vector<int64_t>& points = memory.over_time[cause];
+      points.resize(memory.seconds.size() - 1);  // a cause that is new was not there before
+      points.push_back(bytes);
+    }
+    if (const int64_t sum = total(); sum > memory.peak) memory.peak = sum, memory.at_peak = now;
+  };
+  bool inside = false;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const MemoryEvent& e = events[i];
+    if (!(e.device == device)) continue;
+    if (e.time > step.end) break;
+    if (!inside && e.time >= step.start) inside = true, keep(step.start);
+    if (e.bytes > 0) {
+      const auto mine = owner.find(i);
+      const std::string cause = mine != owner.end() ? mine->second : cause_of(e.phase);
+      cause_at[e.data] = cause;
+      now[cause] += e.bytes;
+    } else {
+      const auto at = cause_at.find(e.data);
+      now[at == cause_at.end() ? "input" : at->second] += e.bytes;
+      if (at != cause_at.end()) cause_at.erase(at);
+    }
+    if (inside) keep(e.time);
+  }
+  if (!inside) keep(step.start);
+  keep(step.end);
+  return memory;
+}
+
+}  // namespace tandem::tools::compare

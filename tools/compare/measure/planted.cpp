@@ -1,0 +1,123 @@
+#include "tandem/tools/compare/measure/planted.h"
+
+#include <chrono>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
+#include "tandem/core/trace/tracer.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+  TANDEM_FAIL("compare: --plant is '", text, "'; accepted: none, compute:RANK:SECONDS, input:SECONDS, ",
+              "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
+}
+
+/// Whether a call copies between the device and another one.
+bool copies_over(const KernelCall& call, Device device) {
+  if (call.reads.empty() || call.writes.empty()) return false;
+  const Device from = call.reads[0]->device(), to = call.writes[0]->device();
+  return from != to && (from == device || to == device);
+}
+/// Whether a call is the sum of what the ranks sent, on the thread of the collectives, where there is no phase.
+bool adds_ranks(const KernelCall& call, const char* phase) { return call.op == std::string("combine") && !phase; }
+
+}  // namespace
+
+double sleep_for(double seconds) {
+  const double start = trace_clock();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return trace_clock() - start;
+}
+
+Planted parse_planted(const std::string& text) {
+  if (text.empty() || text == "none") return {};
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+  const auto number = [&](size_t i) {
+    size_t end = 0;
+    double value = -1;
+    try {
+      value = std::stod(parts.at(i), &end);
+    } catch (const std::exception&) {
+      refuse(text);
+    }
+    if (end != parts[i].size() || !(value >= 0 && value <= 1e15)) refuse(text);
+    return value;
+  };
+  const auto is = [&](const char* kind, size_t count) { return parts[0] == kind && parts.size() == count; };
+  Planted planted;
+  if (is("compute", 3)) {
+    planted.kind = Planted::Kind::compute;
+    planted.seconds = number(2);
+  } else if (is("input", 2)) {
+    planted.kind = Planted::Kind::input;
+    planted.seconds = number(1);
+    return planted;
+  } else if (is("slow", 3)) {
+    planted.kind = Planted::Kind::slow;
+    planted.factor = number(2);
+    if (planted.factor < 1) refuse(text);
+  } else if (is("link", 3)) {
+    planted.kind = Planted::Kind::link;
+    planted.seconds = number(2);
+  } else if (is("fail", 2)) {
+    planted.kind = Planted::Kind::fail;
+  } else if (is("memory", 4)) {
+    planted.kind = Planted::Kind::memory;
+    planted.bytes = static_cast<int64_t>(number(2));
+    planted.phase = parts[3];
+  } else {
+    refuse(text);
+  }
+  planted.where = static_cast<int>(number(1));
+  return planted;
+}
+
+std::string str(const Planted& planted) {
+  std::ostringstream out;
+  out.precision(17);
+  switch (planted.kind) {
+    case Planted::Kind::none: return "none";
+    case Planted::Kind::compute: out << "compute:" << planted.where << ":" << planted.seconds; break;
+    case Planted::Kind::input: out << "input:" << planted.seconds; break;
+    case Planted::Kind::slow: out << "slow:" << planted.where << ":" << planted.factor; break;
+    case Planted::Kind::link: out << "link:" << planted.where << ":" << planted.seconds; break;
+    case Planted::Kind::fail: out << "fail:" << planted.where; break;
+    case Planted::Kind::memory:
+      out << "memory:" << planted.where << ":" << planted.bytes << ":" << planted.phase;
+      break;
+  }
+  return out.str();
+}
+
+void Slowdown::on_call(const KernelCall& call) {
+  const char* const phase = current_phase();
+  if (planted_.kind == Planted::Kind::link) {
+    const bool here = of_ranks_ ? adds_ranks(call, phase) : copies_over(call, device_);
+    if (here && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
+    return pass(call);
+  }
+  if (!(call.device == device_) || !phase) return pass(call);
+  if (planted_.kind == Planted::Kind::compute) {
+    if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
+    return pass(call);
+  }
+  const double start = thread_clock();  // the wall's clock would multiply what other programs take of a core
+  pass(call);
+  // A sleep takes some 60 us too long, or more on a busy machine: that is taken off the next, and the shortest are put
+  // together.
+  constexpr double kShortest = 2e-4;
+  owed_ += (planted_.factor - 1) * (thread_clock() - start);
+  const double owed = owed_;
+  if (owed < kShortest) return;
+  owed_ -= sleep_for(owed), slept_ += owed;
+}
+
+}  // namespace tandem::tools::compare

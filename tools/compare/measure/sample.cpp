@@ -1,0 +1,388 @@
+#include "tandem/tools/compare/measure/sample.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <optional>
+
+#include "tandem/benchmarks/scratch_folder.h"
+#include "tandem/core/internal.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/compare/measure/links.h"
+#include "tandem/tools/compare/measure/rank_file.h"
+#include "tandem/tools/launch/ranks.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+/// Batches of the images in their order, from the start again when they are through.
+class Batches {
+ public:
+  Batches(const Job& job, int rank, int ranks) : batch_(job.batch), rank_(rank), ranks_(ranks) {
+    using data::datasets::FashionMNIST;
+    if (job.data.empty()) {
+      Generator scratch;  // the caller's random numbers stay
+      const GeneratorGuard guard(scratch);
+      constexpr int64_t kImages = 4096, kClasses = 10;
+      keep(rand({kImages, 1, 28, 28}));
+      labels_ = randint(kClasses, {kImages}, kInt64);
+    } else {
+      const FashionMNIST set(job.data, FashionMNIST::Mode::kTest);
+      keep(set.images());
+      labels_ = set.targets();
+    }
+  }
+  Batches(Batches&&) noexcept = default;  // and no copy: the images are views of the pixels
+  /// This rank's rows of the batch of a step.
+  data::Example<> get(int64_t step) const {
+    const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
+    const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
+    return {images_.index_select(0, rows), labels_.index_select(0, rows)};
+  }
+
+ private:
+  /// In memory that is not a device's: what a step needs is to be seen, not the data set.
+  void keep(const Tensor& images) {
+    const float* const first = images.data_ptr<float>();
+    pixels_.assign(first, first + images.numel());
+    images_ = from_blob(pixels_.data(), images.sizes(), kFloat32);
+  }
+
+  int64_t batch_;
+  int rank_, ranks_;
+  std::vector<float> pixels_;
+  Tensor images_, labels_;
+};
+
+Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
+
+/// One step, with the marks that the anatomy is made of.
+/// @param slept  what was planted in the input is added to it
+double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
+                 double& slept) {
+  data::Example<> batch;
+  {
+    const PhaseSpan phase("input");
+    batch = batches.get(step);
+    if (job.planted.kind == Planted::Kind::input) slept += sleep_for(job.planted.seconds);
+  }
+  {
+    const PhaseSpan phase("optimizer");
+    optimizer.zero_grad();
+  }
+  Tensor loss;
+  if (worker.forward_and_loss) {
+    const PhaseSpan phase("forward");
+    loss = worker.forward_and_loss(batch.data, batch.target);
+  } else {
+    Tensor output;
+    {
+      const PhaseSpan phase("forward");
+      output = worker.forward(batch.data);
+    }
+    const PhaseSpan phase("loss");
+    loss = worker.loss(output, batch.target);
+  }
+  loss.backward();
+  {
+    const PhaseSpan phase("optimizer");
+    optimizer.step();
+  }
+  const PhaseSpan phase("wait");  // of a GPU, until its work is done; of the CPU it is
+  return loss.item<double>();
+}
+
+/// Memory that is taken in a phase and held until the step's end, where one is planted.
+class PlantedMemory {
+ public:
+  /// @param planted  must live as long as the record of memory, which keeps its phase's name
+  PlantedMemory(const Planted& planted, Device device) {
+    const PhaseSpan phase(planted.phase.c_str());
+    held_ = core::empty({planted.bytes}, kUInt8, device);
+  }
+
+ private:
+  Tensor held_;
+};
+
+/// What belongs to parameters, gradients and the optimizer, by the address of its memory.
+std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
+  std::vector<Owned> owned;
+  const auto add = [&](const Tensor& t, const char* cause) {
+    if (t.defined()) owned.push_back({t.storage().data(), cause});
+  };
+  for (const Tensor& p : worker.net->parameters()) {
+    add(p, "parameters");
+    add(p.grad(), in_buckets ? "buckets" : "gradients");
+  }
+  for (const Tensor& b : worker.net->buffers()) add(b, "parameters");
+  for (const auto& [name, t] : optimizer.state()) add(t, "optimizer");
+  return owned;
+}
+
+std::vector<float> flat_parameters(const Net& net) {
+  const NoGradGuard guard;
+  std::vector<float> all;
+  for (const Tensor& p : net->parameters()) {
+    const Tensor here = p.detach().to(kCPU).contiguous();
+    all.insert(all.end(), here.data_ptr<float>(), here.data_ptr<float>() + here.numel());
+  }
+  return all;
+}
+
+int64_t moved_by(const Mode& mode) {
+  if (mode.kind == Mode::Kind::data_parallel) return nn::parallel::bytes_moved();
+  return mode.kind == Mode::Kind::distributed ? distributed::default_group()->bytes_sent() : 0;
+}
+
+/// This rank's part; of DDP in an initialised group.
+RankSample run_rank(const Mode& mode, const Job& job) {
+  const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
+  const int rank = distributed_mode ? distributed::get_rank() : 0;
+  const int ranks = distributed_mode ? distributed::get_world_size() : 1;
+  if (job.probe) {
+    RankSample sample;
+    sample.rank = rank;
+    sample.all_reduce_seconds = time_all_reduces();
+    return sample;
+  }
+  std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.devices));
+  for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
+  const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
+  if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
+  std::optional<Batches> loaded;
+  {
+    const PhaseSpan phase("input");
+    loaded.emplace(job, rank, ranks);
+  }
+  const Batches& batches = *loaded;
+  manual_seed(job.seed);
+  Net net(job.model);
+  net->to(home);
+  net->train(!job.plain);
+  std::optional<Worker> worker;
+  {
+    const PhaseSpan phase("replicate");
+    worker = make_worker(mode, net, devices);
+  }
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  const Planted& planted = job.planted;
+  std::shared_ptr<Slowdown> slowdown;
+  std::optional<ObserverGuard> observer;
+  const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
+  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
+  if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow ||
+               planted.kind == Planted::Kind::link)) {
+    slowdown = std::make_shared<Slowdown>(planted, slow, distributed_mode);
+    observer.emplace(slowdown);
+  }
+
+  std::shared_ptr<Fingerprints> fingerprints;
+  std::optional<ObserverGuard> fingerprinting;
+  if (job.fingerprints && rank == 0) {
+    fingerprints = std::make_shared<Fingerprints>(home);
+    fingerprinting.emplace(fingerprints);
+  }
+
+  RankSample sample;
+  sample.rank = rank;
+  if (mode.independent_ranks) RankContext::current().state().warned_of_no_collective = true;  // it is meant so
+  constexpr int64_t kFlat = 64;  // elements: at a multiple of them each tensor begins in a flat buffer
+  const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
+  for (const Tensor& p : net->parameters()) {
+    sample.parameter_bytes.push_back(p.nbytes());
+    sample.flat_parameter_bytes += flat(p);
+  }
+  sample.flat_bytes = sample.flat_parameter_bytes;
+  for (const Tensor& b : net->buffers()) {
+    sample.buffer_bytes.push_back(b.nbytes());
+    sample.flat_bytes += flat(b);
+  }
+  int64_t moved = 0;
+  double slept = 0, slept_before = 0;
+  for (int step = 0; step < job.warmup + job.steps; ++step) {
+    if (distributed_mode && step == job.warmup) distributed::barrier();
+    if (step == job.warmup) {
+      moved = moved_by(mode);
+      slept = 0, slept_before = slowdown ? slowdown->slept() : 0;
+      TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: the failure that was planted on ", slow);
+    }
+    if (slowdown) slowdown->begin_step();
+    if (fingerprints) fingerprints->begin_step(step);
+    const bool last = step + 1 == job.warmup + job.steps;
+    if (last && job.trace)
+      for (const Device device : worker->devices) reset_peak_memory_stats(device);
+    const double start = trace_clock(), cpu_start = thread_clock();
+    std::optional<PlantedMemory> memory;
+    if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
+    const double loss = step_once(*worker, optimizer, batches, job, step, slept);
+    if (step < job.warmup) continue;
+    const double cpu_end = thread_clock();
+    sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end});
+    sample.losses.push_back(loss);
+    if (last && job.trace)
+      for (const Device device : worker->devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
+  }
+  sample.bytes_moved = moved_by(mode) - moved;
+  if (slowdown) slept += slowdown->slept() - slept_before;
+  sample.planted_seconds = slept / std::max(1, job.steps);
+  fingerprinting.reset();
+  observer.reset();
+  if (fingerprints) sample.fingerprints = fingerprints->take();
+  if (job.plain) sample.parameters = flat_parameters(net);
+  if (!job.trace) return sample;
+  sample.events = take_trace();
+  sample.devices = worker->devices;
+  sample.owned = owned_by(*worker, optimizer, distributed_mode);
+  return sample;
+}
+
+/// Runs ranks of this process, given as what runs them, and finds out what their memory was used for.
+std::vector<RankSample> with_memory(const Job& job, const std::function<std::vector<RankSample>()>& run) {
+  if (!job.trace) return run();
+  const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
+  std::vector<int64_t> before;
+  before.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) before.push_back(memory_stats(device_of(job, i)).current);
+  start_memory_trace();
+  std::vector<RankSample> samples;
+  try {
+    samples = run();
+  } catch (...) {
+    take_memory_trace();
+    throw;
+  }
+  const std::vector<MemoryEvent> events = take_memory_trace();
+  for (RankSample& sample : samples)
+    for (const Device device : sample.devices)
+      sample.memory.push_back(memory_by_cause(events, device, sample.steps.back(),
+                                              before[static_cast<size_t>(device.index())], sample.owned));
+  return samples;
+}
+
+/// The ranks are this program again, with the hidden option --rank-result.
+std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
+  const benchmarks::ScratchFolder folder("compare");
+  std::vector<std::string> arguments = {"--rank-result", folder.path()};
+  for (const std::string& argument : arguments_of(mode, job)) arguments.push_back(argument);
+  try {
+    run_own_ranks("compare", mode.key, job.devices, arguments);
+  } catch (const Interrupted&) {
+    std::raise(SIGINT);  // while the ranks ran, the launcher's handler was in the place of the caller's
+    throw;
+  }
+  std::vector<RankSample> samples;
+  samples.reserve(static_cast<size_t>(job.devices));
+  for (int r = 0; r < job.devices; ++r) samples.push_back(read_rank(folder.path(), r));
+  return samples;
+}
+
+}  // namespace
+
+std::vector<double> Sample::seconds() const {
+  std::vector<double> out;
+  for (const StepTimes& step : ranks.at(0).steps) out.push_back(step.end - step.start);
+  return out;
+}
+std::vector<TraceEvent> Sample::events() const {
+  std::vector<TraceEvent> all;
+  for (const RankSample& rank : ranks)
+    for (TraceEvent e : rank.events) {
+      e.rank = rank.rank;
+      all.push_back(std::move(e));
+    }
+  return all;
+}
+
+RankSample run_reference(const Mode& mode, const Job& job) {
+  const bool dp = mode.kind == Mode::Kind::data_parallel;
+  manual_seed(job.seed);
+  Net net(job.model);
+  const Device device = device_of(job, 0);
+  net->to(device);
+  net->eval();
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  // Cut as DDP's ranks do; DataParallel's shards are the same where a batch divides evenly.
+  std::vector<Batches> shards;
+  shards.reserve(static_cast<size_t>(job.devices));
+  for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
+  RankSample sample;
+  const auto fingerprints = std::make_shared<Fingerprints>(device);
+  std::optional<ObserverGuard> observer;
+  if (job.fingerprints) observer.emplace(fingerprints);
+  for (int step = 0; step < job.warmup + job.steps; ++step) {
+    fingerprints->begin_step(step);
+    optimizer.zero_grad();
+    double loss = 0;
+    for (size_t r = 0; r < shards.size(); ++r) {
+      const data::Example<> shard = shards[r].get(step);
+      const Tensor output = net(shard.data.to(device)), target = shard.target.to(device);
+      const Tensor part =
+          dp ? net->loss(output, target, Reduction::sum) / static_cast<double>(job.batch) : net->loss(output, target);
+      part.backward();
+      if (dp || r == 0) loss += part.item<double>();
+    }
+    if (!dp) {
+      const NoGradGuard guard;
+      for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / job.devices);
+    }
+    optimizer.step();
+    if (step >= job.warmup) sample.losses.push_back(loss);
+  }
+  observer.reset();
+  sample.fingerprints = fingerprints->take();
+  sample.parameters = flat_parameters(net);
+  return sample;
+}
+
+TracedSteps alternate_tracing(const Job& job, int pairs) {
+  const Batches batches(job, 0, 1);
+  manual_seed(job.seed);
+  const Net net(job.model);
+  const std::vector<Device> devices = {device_of(job, 0)};
+  net->to(devices[0]);
+  Worker worker = make_worker(mode_of("single"), net, devices);
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  double slept = 0;
+  TracedSteps out;
+  constexpr int kWarmup = 3;
+  int64_t step = 0;
+  const auto timed = [&](bool traced, std::vector<double>& seconds) {
+    if (traced) start_trace();
+    const double start = trace_clock();
+    step_once(worker, optimizer, batches, job, step++, slept);
+    const double taken = trace_clock() - start;
+    if (traced) take_trace();
+    if (step > kWarmup) seconds.push_back(taken);
+  };
+  std::vector<double> unused;
+  while (step < kWarmup) timed(step % 2 == 1, unused);
+  for (int i = 0; i < pairs; ++i)  // neither kind is always the first of its pair
+    for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.with : out.without);
+  return out;
+}
+
+RankSample run_process(const Mode& mode, const Job& job) {
+  return with_memory(job, [&] { return std::vector{run_rank(mode, job)}; }).at(0);
+}
+
+Sample run_sample(const Mode& mode, const Job& job) {
+  if (mode.backend == "gloo" || mode.backend == "nccl") return {run_in_processes(mode, job)};
+  return {with_memory(job, [&] {
+    const bool ranks = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
+    std::vector<RankSample> samples(ranks ? static_cast<size_t>(job.devices) : 1);
+    if (!ranks)
+      samples[0] = run_rank(mode, job);
+    else
+      distributed::run_ranks(job.devices, [&](int rank) {
+        distributed::init_process_group("local");
+        samples[static_cast<size_t>(rank)] = run_rank(mode, job);
+      });
+    return samples;
+  })};
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,152 @@
+#include "tandem/tools/compare/measure/sweeps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/tandem.h"
+#include "tandem/tools/compare/statistics.h"
+#include "tandem/tools/page/format.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+constexpr double kLeastBucket = 64 << 10;  // bytes
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(values.size(), 1));
+}
+
+}  // namespace
+
+double bucket_for(const simulate::Link& link, double bytes) {
+  return std::clamp(std::sqrt(bytes * link.bandwidth * link.latency), std::min(kLeastBucket, bytes), bytes);
+}
+
+BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const simulate::StepProfile& profile,
+                          const simulate::Link& link) {
+  const double all = gradient_bytes(profile);
+  BucketSweep sweep;
+  sweep.model = job.model, sweep.backend = mode.backend, sweep.devices = job.devices, sweep.batch = job.batch;
+  for (double bytes = kLeastBucket; bytes < all; bytes *= 4) sweep.bytes.push_back(static_cast<int64_t>(bytes));
+  sweep.bytes.push_back(static_cast<int64_t>(all));
+  sweep.predicted_best = static_cast<int64_t>(bucket_for(link, all));
+  std::vector<std::vector<double>> seconds(sweep.bytes.size());
+  Mode swept = mode;
+  for (int repeat = 0; repeat < repeats; ++repeat)
+    for (size_t i = 0; i < sweep.bytes.size(); ++i) {
+      swept.bucket_mib = static_cast<double>(sweep.bytes[i]) / (1 << 20);
+      seconds[i].push_back(mean(run_sample(swept, job).seconds()));
+    }
+  for (size_t i = 0; i < sweep.bytes.size(); ++i) {
+    sweep.seconds.push_back(interval_of(seconds[i]));
+    swept.bucket_mib = static_cast<double>(sweep.bytes[i]) / (1 << 20);
+    sweep.predicted.push_back(predicted_seconds(swept, job, profile, link));
+  }
+  return sweep;
+}
+
+Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const Job& fitted,
+                          const simulate::StepProfile& profile, const LinkProbe& probe) {
+  Overhead out;
+  out.model = job.model, out.backend = mode.backend;
+  out.devices = job.devices, out.fitted_devices = fitted.devices;
+  out.batch = job.batch, out.fitted_batch = fitted.batch;
+  Mode alone = mode;
+  alone.kind = Mode::Kind::single, alone.independent_ranks = true;
+  std::vector<double> differences;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const double with = percentile(run_sample(mode, job).seconds(), 0.5);
+    differences.push_back(with - percentile(run_sample(alone, job).seconds(), 0.5));
+  }
+  out.measured = interval_of(differences);
+  // Virtual devices share the cores: with twice as many, each computes for twice as long.
+  simulate::StepProfile scaled = with_samples(profile, static_cast<double>(job.batch) / job.devices);
+  if (Device(job.device).is_cpu())
+    for (double* const seconds : {&scaled.forward_seconds, &scaled.backward_seconds})
+      *seconds *= static_cast<double>(job.devices) / fitted.devices;
+  const auto exposed = [&](double Interval::*which) {
+    std::vector<simulate::LinkPoint> points;
+    for (size_t i = 0; i < probe.bytes.size(); ++i)
+      points.push_back({static_cast<double>(probe.bytes[i]), probe.seconds[i].*which, fitted.devices});
+    const double alone_seconds = single_seconds(scaled);
+    return predicted_seconds(mode, job, scaled, simulate::fit_ring(points).link) - alone_seconds;
+  };
+  out.predicted.median = exposed(&Interval::median);
+  const double low = exposed(&Interval::low), high = exposed(&Interval::high);
+  out.predicted.low = std::min({low, high, out.predicted.median});
+  out.predicted.high = std::max({low, high, out.predicted.median});
+  return out;
+}
+
+Interval tracing_cost(const Job& job, int pairs) {
+  const TracedSteps steps = alternate_tracing(job, pairs);
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(steps.with.size(), steps.without.size()); ++i)
+    ratios.push_back(steps.with[i] / steps.without[i] - 1);
+  return interval_of(ratios);
+}
+
+std::vector<std::string> skill_of(const std::vector<Overhead>& overheads) {
+  std::vector<double> by_model, by_none, by_same;
+  int held = 0, overlap = 0;
+  const auto fitted_of = [&](const Overhead& o) {
+    const auto at = std::find_if(overheads.begin(), overheads.end(), [&](const Overhead& f) {
+      return f.model == o.model && f.backend == o.backend && f.devices == o.fitted_devices && f.batch == o.fitted_batch;
+    });
+    return at == overheads.end() ? 0.0 : at->measured.median;
+  };
+  for (const Overhead& o : overheads) {
+    if (o.devices == o.fitted_devices && o.batch == o.fitted_batch) continue;
+    const double measured = o.measured.median;
+    by_model.push_back(std::abs(o.predicted.median - measured));
+    by_none.push_back(std::abs(measured));
+    by_same.push_back(std::abs(fitted_of(o) - measured));
+    held += o.predicted.median >= o.measured.low && o.predicted.median <= o.measured.high ? 1 : 0;
+    overlap += o.predicted.high >= o.measured.low && o.predicted.low <= o.measured.high ? 1 : 0;
+  }
+  if (by_model.empty()) return {};
+  const double model = mean(by_model), none = mean(by_none), same = mean(by_same);
+  std::string text = cat("What communication adds to a step of DDP here, for ", by_model.size(),
+                         " numbers of ranks and batch sizes that the model was not fitted to: it is off by ",
+                         duration(model), " in the mean; \"nothing\" is off by ", duration(none),
+                         ", \"the same as where it was fitted\" by ", duration(same), ". ", held,
+                         " of the measured intervals hold the prediction, ", overlap, " overlap with its interval. ");
+  text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
+  return {text};
+}
+
+Inference sweep_inference(const Job& job, int repeats) {
+  const NoGradGuard no_grad;
+  Inference out;
+  out.model = job.model, out.devices = job.devices;
+  std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.devices));
+  for (int i = 0; i < job.devices; ++i) devices.emplace_back(Device(job.device).type(), i);
+  manual_seed(job.seed);
+  Net net(job.model);
+  net->to(devices[0]);
+  net->eval();
+  std::vector<Worker> workers;
+  for (const char* const key : {"single", "dp", "dp_persistent"})
+    workers.push_back(make_worker(mode_of(key), net, devices));
+  for (const int64_t batch : {1, 8, 64, 512}) {
+    const Tensor x = randn({batch, 1, 28, 28}, TensorOptions().device(devices[0]));
+    std::vector<std::vector<double>> seconds(workers.size());
+    for (int repeat = 0; repeat <= repeats; ++repeat)
+      for (size_t w = 0; w < workers.size(); ++w) {
+        const double start = trace_clock();
+        workers[w].forward(x);
+        if (devices[0].is_cuda()) cuda::synchronize(devices[0]);
+        if (repeat > 0) seconds[w].push_back(trace_clock() - start);
+      }
+    out.batch.push_back(batch);
+    out.single.push_back(interval_of(seconds[0]));
+    out.dp.push_back(interval_of(seconds[1])), out.dp_persistent.push_back(interval_of(seconds[2]));
+  }
+  return out;
+}
+
+}  // namespace tandem::tools::compare

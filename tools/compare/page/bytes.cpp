@@ -1,0 +1,257 @@
+// The page's sections on what moves: the ledger of bytes, the links, and DDP's buckets.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+double bytes_of(const Run& run) {
+  double sum = 0;
+  for (const Transfers& row : run.transfers) sum += static_cast<double>(row.bytes);
+  return sum;
+}
+
+/// By words of the transfer's name; the first that it has decides.
+int transfer_style(const std::string& what) {
+  static const std::vector<std::pair<std::string, int>> styles = {{"all-reduce", 2},
+                                                                  {"gradients of the outputs", 4},
+                                                                  {"gradients of the loss", 9},
+                                                                  {"gradient", 0},
+                                                                  {"parameter", 3},
+                                                                  {"targets", 7},
+                                                                  {"input", 6},
+                                                                  {"output", 5}};
+  for (const auto& [word, style] : styles)
+    if (what.find(word) != std::string::npos) return style;
+  return 8;
+}
+
+std::string bytes_sentence(const JobRuns& job) {
+  const Run *dp = job.dp(), *ddp = job.ddp();
+  if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
+  return cat(job.name(), ": ", in_words(dp->label), " moves ", byte_size(bytes_of(*dp)), " in a step, ",
+             in_words(ddp->label), " ", byte_size(bytes_of(*ddp)), ".");
+}
+
+LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
+  LineChart chart;
+  chart.title = rate ? "Bandwidth of each link by size" : "Time of a transfer by size";
+  chart.description = "Points are measured, dashed lines are the fit a + S/B.";
+  chart.x = {"bytes of a transfer, S", Unit::kBytes, true, false};
+  chart.y = {rate ? "bytes per second" : "time", rate ? Unit::kBandwidth : Unit::kSeconds, true, false};
+  for (size_t i = 0; i < links.size(); ++i) {
+    const LinkProbe& link = *links[i];
+    Series measured{link.name, static_cast<int>(i), {}, false, true, false, true};
+    Series fit{link.name + ", a + S/B", static_cast<int>(i), {}, true, false, true, false};
+    for (size_t k = 0; k < link.bytes.size(); ++k) {
+      const auto bytes = static_cast<double>(link.bytes[k]);
+      const Interval& seconds = link.seconds[k];
+      if (seconds.median <= 0 || bytes <= 0) continue;
+      const std::string tip =
+          cat(byte_size(bytes), " in ", duration(seconds.median), ", ", bandwidth(bytes / seconds.median));
+      measured.points.push_back(rate ? ChartPoint{bytes, bytes / seconds.median,
+                                                  seconds.high > 0 ? bytes / seconds.high : 0,
+                                                  seconds.low > 0 ? bytes / seconds.low : 0, tip}
+                                     : ChartPoint{bytes, seconds.median, seconds.low, seconds.high, tip});
+      if (link.bandwidth <= 0) continue;
+      const double predicted = link.latency + bytes / link.bandwidth;
+      fit.points.push_back({bytes, rate ? bytes / predicted : predicted, 0, 0, ""});
+    }
+    chart.series.push_back(measured);
+    chart.series.push_back(fit);
+  }
+  return chart;
+}
+
+/// The fastest run of DDP that has buckets of several parameters; otherwise of any that has buckets.
+const Run* bucketed(const JobRuns& job) {
+  const Run* best = nullptr;
+  const auto rank = [](const Run& run) {
+    return std::pair(run.mode.find("naive") != std::string::npos, step_seconds(run));
+  };
+  for (const Run* run : job.runs)
+    if (is_ddp(*run) && !run->buckets.empty() && (!best || rank(*run) < rank(*best))) best = run;
+  return best;
+}
+
+std::string sweep_chart(const BucketSweep& sweep) {
+  LineChart chart;
+  chart.title = cat("Bucket size: ", sweep.model, ", ", sweep.backend, ", ", plural(sweep.devices, "rank"));
+  chart.x = {"bytes of a bucket", Unit::kBytes, true, false};
+  chart.y = {"time of a step (not from 0)", Unit::kSeconds, false, false};
+  Series measured{"measured", 0, {}}, predicted{"predicted", 1, {}, true, false, true, true};
+  for (size_t i = 0; i < sweep.bytes.size(); ++i) {
+    const auto bytes = static_cast<double>(sweep.bytes[i]);
+    const Interval& seconds = sweep.seconds[i];
+    measured.points.push_back(
+        {bytes, seconds.median, seconds.low, seconds.high, cat(byte_size(bytes), ": ", duration(seconds.median))});
+    if (!sweep.predicted.empty()) predicted.points.push_back({bytes, sweep.predicted[i], 0, 0, ""});
+  }
+  chart.series.push_back(measured);
+  if (!predicted.points.empty()) chart.series.push_back(predicted);
+  if (sweep.predicted_best > 0) {
+    chart.mark_x = static_cast<double>(sweep.predicted_best);
+    chart.mark_name = "predicted best: " + byte_size(chart.mark_x);
+  }
+  return svg(chart);
+}
+
+std::string sweep_sentence(const BucketSweep& sweep) {
+  size_t best = 0, nearest = 0;
+  for (size_t i = 1; i < sweep.bytes.size(); ++i) {
+    if (sweep.seconds[i].median < sweep.seconds[best].median) best = i;
+    const auto distance = [&](size_t k) {
+      return std::abs(std::log(static_cast<double>(std::max<int64_t>(1, sweep.bytes[k]))) -
+                      std::log(static_cast<double>(std::max<int64_t>(1, sweep.predicted_best))));
+    };
+    if (distance(i) < distance(nearest)) nearest = i;
+  }
+  if (sweep.bytes.empty()) return "";
+  std::string out =
+      cat(sweep.model, " over ", sweep.backend, ": the fastest of the sizes tried is ",
+          byte_size(static_cast<double>(sweep.bytes[best])), " (", duration(sweep.seconds[best].median), " per step)");
+  if (sweep.predicted_best > 0)
+    out += cat("; predicted was ", byte_size(static_cast<double>(sweep.predicted_best)),
+               ", and the nearest size tried takes ", duration(sweep.seconds[nearest].median));
+  return out + ".";
+}
+
+}  // namespace
+
+std::string transfers_body(const Report& report, const ModeStyles&) {
+  std::string figures, words;
+  std::vector<std::string> sentences;
+  for (const JobRuns& job : main_jobs(report)) {
+    BarChart chart;
+    chart.title = "Bytes of a step: " + job.name();
+    chart.x = {"all transfers of a step together", Unit::kBytes};
+    for (const Run* run : job.runs) {
+      if (run->transfers.empty()) continue;
+      BarRow row{run->label, byte_size(bytes_of(*run)), {}, {}};
+      std::vector<std::pair<std::string, double>> sums;
+      for (const Transfers& transfers : run->transfers) {
+        auto found =
+            std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return sum.first == transfers.what; });
+        if (found == sums.end()) found = sums.insert(found, {transfers.what, 0});
+        found->second += static_cast<double>(transfers.bytes);
+      }
+      for (const auto& [what, bytes] : sums) {
+        const int style = transfer_style(what);
+        row.segments.push_back({what, style, bytes, byte_size(bytes)});
+      }
+      chart.rows.push_back(row);
+    }
+    chart.description = bytes_sentence(job);
+    figures += svg(chart);
+    if (!chart.description.empty()) sentences.push_back(chart.description);
+  }
+  int64_t rows = 0, differ = 0;
+  std::string which;
+  Table table("The ledger: every transfer beside its formula",
+              {"run", "what", "link", "formula", "count", "bytes", "by formula", "difference"}, 4);
+  for (const Run& run : report.runs)
+    for (const Transfers& row : run.transfers) {
+      ++rows;
+      const int64_t difference = row.bytes - row.formula_bytes;
+      if (difference != 0) {
+        ++differ;
+        if (differ <= 3)
+          which += cat(differ > 1 ? "; " : "", row.what, ", ", row.link, " (", run.label, ", ", job_name(run), ")");
+      }
+      table.add(
+          {run.label + " (" + job_name(run) + ")", row.what, row.link, row.formula, count(row.count), count(row.bytes),
+           count(row.formula_bytes), difference == 0 ? "none" : (difference > 0 ? "+" : "") + count(difference)},
+          difference != 0);
+    }
+  if (rows == 0) return "";
+  words += bullets(sentences);
+  words += paragraph(differ == 0
+                         ? cat("All ", count(rows), " rows of the ledger equal their formula to the byte.")
+                         : cat(count(differ), " of ", count(rows),
+                               differ == 1 ? " rows of the ledger differs" : " rows of the ledger differ",
+                               " from the formula: ", which, differ > 3 ? "; and others, marked in the table." : "."));
+  return charts(figures) + words + table.html();
+}
+
+std::string links_body(const Report& report, const ModeStyles&) {
+  std::string figures, words;
+  constexpr size_t kPerChart = 6;
+  for (size_t first = 0; first < report.links.size(); first += kPerChart) {
+    std::vector<const LinkProbe*> links;
+    for (size_t i = first; i < std::min(first + kPerChart, report.links.size()); ++i) links.push_back(&report.links[i]);
+    figures += svg(link_chart(links, false)) + svg(link_chart(links, true));
+  }
+  Table table("The figures: each size over each link", {"link", "bytes", "time", "from", "to", "bandwidth", "fit"});
+  std::vector<std::string> lines;
+  for (const LinkProbe& link : report.links) {
+    lines.push_back(cat(link.name, ": a = ", duration(link.latency), ", B = ", bandwidth(link.bandwidth),
+                        "; the fit is off by ", percent(link.error), " in the median."));
+    for (size_t i = 0; i < link.bytes.size(); ++i) {
+      const auto bytes = static_cast<double>(link.bytes[i]);
+      const Interval& seconds = link.seconds[i];
+      table.add({link.name, count(link.bytes[i]), duration(seconds.median), duration(seconds.low),
+                 duration(seconds.high), seconds.median > 0 ? bandwidth(bytes / seconds.median) : "",
+                 link.bandwidth > 0 ? duration(link.latency + bytes / link.bandwidth) : ""});
+    }
+  }
+  return charts(figures) + bullets(lines) + table.html();
+}
+
+std::string buckets_body(const Report& report, const ModeStyles&) {
+  std::string figures, overlap;
+  std::vector<std::string> words;
+  Table sweeps("The figures: step time by bucket size",
+               {"model", "backend", "ranks", "bucket", "time", "from", "to", "predicted"}, 2);
+  for (const BucketSweep& sweep : report.bucket_sweeps) {
+    figures += sweep_chart(sweep);
+    if (!sweep.bytes.empty()) words.push_back(sweep_sentence(sweep));
+    for (size_t i = 0; i < sweep.bytes.size(); ++i)
+      sweeps.add({sweep.model, sweep.backend, count(sweep.devices), byte_size(static_cast<double>(sweep.bytes[i])),
+                  duration(sweep.seconds[i].median), duration(sweep.seconds[i].low), duration(sweep.seconds[i].high),
+                  sweep.predicted.empty() ? "" : duration(sweep.predicted[i])});
+  }
+  for (const JobRuns& job : main_jobs(report)) {
+    const Run* const run = bucketed(job);
+    if (!run) continue;
+    BarChart chart;
+    chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
+    chart.x = {"time of the all-reduce", Unit::kSeconds};
+    double hidden = 0, all = 0;
+    constexpr size_t kMostBuckets = 16;  // all of them are in the table
+    if (run->buckets.size() > kMostBuckets)
+      chart.title += cat(" (the first ", kMostBuckets, " of ", run->buckets.size(), ")");
+    for (size_t i = 0; i < run->buckets.size(); ++i) {
+      const BucketTimes& bucket = run->buckets[i];
+      const double seconds = bucket.end - bucket.start, waited = bucket.start - bucket.ready;
+      hidden += bucket.hidden, all += seconds;
+      if (i >= kMostBuckets) continue;
+      chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
+                                duration(bucket.ready)),
+                            duration(seconds),
+                            {{"waits for its turn", kWaiting, waited, duration(waited)},
+                             {"hidden", 2, bucket.hidden, duration(bucket.hidden)},
+                             {"exposed", 3, seconds - bucket.hidden, duration(seconds - bucket.hidden)}},
+                            {}});
+    }
+    chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden beside backward.") : "";
+    overlap += svg(chart);
+    if (all > 0) words.push_back(cat(job.name(), ", ", in_words(run->label), ": ", chart.description));
+  }
+  Table arrival("The figures: buckets in the order of their gradients' arrival",
+                {"run", "parameters", "bucket", "bytes", "ready", "start", "end", "hidden"}, 2);
+  for (const Run& run : report.runs)
+    for (size_t i = 0; i < run.buckets.size(); ++i) {
+      const BucketTimes& bucket = run.buckets[i];
+      std::string parameters;
+      for (const std::string& name : bucket.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
+      arrival.add({run.label + " (" + job_name(run) + ")", parameters, count(static_cast<int64_t>(i) + 1),
+                   count(bucket.bytes), duration(bucket.ready), duration(bucket.start), duration(bucket.end),
+                   duration(bucket.hidden)});
+    }
+  return charts(figures) + charts(overlap) + bullets(words) + sweeps.html() + arrival.html();
+}
+
+}  // namespace tandem::tools::compare

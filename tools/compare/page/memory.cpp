@@ -1,0 +1,149 @@
+// The page's section on the memory of each device.
+#include <algorithm>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
+
+/// The causes in the order in which they are stacked, then those without a place in it.
+std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& at_peak) {
+  std::vector<std::string> order;
+  for (const std::string& cause : memory_causes())
+    if (at_peak.count(cause) != 0) order.push_back(cause);
+  for (const auto& [cause, bytes] : at_peak)
+    if (std::find(order.begin(), order.end(), cause) == order.end()) order.push_back(cause);
+  return order;
+}
+
+/// What the first device of DP has beyond the largest of the others.
+bool excess(const Run* run, double* bytes) {
+  if (!run || run->memory.size() < 2) return false;
+  int64_t others = 0;
+  for (size_t i = 1; i < run->memory.size(); ++i) others = std::max(others, run->memory[i].peak);
+  *bytes = static_cast<double>(run->memory[0].peak - others);
+  return true;
+}
+
+std::string excess_sentence(const JobRuns& job) {
+  double plain = 0, inside = 0;
+  if (!excess(job.dp(), &plain)) return "";
+  const Run& dp = *job.dp();
+  std::string out =
+      cat(job.name(), ": under ", in_words(dp.label), ", ", dp.memory[0].device, " needs ", mib(plain),
+          " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
+  if (job.dp_loss() && job.dp_loss() != &dp && excess(job.dp_loss(), &inside))
+    out += plain == inside
+               ? std::string(" With the loss inside the replicas it is as much.")
+               : cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
+                     " less", plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
+  return out;
+}
+
+/// At most so many moments, those with the most memory of each stretch: thousands would make a large page.
+std::vector<size_t> moments(const Memory& memory) {
+  constexpr size_t kMost = 300;
+  const size_t n = memory.seconds.size(), stretches = std::min(n, kMost);
+  std::vector<size_t> chosen;
+  chosen.reserve(stretches);
+  for (size_t stretch = 0; stretch < stretches; ++stretch) {
+    size_t best = 0;
+    int64_t most = -1;
+    for (size_t t = stretch * n / stretches; t < (stretch + 1) * n / stretches; ++t) {
+      int64_t sum = 0;
+      for (const auto& [cause, bytes] : memory.over_time) sum += bytes[t];
+      if (sum > most) most = sum, best = t;
+    }
+    chosen.push_back(best);
+  }
+  return chosen;
+}
+
+std::string over_time(const Run& run, const Memory& memory, double highest) {
+  AreaChart chart;
+  chart.title = cat(memory.device, ": ", run.label);
+  chart.description = cat("Peak ", byte_size(static_cast<double>(memory.peak)), ".");
+  chart.x = {"time since the step began", Unit::kSeconds};
+  chart.y = {"memory", Unit::kBytes};
+  const std::vector<size_t> chosen = moments(memory);
+  chart.at.reserve(chosen.size());
+  for (const size_t t : chosen) chart.at.push_back(memory.seconds[t]);
+  chart.y_max = highest;
+  std::map<std::string, int64_t> causes;
+  for (const auto& [cause, bytes] : memory.over_time) causes[cause] = 0;
+  for (const std::string& cause : causes_in_order(causes)) {
+    const std::vector<int64_t>& bytes = memory.over_time.at(cause);
+    AreaLayer layer{cause, cause_style(cause), {}};
+    layer.values.reserve(chosen.size());
+    for (const size_t t : chosen) layer.values.push_back(static_cast<double>(bytes[t]));
+    chart.layers.push_back(layer);
+  }
+  return chart.layers.empty() ? "" : svg(chart);
+}
+
+/// The first and another device of DP, and the first ones of DP with the loss inside and of DDP.
+std::string areas(const JobRuns& job) {
+  std::vector<std::pair<const Run*, const Memory*>> shown;
+  for (const Run* run : job.examples()) {
+    if (!run->memory.empty()) shown.emplace_back(run, &run->memory[0]);
+    if (run == job.dp() && run->memory.size() > 1) shown.emplace_back(run, &run->memory[1]);
+  }
+  double highest = 0;
+  for (const auto& [run, memory] : shown)
+    for (size_t t = 0; t < memory->seconds.size(); ++t) {
+      double sum = 0;
+      for (const auto& [cause, bytes] : memory->over_time) sum += static_cast<double>(bytes[t]);
+      highest = std::max(highest, sum);
+    }
+  std::string out;
+  for (const auto& [run, memory] : shown) out += over_time(*run, *memory, highest);
+  return out.empty() ? "" : "<h3>" + escape("Over a step: " + job.name()) + "</h3>\n" + charts(out);
+}
+
+}  // namespace
+
+std::string memory_body(const Report& report, const ModeStyles&) {
+  std::string peaks, times;
+  std::vector<std::string> words;
+  const std::vector<JobRuns> jobs = main_jobs(report);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const JobRuns& job = jobs[i];
+    BarChart chart;
+    chart.title = "Peak memory by device: " + job.name();
+    chart.description = excess_sentence(job);
+    chart.x = {"memory at the peak", Unit::kBytes};
+    for (const Run* run : job.examples())
+      for (const Memory& memory : run->memory) {
+        BarRow row{memory.device + ": " + run->label, byte_size(static_cast<double>(memory.peak)), {}, {}};
+        for (const std::string& cause : causes_in_order(memory.at_peak)) {
+          const auto bytes = static_cast<double>(memory.at_peak.at(cause));
+          row.segments.push_back({cause, cause_style(cause), bytes, byte_size(bytes)});
+        }
+        chart.rows.push_back(row);
+      }
+    peaks += svg(chart);
+    if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
+    if (i + 1 == jobs.size() || jobs[i + 1].model != job.model) times += areas(job);  // the most devices of each model
+  }
+  std::map<std::string, int64_t> all_causes;
+  for (const Run& run : report.runs)
+    for (const Memory& memory : run.memory) all_causes.insert(memory.at_peak.begin(), memory.at_peak.end());
+  std::vector<std::string> head = {"run", "device", "peak"};
+  const std::vector<std::string> causes = causes_in_order(all_causes);
+  head.insert(head.end(), causes.begin(), causes.end());
+  Table table("The figures: each device at its peak", head, 2);
+  for (const Run& run : report.runs)
+    for (const Memory& memory : run.memory) {
+      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", memory.device,
+                                        byte_size(static_cast<double>(memory.peak))};
+      for (const std::string& cause : causes)
+        cells.push_back(memory.at_peak.count(cause) != 0 ? byte_size(static_cast<double>(memory.at_peak.at(cause)))
+                                                         : "");
+      table.add(cells);
+    }
+  return table.empty() ? "" : charts(peaks) + bullets(words) + times + table.html();
+}
+
+}  // namespace tandem::tools::compare

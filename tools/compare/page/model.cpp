@@ -1,0 +1,195 @@
+// The page's section on the cost model: its predictions beside what was measured, and what it says about more devices.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+bool is_predicted(const Run& run) { return run.failed.empty() && run.predicted > 0 && step_seconds(run) > 0; }
+double error_of(const Run& run) { return run.predicted / step_seconds(run) - 1; }
+
+std::string predicted_beside_measured(const Report& report) {
+  std::string figures;
+  for (const std::string& model : models(report)) {
+    LineChart chart;
+    chart.title = "Predicted beside measured: " + model;
+    chart.x = {"measured time of a step", Unit::kSeconds, true, false};
+    chart.y = {"predicted time of a step", Unit::kSeconds, true, false};
+    std::vector<Series> kinds = {{"one device", kInk, {}, false, true, false, true},
+                                 {"DP", 1, {}, false, true, false, true},
+                                 {"DDP", 0, {}, false, true, false, true}};
+    double low = INFINITY, high = 0;
+    for (const Run& run : report.runs) {
+      if (run.model != model || !is_predicted(run)) continue;
+      const double seconds = step_seconds(run);
+      kinds[is_dp(run)    ? 1
+            : is_ddp(run) ? 2
+                          : 0]
+          .points.push_back({seconds, run.predicted, 0, 0,
+                             cat(run.label, ", ", job_name(run), ": predicted ", duration(run.predicted), ", measured ",
+                                 duration(seconds))});
+      low = std::min({low, seconds, run.predicted}), high = std::max({high, seconds, run.predicted});
+    }
+    for (const Series& series : kinds)
+      if (!series.points.empty()) chart.series.push_back(series);
+    if (chart.series.empty()) continue;
+    chart.series.push_back({"equal", kInk, {{low, low, 0, 0, ""}, {high, high, 0, 0, ""}}, true, false, true, true});
+    chart.description = "Points on the dashed line were predicted exactly.";
+    figures += svg(chart);
+  }
+  return figures;
+}
+
+bool is_fitted(const Overhead& o) { return o.devices == o.fitted_devices && o.batch == o.fitted_batch; }
+
+std::string overhead_charts(const Report& report, Table& table) {
+  std::string figures;
+  for (const std::string& model : models(report)) {
+    DotChart chart;
+    chart.title = "What communication adds to a step: " + model;
+    chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
+    chart.x = {"time of a DDP step beyond that of ranks that send nothing", Unit::kSeconds};
+    chart.dot_name = "measured, 95 % interval", chart.second_name = "predicted";
+    for (const Overhead& o : report.overheads) {
+      if (o.model != model) continue;
+      const std::string name =
+          cat(o.backend, ", ", plural(o.devices, "rank"), ", batch ", count(o.batch), is_fitted(o) ? " (fitted)" : "");
+      chart.rows.push_back({name, is_fitted(o) ? 5 : 0, o.measured.median, o.measured.low, o.measured.high,
+                            cat(duration(o.measured.median), ", predicted ", duration(o.predicted.median)),
+                            o.predicted.median});
+      table.add({model, name, duration(o.measured.median), duration(o.measured.low), duration(o.measured.high),
+                 duration(o.predicted.median), duration(o.predicted.low), duration(o.predicted.high)});
+    }
+    figures += svg(chart);
+  }
+  return figures;
+}
+
+std::string projection_charts(const Report& report) {
+  std::string figures;
+  std::vector<std::string> done;
+  for (const Projection& first : report.projections) {
+    const std::string key =
+        cat(first.model, ", ", first.device, ", ", first.link, ", ", count(first.batch_per_device), " per device");
+    if (std::find(done.begin(), done.end(), key) != done.end()) continue;
+    done.push_back(key);
+    LineChart chart;
+    chart.title = "Predicted, not measured: " + key;
+    chart.description = "Throughput per device over that of one device.";
+    chart.x = {"devices", Unit::kNone, true, false};
+    chart.y = {"efficiency (predicted)", Unit::kPercent};
+    std::set<double> counts;
+    int dp = 1, ddp = 0;
+    for (const Projection& projection : report.projections) {
+      if (projection.model != first.model || projection.device != first.device || projection.link != first.link ||
+          projection.batch_per_device != first.batch_per_device)
+        continue;
+      const bool is_ddp_mode = projection.mode.starts_with("DDP") || projection.mode.starts_with("ddp");
+      int& style = is_ddp_mode ? ddp : dp;
+      Series series{projection.mode + " (predicted)", style, {}, true, false, true, true};
+      style += is_ddp_mode ? 4 : 2;
+      for (size_t i = 0; i < projection.devices.size(); ++i) {
+        series.points.push_back({static_cast<double>(projection.devices[i]), projection.efficiency[i], 0, 0, ""});
+        counts.insert(projection.devices[i]);
+      }
+      chart.series.push_back(series);
+    }
+    constexpr std::array<int, 6> kPublishedStyles = {kInk, 5, 7, 2, 6, 8};
+    size_t shown = 0;
+    for (const Published& published : report.published) {
+      if (published.devices.empty()) continue;
+      Series series{published.what + " (published)",
+                    kPublishedStyles[shown++ % kPublishedStyles.size()],
+                    {},
+                    false,
+                    true,
+                    false,
+                    true};
+      for (size_t i = 0; i < published.values.size(); ++i) {
+        series.points.push_back(
+            {published.devices[i], published.values[i], 0, 0,
+             cat(published.labels[i], ": ", percent(published.values[i]), " (", published.source, ")")});
+        counts.insert(published.devices[i]);
+      }
+      chart.series.push_back(series);
+    }
+    chart.x.only_ticks.assign(counts.begin(), counts.end());
+    figures += svg(chart);
+  }
+  return figures;
+}
+
+std::string published_charts(const Report& report) {
+  std::string figures;
+  for (const Published& published : report.published) {
+    DotChart chart;
+    chart.title = cat(published.what, " (", published.source, ")");
+    chart.x = {published.unit, Unit::kNone};
+    chart.dot_name = "published";
+    if (!published.predicted.empty()) chart.second_name = "predicted";
+    for (size_t i = 0; i < published.values.size(); ++i) {
+      const bool has = !published.predicted.empty();
+      chart.rows.push_back(
+          {published.labels[i], 0, published.values[i], 0, 0,
+           cat(number(published.values[i]), has ? cat(", predicted ", number(published.predicted[i])) : ""),
+           has ? published.predicted[i] : -1});
+    }
+    chart.description = "Published values and what the cost model predicts.";
+    figures += svg(chart);
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::string model_body(const Report& report, const ModeStyles&) {
+  Table runs("The figures: prediction beside measurement", {"run", "measured", "predicted", "error"});
+  std::vector<double> errors;
+  const Run* worst = nullptr;
+  for (const Run& run : report.runs) {
+    if (!is_predicted(run)) continue;
+    errors.push_back(std::abs(error_of(run)));
+    if (!worst || std::abs(error_of(run)) > std::abs(error_of(*worst))) worst = &run;
+    runs.add({run.label + " (" + job_name(run) + ", " + run.scaling + ")", duration(step_seconds(run)),
+              duration(run.predicted) + " (predicted)", (error_of(run) > 0 ? "+" : "") + percent(error_of(run))});
+  }
+  std::string words;
+  if (worst) {
+    std::sort(errors.begin(), errors.end());
+    words += paragraph(cat("Over ", errors.size(), " runs the prediction is off by ",
+                           percent(errors[errors.size() / 2]), " in the median and by ", percent(errors.back()),
+                           " at worst (", in_words(worst->label), ", ", job_name(*worst), ")."));
+  }
+  Table projections("The figures: projections, each predicted",
+                    {"model", "device", "link", "mode", "batch per device", "devices", "efficiency"}, 4);
+  for (const Projection& projection : report.projections)
+    for (size_t i = 0; i < projection.devices.size(); ++i)
+      projections.add({projection.model, projection.device, projection.link, projection.mode,
+                       count(projection.batch_per_device), count(projection.devices[i]),
+                       percent(projection.efficiency[i]) + " (predicted)"});
+  std::vector<std::string> ends;
+  for (const Projection& projection : report.projections)
+    if (!projection.devices.empty())
+      ends.push_back(cat(projection.model, " under ", in_words(projection.mode), ", ", projection.device, " over ",
+                         projection.link, ": predicted to keep ", percent(projection.efficiency.back()),
+                         " of each device's throughput on ", count(projection.devices.back()), " devices."));
+  Table published("The figures: published measurements", {"what", "source", "value of", "published", "predicted"}, 3);
+  for (const Published& item : report.published)
+    for (size_t i = 0; i < item.values.size(); ++i)
+      published.add({item.what, item.source, item.labels[i], number(item.values[i]) + " " + item.unit,
+                     item.predicted.empty() ? "the source does not say enough"
+                                            : number(item.predicted[i]) + " " + item.unit + " (predicted)"});
+  Table overheads("The figures: what communication adds to a step",
+                  {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);
+  const std::string overhead = charts(overhead_charts(report, overheads));
+  return charts(predicted_beside_measured(report)) + words + overhead +
+         (report.notes.empty() ? "" : "<h3>Where the model has skill</h3>\n" + bullets(report.notes)) +
+         charts(projection_charts(report)) + bullets(ends) + charts(published_charts(report)) + runs.html() +
+         overheads.html() + projections.html() + published.html();
+}
+
+}  // namespace tandem::tools::compare

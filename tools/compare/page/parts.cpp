@@ -1,0 +1,185 @@
+// What the page's sections share: colours, the jobs that are told in detail, tables.
+#include "tandem/tools/compare/page/parts.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace tandem::tools::compare {
+
+ModeStyles::ModeStyles(const Report& report) {
+  constexpr std::array<int, 4> kWarm = {1, 3, 5, 7};
+  constexpr std::array<int, 6> kCool = {0, 4, 2, 8, 6, 9};
+  size_t dp = 0, ddp = 0;
+  for (const Run& run : report.runs) {
+    if (styles_.count(run.mode) != 0) continue;
+    int style = kInk;
+    if (is_dp(run)) {
+      style = kWarm[dp % kWarm.size()] + 10 * static_cast<int>(dp / kWarm.size());
+      ++dp;
+    } else if (is_ddp(run)) {
+      style = kCool[ddp % kCool.size()] + 10 * static_cast<int>(ddp / kCool.size());
+      ++ddp;
+    }
+    styles_[run.mode] = style;
+  }
+}
+int ModeStyles::operator[](const Run& run) const { return styles_.at(run.mode); }
+
+int phase_style(const std::string& phase) {
+  static const std::map<std::string, int> styles = {
+      {"input", 6}, {"scatter", 1},  {"replicate", 3}, {"forward", 4},   {"gather", 5},
+      {"loss", 2},  {"backward", 0}, {"reduce", 7},    {"optimizer", 8}, {"exposed communication", 9}};
+  if (phase == "communication") return kHidden;
+  if (phase == "wait" || phase == "waiting") return kWaiting;
+  const auto found = styles.find(phase);
+  return found == styles.end() ? kInk : found->second;
+}
+
+int cause_style(const std::string& cause) {
+  static const std::map<std::string, int> styles = {{"parameters", 0}, {"replicas", 1},    {"optimizer", 8},
+                                                    {"gradients", 4},  {"buckets", 9},     {"input", 6},
+                                                    {"workspace", 5},  {"activations", 2}, {"outputs", 3}};
+  const auto found = styles.find(cause);
+  return found == styles.end() ? 7 : found->second;
+}
+
+const std::vector<std::string>& memory_causes() {
+  static const std::vector<std::string> causes = {"parameters", "replicas",  "optimizer",   "gradients", "buckets",
+                                                  "input",      "workspace", "activations", "outputs"};
+  return causes;
+}
+
+std::string JobRuns::name() const { return cat(model, ", ", plural(devices, "device"), ", batch ", count(batch)); }
+const Run* JobRuns::dp() const {
+  for (const Run* run : runs)
+    if (is_dp(*run)) return run;
+  return nullptr;
+}
+const Run* JobRuns::dp_loss() const {
+  for (const Run* run : runs)
+    if (has_loss_inside(*run)) return run;
+  return nullptr;
+}
+const Run* JobRuns::ddp() const {
+  const Run* best = nullptr;
+  for (const Run* run : runs)
+    if (is_ddp(*run) && (!best || step_seconds(*run) < step_seconds(*best))) best = run;
+  return best;
+}
+std::vector<const Run*> JobRuns::examples() const {
+  std::vector<const Run*> out;
+  for (const Run* run : {dp(), dp_loss(), ddp()})
+    if (run && std::find(out.begin(), out.end(), run) == out.end()) out.push_back(run);
+  return out;
+}
+
+std::vector<std::string> models(const Report& report) {
+  std::vector<std::string> names;
+  for (const Run& run : report.runs)
+    if (std::find(names.begin(), names.end(), run.model) == names.end()) names.push_back(run.model);
+  return names;
+}
+
+int64_t main_batch(const Report& report, const std::string& model) {
+  std::vector<std::pair<int64_t, std::set<int>>> devices_by_batch;
+  for (const Run& run : report.runs) {
+    if (run.model != model || run.scaling == "weak" || !run.failed.empty() || is_single(run)) continue;
+    auto found = std::find_if(devices_by_batch.begin(), devices_by_batch.end(),
+                              [&](const auto& entry) { return entry.first == run.batch; });
+    if (found == devices_by_batch.end()) found = devices_by_batch.insert(found, {run.batch, {}});
+    found->second.insert(run.devices);
+  }
+  int64_t batch = 0;
+  size_t most = 0;
+  for (const auto& [size, devices] : devices_by_batch)
+    if (devices.size() > most) batch = size, most = devices.size();
+  for (const Run& run : report.runs)  // where all parallel runs failed
+    if (most == 0 && run.model == model && run.scaling != "weak") return run.batch;
+  return batch;
+}
+
+std::vector<JobRuns> main_jobs(const Report& report) {
+  std::vector<JobRuns> jobs;
+  for (const std::string& model : models(report)) {
+    const int64_t batch = main_batch(report, model);
+    const Run* single = nullptr;
+    for (const Run& run : report.runs)
+      if (run.model == model && is_single(run) && run.batch == batch && run.failed.empty()) single = &run;
+    const size_t first = jobs.size();
+    for (const Run& run : report.runs) {
+      if (run.model != model || is_single(run) || run.batch != batch || run.scaling == "weak" || !run.failed.empty())
+        continue;
+      auto found = std::find_if(jobs.begin() + static_cast<std::ptrdiff_t>(first), jobs.end(),
+                                [&](const JobRuns& job) { return job.devices == run.devices; });
+      if (found == jobs.end()) found = jobs.insert(found, {model, run.devices, batch, single, {}});
+      found->runs.push_back(&run);
+    }
+  }
+  return jobs;
+}
+
+double step_seconds(const Run& run) {
+  return run.examples_per_second.median > 0 ? static_cast<double>(run.batch) / run.examples_per_second.median : run.p50;
+}
+
+std::string charts(const std::string& figures) {
+  if (figures.empty()) return "";
+  const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
+  std::string without, entries;
+  std::map<std::string, std::string> name_of;  // by the picture beside it
+  size_t legends = 0, at = 0;
+  bool clash = false;
+  for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {
+    without += figures.substr(at, found - at);
+    at = figures.find(end, found) + end.size();
+    ++legends;
+    for (size_t i = found + begin.size(); figures.compare(i, end.size(), end) != 0;) {
+      const size_t next = figures.find(item_end, i) + item_end.size();
+      const std::string item = figures.substr(i, next - i);
+      const size_t name = item.find("</svg>");
+      const auto [known, fresh] = name_of.emplace(item.substr(0, name), item);
+      if (fresh) entries += item;
+      clash |= known->second != item;
+      i = next;
+    }
+  }
+  without += figures.substr(at);
+  if (legends < 2 || clash) return "<div class=\"charts\">\n" + figures + "</div>\n";
+  return begin + entries + end + "<div class=\"charts\">\n" + without + "</div>\n";
+}
+std::string paragraph(const std::string& text) { return text.empty() ? "" : "<p>" + escape(text) + "</p>\n"; }
+std::string bullets(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += "<li>" + escape(text) + "</li>\n";
+  return out.empty() ? "" : "<ul>\n" + out + "</ul>\n";
+}
+
+Table::Table(std::string caption, std::vector<std::string> head, size_t text_columns)
+    : caption_(std::move(caption)), head_(std::move(head)), text_columns_(text_columns) {}
+
+void Table::add(const std::vector<std::string>& cells, bool marked) {
+  rows_ += marked ? "<tr class=\"bad\">" : "<tr>";
+  for (size_t i = 0; i < cells.size(); ++i)
+    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                 i == 0 ? "</th>" : "</td>");
+  rows_ += "</tr>\n";
+}
+void Table::add_failed(const std::vector<std::string>& cells, const std::string& reason) {
+  rows_ += "<tr class=\"failed\">";
+  for (size_t i = 0; i < cells.size(); ++i)
+    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                 i == 0 ? "</th>" : "</td>");
+  rows_ += cat("<td colspan=\"", head_.size() - cells.size(), "\">failed: ", escape(reason), "</td></tr>\n");
+}
+std::string Table::html() const {
+  if (rows_.empty()) return "";
+  std::string head;
+  for (size_t i = 0; i < head_.size(); ++i)
+    head += cat("<th scope=\"col\"", i < text_columns_ ? ">" : " class=\"n\">", escape(head_[i]), "</th>");
+  return cat("<details><summary>", escape(caption_), "</summary>\n<div class=\"box\"><table>\n<thead><tr>", head,
+             "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div></details>\n");
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,184 @@
+// The page's sections that say whether to believe it: agreement of the modes, the diagnosis, where the figures are
+// from.
+#include <algorithm>
+#include <cstdlib>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
+  LineChart chart;
+  chart.title = "Loss: " + job.name();
+  chart.x = {"step", Unit::kNone};
+  chart.y = {"loss", Unit::kNone};
+  // Modes with equal losses are one line, and so are equal references. (DP and DDP have references of their own.)
+  struct Line {
+    const std::vector<double>* losses;
+    const Run* run;
+    int64_t others;
+  };
+  std::vector<Line> lines, references;
+  const auto add = [](std::vector<Line>& list, const std::vector<double>& losses, const Run* run) {
+    if (losses.empty()) return;
+    for (Line& line : list)
+      if (*line.losses == losses) {
+        ++line.others;
+        return;
+      }
+    list.push_back({&losses, run, 0});
+  };
+  for (const Run* run : job.runs)
+    for (const Agreement& agreement : run->agreement) {
+      add(lines, agreement.losses, run);
+      add(references, agreement.reference_losses, run);
+    }
+  if (lines.empty()) return "";
+  const auto draw = [&](const std::string& name, int style, const std::vector<double>& losses, bool reference) {
+    Series series{name, style, {}, true, false, reference, true};
+    for (size_t i = 0; i < losses.size(); ++i)
+      series.points.push_back({static_cast<double>(i + 1), losses[i], 0, 0, ""});
+    series.in_legend = !reference || losses == *references[0].losses;
+    chart.series.push_back(series);
+  };
+  for (const Line& line : lines)
+    draw(line.run->label +
+             (line.others == 0 ? "" : cat(", and ", plural(line.others, "other mode"), " with the same losses")),
+         styles[*line.run], *line.losses, false);
+  for (const Line& line : references) draw("reference on one device", kInk, *line.losses, true);
+  chart.description = cat("Losses of ", job.runs.size(), " modes, step by step.");
+  return svg(chart);
+}
+
+/// "12" of "rank 12", "0" of "cpu:0".
+std::string trailing_number(const std::string& name) {
+  const size_t before = name.find_last_not_of("0123456789");
+  return before == std::string::npos ? name : name.substr(before + 1);
+}
+
+}  // namespace
+
+std::string agreement_body(const Report& report, const ModeStyles& styles) {
+  std::string figures;
+  for (const JobRuns& job : main_jobs(report)) figures += loss_chart(job, styles);
+  Table table("The figures: the largest difference of any parameter",
+              {"run", "reference", "steps", "largest difference", "last loss", "reference's", "parts first at"}, 2);
+  int64_t all = 0, equal = 0;
+  int steps = 0;
+  std::vector<std::string> parted;
+  for (const Run& run : report.runs)
+    for (const Agreement& agreement : run.agreement) {
+      ++all;
+      steps = std::max(steps, agreement.steps);
+      const bool same = agreement.largest_difference == 0 && agreement.first_difference.empty();
+      if (same)
+        ++equal;
+      else
+        parted.push_back(
+            cat(in_words(run.label), " (", job_name(run), ") differs by ", number(agreement.largest_difference),
+                agreement.first_difference.empty() ? "" : ", first at " + agreement.first_difference, "."));
+      const auto last = [](const std::vector<double>& losses) {
+        return losses.empty() ? "" : number(losses.back(), 6);
+      };
+      table.add({run.label + " (" + job_name(run) + ")", agreement.reference, count(agreement.steps),
+                 number(agreement.largest_difference), last(agreement.losses), last(agreement.reference_losses),
+                 agreement.first_difference.empty() ? "none" : agreement.first_difference},
+                !same);
+    }
+  if (all == 0) return "";
+  std::string words = paragraph(
+      equal == all
+          ? cat("All ", count(all), " runs end with the parameters of their reference to the last bit, after up to ",
+                steps, " steps: the modes train the same model.")
+          : cat(count(equal), " of ", count(all),
+                " runs end with the parameters of their reference to the last bit, after up to ", steps, " steps."));
+  return charts(figures) + words + bullets(parted) + table.html();
+}
+
+std::string diagnosis_body(const Report& report, const ModeStyles&) {
+  std::string figures;
+  Table table("The figures: who was waited for", {"run", "waits", "for", "time", "part of the step"}, 3);
+  std::vector<std::string> words;
+  for (const JobRuns& job : main_jobs(report)) {
+    BarChart chart;
+    chart.title = "Waiting, by whom it is for: " + job.name();
+    chart.x = {"mean waiting of a lane, per step", Unit::kSeconds};
+    const Run* worst = nullptr;
+    std::string whom;
+    double longest = 0;
+    for (const Run* run : job.runs) {
+      std::map<std::string, double> sums;
+      for (const Lane& lane : run->lanes)
+        for (const auto& [name, seconds] : lane.waiting_for)
+          sums[name] += seconds / static_cast<double>(run->lanes.size());
+      BarRow row{run->label, "", {}, {}};
+      double all = 0;
+      for (const auto& [name, seconds] : sums) {
+        // "cpu" is the first device. "threads to wake up" are nobody's.
+        const std::string number =
+            name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
+        row.segments.push_back({number.empty() ? name : "device or rank " + number,
+                                number.empty() ? kUnattributed : std::atoi(number.c_str()) % 10, seconds,
+                                name + ", " + duration(seconds)});
+        all += seconds;
+        if (seconds > longest) longest = seconds, worst = run, whom = name;
+      }
+      row.value = duration(all);
+      if (all > 0) chart.rows.push_back(row);
+    }
+    if (!worst) continue;
+    chart.description = cat(whom, " is waited for the longest, under ", in_words(worst->label), ".");
+    figures += svg(chart);
+    words.push_back(cat(job.name(), ": ", whom, " is waited for the longest, ", duration(longest),
+                        " of a lane's step in the mean, under ", in_words(worst->label), "."));
+  }
+  for (const Run& run : report.runs)
+    for (const Lane& lane : run.lanes)
+      for (const auto& [name, seconds] : lane.waiting_for)
+        if (seconds > 0)
+          table.add({run.label + " (" + job_name(run) + ")", lane.name, name, duration(seconds),
+                     lane.step > 0 ? percent(seconds / lane.step) : ""});
+  std::string out = charts(figures) + bullets(words);
+  if (!report.diagnosis.empty()) out += "<h3>Diagnosis</h3>\n<dl>\n";
+  for (const Diagnosis& diagnosis : report.diagnosis)
+    out += cat("<dt>", escape(diagnosis.kind), "</dt><dd>", escape(diagnosis.sentence), " <span class=\"meta\">(",
+               escape(diagnosis.row), ")</span></dd>\n");
+  if (!report.diagnosis.empty()) out += "</dl>\n";
+  return out + table.html();
+}
+
+std::string provenance_body(const Report& report, const ModeStyles&) {
+  const Provenance& from = report.provenance;
+  std::string out;
+  const auto add = [&](const std::string& name, const std::string& value, bool code = false) {
+    if (!value.empty())
+      out += cat("<dt>", name, "</dt><dd>", code ? "<code>" : "", escape(value), code ? "</code>" : "", "</dd>\n");
+  };
+  const auto joined = [](const std::vector<std::string>& list) {
+    std::string text;
+    for (const std::string& item : list) text += (text.empty() ? "" : ", ") + item;
+    return text;
+  };
+  add("Command", from.command, true);
+  add("Date", from.date);
+  add("Tandem", from.version);
+  add("Commit", from.commit, true);
+  add("Seed", cat(from.seed));
+  add("Processor", from.cpu);
+  if (from.cores > 0) add("Cores", cat(plural(from.cores, "core"), ", ", plural(from.threads, "thread"), " used"));
+  if (from.memory_gib > 0) add("Memory", cat(number(from.memory_gib), " GiB"));
+  add("GPUs", from.gpus.empty() ? "none" : joined(from.gpus));
+  add("System", from.os);
+  add("Compiler", from.compiler);
+  add("Libraries", joined(from.libraries));
+  std::vector<std::string> links;
+  for (const LinkProbe& link : report.links)
+    links.push_back(cat(link.name, " ", bandwidth(link.bandwidth), " after ", duration(link.latency)));
+  std::string topology;
+  for (const std::string& link : links) topology += (topology.empty() ? "" : "; ") + link;
+  add("Links", topology);
+  return "<dl>\n" + out + "</dl>\n";
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,262 @@
+// The page's sections on throughput: against devices and batch, single steps, and inference.
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+ChartPoint throughput_point(const Run& run, double x) {
+  const Interval& rate = run.examples_per_second;
+  return {x, rate.median, rate.low, rate.high,
+          cat(plural(run.devices, "device"), ", batch ", count(run.batch), ": ", number(rate.median), " examples/s")};
+}
+
+const Run* single_with(const Report& report, const std::string& model, int64_t batch) {
+  for (const Run& run : report.runs)
+    if (run.model == model && is_single(run) && run.batch == batch && run.failed.empty()) return &run;
+  return nullptr;
+}
+
+/// A line for each mode among `runs`, along x.
+template <class X>
+void add_series(LineChart& chart, const std::vector<const Run*>& runs, const ModeStyles& styles, X x) {
+  for (const Run* run : runs) {
+    auto found = std::find_if(chart.series.begin(), chart.series.end(),
+                              [&](const Series& series) { return series.name == run->label; });
+    if (found == chart.series.end()) {
+      chart.series.push_back({run->label, styles[*run], {}});
+      found = chart.series.end() - 1;
+    }
+    found->points.push_back(throughput_point(*run, x(*run)));
+  }
+  for (Series& series : chart.series)
+    std::sort(series.points.begin(), series.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+}
+
+std::vector<double> distinct(const std::vector<const Run*>& runs, double (*of)(const Run&)) {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const Run* run : runs) values.push_back(of(*run));
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+double devices_of(const Run& run) { return run.devices; }
+double batch_of(const Run& run) { return static_cast<double>(run.batch); }
+double batch_per_device(const Run& run) { return static_cast<double>(run.batch) / run.devices; }
+
+/// What the throughput could be at best. Virtual devices have no more cores than the one device: a level line.
+Series ideal_line(const Report& report, const Run& single, const std::vector<double>& devices) {
+  const double one = single.examples_per_second.median;
+  Series ideal{report.virtual_devices ? "one device, all cores" : "ideal: one device, times the devices",
+               kInk,
+               {},
+               true,
+               false,
+               true,
+               true};
+  for (const double n : devices) ideal.points.push_back({n, report.virtual_devices ? one : one * n, 0, 0, ""});
+  return ideal;
+}
+
+std::string scaling_chart(const Report& report, const ModeStyles& styles, const std::string& model, bool weak,
+                          double batch, std::vector<const Run*> runs) {
+  const std::vector<double> counts = distinct(runs, devices_of);
+  if (counts.size() < 2) return "";
+  const Run* const single = single_with(report, model, static_cast<int64_t>(batch));
+  LineChart chart;
+  chart.title = cat(weak ? "Weak scaling: " : "Strong scaling: ", model, ", batch ", round_number(batch),
+                    weak ? " per device" : "");
+  chart.x = {"devices", Unit::kNone, true, false, false, counts};
+  chart.y = {"examples per second", Unit::kNone};
+  add_series(chart, runs, styles, devices_of);
+  if (single) {
+    chart.x.only_ticks.insert(chart.x.only_ticks.begin(), 1);
+    Series one{"", kInk, {throughput_point(*single, 1)}};
+    one.in_legend = false;
+    chart.series.push_back(one);
+    chart.series.push_back(ideal_line(report, *single, chart.x.only_ticks));
+  }
+  chart.description = cat(plural(static_cast<int64_t>(chart.series.size()), "line"), " over ",
+                          plural(static_cast<int64_t>(counts.size()), "count"), " of devices.");
+  return svg(chart);
+}
+
+/// How the fastest mode fares from the fewest devices to the most.
+std::string scaling_sentence(const std::string& model, bool weak, double batch, const std::vector<const Run*>& runs) {
+  const Run *best = nullptr, *few = nullptr;
+  for (const Run* run : runs)
+    if (!best || run->devices > best->devices ||
+        (run->devices == best->devices && run->examples_per_second.median > best->examples_per_second.median))
+      best = run;
+  for (const Run* run : runs)
+    if (best && run->mode == best->mode && (!few || run->devices < few->devices)) few = run;
+  if (!best || !few || few == best) return "";
+  return cat(model, weak ? ", weak scaling with " : ", strong scaling at ", "batch ", round_number(batch),
+             weak ? " per device: " : ": ", in_words(best->label), " goes from ",
+             number(few->examples_per_second.median), " examples/s on ", plural(few->devices, "device"), " to ",
+             number(best->examples_per_second.median), " on ", best->devices, ".");
+}
+
+std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
+  DotChart chart;
+  chart.title = "Time of single steps: " + job.name();
+  chart.x = {"time of a step", Unit::kSeconds};
+  chart.dot_name = "p50";
+  chart.second_name = "p95";
+  std::vector<const Run*> runs = job.runs;
+  if (job.single) runs.insert(runs.begin(), job.single);
+  for (const Run* run : runs)
+    if (run->p50 > 0)
+      chart.rows.push_back(
+          {run->label, styles[*run], run->p50, 0, 0, cat(duration(run->p50), " to ", duration(run->p95)), run->p95});
+  chart.description = cat(chart.rows.size(), " modes.");
+  return svg(chart);
+}
+
+/// A sentence for each reason, with the first run and how many more it stopped.
+std::string failures(const Report& report) {
+  std::vector<std::pair<const Run*, int>> reasons;
+  for (const Run& run : report.runs) {
+    if (run.failed.empty()) continue;
+    const auto found =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first->failed == run.failed; });
+    if (found == reasons.end())
+      reasons.emplace_back(&run, 1);
+    else
+      ++found->second;
+  }
+  std::vector<std::string> sentences;
+  sentences.reserve(reasons.size());
+  for (const auto& [run, n] : reasons)
+    sentences.push_back(cat(in_words(run->label), ", ", job_name(*run),
+                            n > 1 ? cat(", and ", plural(n - 1, "other run")) : "", n > 1 ? " have" : " has",
+                            " no figures: ", run->failed, "."));
+  return bullets(sentences);
+}
+
+}  // namespace
+
+std::string throughput_body(const Report& report, const ModeStyles& styles) {
+  std::string figures, steps;
+  std::vector<std::string> words;
+  for (const std::string& model : models(report)) {
+    for (const bool weak : {false, true}) {
+      std::vector<const Run*> runs;
+      for (const Run& run : report.runs)
+        if (run.model == model && (run.scaling == "weak") == weak && run.failed.empty() && !is_single(run))
+          runs.push_back(&run);
+      const auto of = weak ? batch_per_device : batch_of;
+      for (const double batch : distinct(runs, of)) {
+        std::vector<const Run*> same;
+        std::copy_if(runs.begin(), runs.end(), std::back_inserter(same),
+                     [&](const Run* run) { return of(*run) == batch; });
+        figures += scaling_chart(report, styles, model, weak, batch, same);
+        if (const std::string text = scaling_sentence(model, weak, batch, same); !text.empty()) words.push_back(text);
+      }
+      if (weak) continue;
+      for (const double devices : distinct(runs, devices_of)) {  // throughput against batch
+        std::vector<const Run*> same;
+        for (const Run& run : report.runs)
+          if (run.model == model && run.scaling != "weak" && run.failed.empty() &&
+              (is_single(run) || run.devices == devices))
+            same.push_back(&run);
+        LineChart chart;
+        chart.title = cat("Throughput by batch: ", model, ", ", plural(static_cast<int64_t>(devices), "device"));
+        chart.x = {"batch over all devices", Unit::kNone, true, false};
+        chart.y = {"examples per second", Unit::kNone};
+        add_series(chart, same, styles, batch_of);
+        std::vector<const Run*> parallel;
+        std::copy_if(same.begin(), same.end(), std::back_inserter(parallel),
+                     [](const Run* run) { return !is_single(*run); });
+        if (distinct(parallel, batch_of).size() < 2) continue;
+        chart.x.only_ticks = distinct(same, batch_of);
+        figures += svg(chart);
+      }
+    }
+  }
+  const Run* jumpy = nullptr;
+  size_t fewest = SIZE_MAX;
+  Table table("The figures: every run",
+              {"model", "mode", "devices", "batch", "scaling", "p50", "p95", "examples/s", "from", "to", "speedup",
+               "from", "to"},
+              2);
+  for (const Run& run : report.runs) {
+    if (!run.failed.empty()) {
+      table.add_failed({run.model, run.label, count(run.devices), count(run.batch), run.scaling}, run.failed);
+      continue;
+    }
+    fewest = std::min(fewest, run.repeats.size());
+    if (run.p50 > 0 && (!jumpy || run.p95 / run.p50 > jumpy->p95 / jumpy->p50)) jumpy = &run;
+    table.add({run.model, run.label, count(run.devices), count(run.batch), run.scaling, duration(run.p50),
+               duration(run.p95), number(run.examples_per_second.median, 4), number(run.examples_per_second.low, 4),
+               number(run.examples_per_second.high, 4), number(run.speedup.median), number(run.speedup.low),
+               number(run.speedup.high)});
+  }
+  if (table.empty()) return "";
+  for (const JobRuns& job : main_jobs(report)) steps += step_chart(job, styles);
+  std::string out = charts(figures) + bullets(words) + charts(steps);
+  if (jumpy)
+    out += paragraph(cat("Single steps vary most for ", in_words(jumpy->label), " (", job_name(*jumpy), "): p95 is ",
+                         number(jumpy->p95 / jumpy->p50), " times p50. Error bars are 95 % intervals over ", fewest,
+                         fewest < 5 ? " repeats, which are too few for them to be relied on." : " repeats or more."));
+  return out + failures(report) + table.html();
+}
+
+std::string inference_body(const Report& report, const ModeStyles&) {
+  std::string figures, words;
+  Table table("The figures: seconds of a forward pass",
+              {"model", "devices", "batch", "one device", "DP", "DP, persistent"});
+  for (const Inference& inference : report.inference) {
+    LineChart chart;
+    chart.title = cat("Inference: ", inference.model, ", ", plural(inference.devices, "device"));
+    chart.x = {"batch over all devices", Unit::kNone, true, false};
+    chart.y = {"examples per second", Unit::kNone};
+    struct Line {
+      const char* name;
+      int style;
+      const std::vector<Interval>* seconds;
+    };
+    int64_t turns = 0;
+    for (const Line& line :
+         {Line{"one device, all cores", kInk, &inference.single}, Line{"DP, replicas per step", 1, &inference.dp},
+          Line{"DP, persistent replicas", 3, &inference.dp_persistent}}) {
+      Series series{line.name, line.style, {}};
+      for (size_t i = 0; i < line.seconds->size(); ++i) {
+        const Interval& seconds = (*line.seconds)[i];
+        const auto batch = static_cast<double>(inference.batch[i]);
+        if (seconds.median <= 0) continue;
+        series.points.push_back(
+            {batch, batch / seconds.median, seconds.high > 0 ? batch / seconds.high : 0,
+             seconds.low > 0 ? batch / seconds.low : 0,
+             cat("batch ", round_number(batch), ": ", number(batch / seconds.median), " examples/s")});
+        chart.x.only_ticks.push_back(batch);
+        if (turns == 0 && line.style != kInk && i < inference.single.size() && seconds.high < inference.single[i].low)
+          turns = inference.batch[i];
+      }
+      if (!series.points.empty()) chart.series.push_back(series);
+    }
+    std::sort(chart.x.only_ticks.begin(), chart.x.only_ticks.end());
+    chart.x.only_ticks.erase(std::unique(chart.x.only_ticks.begin(), chart.x.only_ticks.end()),
+                             chart.x.only_ticks.end());
+    chart.description =
+        turns == 0 ? "One device is not overtaken." : cat("DP overtakes one device at batch ", turns, ".");
+    figures += svg(chart);
+    words += paragraph(cat(inference.model, ": ",
+                           turns == 0 ? "DP is at no measured batch clearly faster than one device."
+                                      : cat("DP is clearly faster than one device from batch ", turns, " on.")));
+    const auto text = [](const std::vector<Interval>& list, size_t i) {
+      return i < list.size()
+                 ? cat(duration(list[i].median), " (", duration(list[i].low), " to ", duration(list[i].high), ")")
+                 : "";
+    };
+    for (size_t i = 0; i < inference.batch.size(); ++i)
+      table.add({inference.model, count(inference.devices), count(inference.batch[i]), text(inference.single, i),
+                 text(inference.dp, i), text(inference.dp_persistent, i)});
+  }
+  return charts(figures) + words + table.html();
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,225 @@
+// The page's sections on what happens in a step: its anatomy, and its timeline.
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/tools/compare/page/parts.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+struct Parts {
+  double step = 0, waiting = 0, unattributed = 0, hidden = 0;
+  std::map<std::string, double> phases;
+};
+Parts parts_of(const Lane& lane) {
+  Parts parts{lane.step, 0, lane.unattributed, lane.hidden, lane.phases};
+  for (const auto& [name, seconds] : lane.waiting_for) parts.waiting += seconds;
+  return parts;
+}
+/// The mean over a run's lanes.
+Parts mean_parts(const Run& run) {
+  Parts mean;
+  const auto n = static_cast<double>(run.lanes.size());
+  for (const Lane& lane : run.lanes) {
+    const Parts parts = parts_of(lane);
+    mean.step += parts.step / n;
+    mean.waiting += parts.waiting / n;
+    mean.unattributed += parts.unattributed / n;
+    mean.hidden += parts.hidden / n;
+    for (const auto& [phase, seconds] : parts.phases) mean.phases[phase] += seconds / n;
+  }
+  return mean;
+}
+
+/// The phases in kPhases' order, then those that it does not know.
+std::vector<std::string> phases_in_order(const std::map<std::string, double>& phases) {
+  std::vector<std::string> order;
+  for (const std::string& phase : kPhases)
+    if (phases.count(phase) != 0) order.push_back(phase);
+  for (const auto& [phase, seconds] : phases)
+    if (std::find(kPhases.begin(), kPhases.end(), phase) == kPhases.end()) order.push_back(phase);
+  return order;
+}
+
+BarRow bar_row(const std::string& label, const Parts& parts) {
+  BarRow row{label, duration(parts.step), {}, {}};
+  const auto tip = [&](double seconds) {
+    return cat(duration(seconds), parts.step > 0 ? ", " + percent(seconds / parts.step) : "");
+  };
+  std::map<std::string, double> phases = parts.phases;
+  for (const std::string& phase : kPhases) phases.emplace(phase, 0);
+  for (const std::string& phase : phases_in_order(phases)) {
+    const double seconds = phases.at(phase);
+    row.segments.push_back({phase, phase_style(phase), seconds, tip(seconds)});
+  }
+  row.segments.push_back({"waiting", kWaiting, parts.waiting, tip(parts.waiting)});
+  row.segments.push_back({"unattributed", kUnattributed, parts.unattributed, tip(parts.unattributed)});
+  row.beside.push_back({"hidden communication", kHidden, parts.hidden, tip(parts.hidden)});
+  return row;
+}
+
+std::string waits(const Lane& lane) {
+  std::string out;
+  for (const auto& [name, seconds] : lane.waiting_for)
+    if (seconds > 0) out += cat(out.empty() ? "" : ", ", duration(seconds), " for ", name);
+  return out;
+}
+
+/// The lane that waits the largest part of its step, among the runs of a job.
+std::string waiting_sentence(const JobRuns& job) {
+  const Run* of = nullptr;
+  const Lane* longest = nullptr;
+  double part = 0;
+  for (const Run* run : job.runs)
+    for (const Lane& lane : run->lanes)
+      if (lane.step > 0 && parts_of(lane).waiting / lane.step > part)
+        of = run, longest = &lane, part = parts_of(lane).waiting / lane.step;
+  if (!longest) return "";
+  return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", in_words(of->label), " (",
+             waits(*longest), "). ");
+}
+std::string exposed_sentence(const JobRuns& job) {
+  const Run* most = nullptr;
+  double exposed = 0, hidden = 0;
+  for (const Run* run : job.runs) {
+    const Parts parts = mean_parts(*run);
+    const auto found = parts.phases.find("exposed communication");
+    if (found != parts.phases.end() && parts.step > 0 && found->second / parts.step > exposed)
+      most = run, exposed = found->second / parts.step, hidden = parts.hidden / parts.step;
+  }
+  return most ? cat("Communication stands most in the way under ", in_words(most->label), ", for ", percent(exposed),
+                    " of the step; a further ", percent(hidden), " is hidden beside the step's own work.")
+              : "";
+}
+
+/// Marks narrower than a pixel are joined with the next of their kind, so that thousands of kernels stay a small page.
+std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
+  std::vector<TimelineMark> marks;
+  std::map<int, size_t> last;  // by level
+  std::vector<TimelineEvent> events = row.events;
+  std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  const double pixel = step / 800;
+  for (const TimelineEvent& event : events) {
+    const int level = event.kind == "kernel" ? 2 : event.kind == "communication" ? 1 : 0;
+    const int style = level == 2 ? kInk : phase_style(event.kind);
+    const auto found = last.find(level);
+    if (found != last.end()) {
+      TimelineMark& before = marks[found->second];
+      if (before.style == style && event.start - before.end < pixel && event.end - event.start < 2 * pixel) {
+        before.end = std::max(before.end, event.end);
+        continue;
+      }
+    }
+    last[level] = marks.size();
+    marks.push_back({style, level, event.start, event.end,
+                     cat(event.name, ": ", duration(event.end - event.start), " from ", duration(event.start), " on",
+                         event.bytes > 0 ? ", " + byte_size(static_cast<double>(event.bytes)) : "")});
+  }
+  return marks;
+}
+
+}  // namespace
+
+std::string anatomy_body(const Report& report, const ModeStyles&) {
+  std::string overview, lanes;
+  std::vector<std::string> words;
+  std::map<std::string, double> all_phases;
+  for (const Run& run : report.runs)
+    for (const Lane& lane : run.lanes) all_phases.insert(lane.phases.begin(), lane.phases.end());
+  std::vector<std::string> head = {"run", "lane", "waits", "step"};
+  const std::vector<std::string> phases = phases_in_order(all_phases);
+  head.insert(head.end(), phases.begin(), phases.end());
+  head.insert(head.end(), {"waiting", "unattributed", "hidden communication"});
+  Table table("The figures: each lane of each run", head, 3);
+  double unattributed = 0;
+  for (const JobRuns& job : main_jobs(report)) {
+    BarChart chart;
+    chart.title = "Where a step goes: " + job.name();
+    chart.description = "The mean over the devices or ranks of each mode.";
+    chart.x = {"mean over the lanes", Unit::kSeconds};
+    if (job.single && !job.single->lanes.empty())
+      chart.rows.push_back(bar_row(job.single->label, mean_parts(*job.single)));
+    for (const Run* run : job.runs)
+      if (!run->lanes.empty()) chart.rows.push_back(bar_row(run->label, mean_parts(*run)));
+    overview += svg(chart);
+    BarChart each;
+    each.title = "Each lane: " + job.name();
+    each.description = "Each device of DP and each rank of DDP.";
+    each.x = {"time of a step", Unit::kSeconds};
+    for (const Run* run : job.examples())
+      for (const Lane& lane : run->lanes) each.rows.push_back(bar_row(lane.name + ": " + run->label, parts_of(lane)));
+    lanes += svg(each);
+    if (const std::string text = waiting_sentence(job) + exposed_sentence(job); !text.empty())
+      words.push_back(job.name() + ": " + text);
+  }
+  for (const Run& run : report.runs)
+    for (const Lane& lane : run.lanes) {
+      std::vector<std::string> cells = {run.label + " (" + job_name(run) + ")", lane.name, waits(lane),
+                                        duration(lane.step)};
+      for (const std::string& phase : phases)
+        cells.push_back(lane.phases.count(phase) != 0 ? duration(lane.phases.at(phase)) : "");
+      cells.insert(cells.end(), {duration(parts_of(lane).waiting), duration(lane.unattributed), duration(lane.hidden)});
+      if (lane.step > 0) unattributed = std::max(unattributed, lane.unattributed / lane.step);
+      table.add(cells);
+    }
+  if (table.empty()) return "";
+  return charts(overview) + charts(lanes) + bullets(words) +
+         paragraph(cat("Each moment of a lane is counted once; at most ", percent(unattributed),
+                       " of a step belongs to no phase.")) +
+         (report.tracing_cost.empty()
+              ? ""
+              : paragraph(cat("To record it costs ", percent(report.tracing_cost[0].median), " of a step of ",
+                              models(report).at(0), " on one device (95 % interval ",
+                              percent(report.tracing_cost[0].low), " to ", percent(report.tracing_cost[0].high),
+                              "); the times elsewhere on this page are of steps that were not recorded."))) +
+         table.html();
+}
+
+std::string timeline_body(const Report& report, const ModeStyles&) {
+  std::string out;
+  std::vector<std::string> words;
+  Table table("The figures: what each lane of the timelines did", {"run", "lane", "kind", "events", "time", "bytes"},
+              3);
+  for (const JobRuns& job : main_jobs(report)) {
+    TimelineChart chart;
+    chart.title = "One step: " + job.name();
+    std::map<std::string, int> kinds;
+    std::string sentence;
+    for (const Run* run : {job.dp(), job.ddp()}) {
+      if (!run || run->timeline.empty()) continue;
+      double end = 0;
+      for (const TimelineRow& row : run->timeline)
+        for (const TimelineEvent& event : row.events) end = std::max(end, event.end);
+      TimelineGroup group{run->label, {}};
+      for (const TimelineRow& row : run->timeline) {
+        group.lanes.push_back({row.name, marks_of(row, end)});
+        struct Sum {
+          int64_t events = 0, bytes = 0;
+          double seconds = 0;
+        };
+        std::map<std::string, Sum> sums;
+        for (const TimelineEvent& event : row.events) {
+          Sum& sum = sums[event.kind];
+          ++sum.events, sum.bytes += event.bytes, sum.seconds += event.end - event.start;
+          kinds[event.kind] = event.kind == "kernel" ? kInk : phase_style(event.kind);
+        }
+        for (const auto& [kind, sum] : sums)
+          table.add({run->label + " (" + job.name() + ")", row.name, kind, count(sum.events), duration(sum.seconds),
+                     byte_size(static_cast<double>(sum.bytes))});
+      }
+      sentence += cat(sentence.empty() ? "" : ", ", "the step of ", in_words(run->label), " takes ", duration(end));
+      chart.groups.push_back(group);
+    }
+    for (const std::string& phase : kPhases)
+      if (kinds.erase(phase) != 0) chart.legend.push_back({phase, phase_style(phase), 0, ""});
+    for (const auto& [kind, style] : kinds) chart.legend.push_back({kind, style, 0, ""});
+    chart.description = sentence;
+    const std::string picture = svg(chart);
+    if (picture.empty()) continue;
+    out += picture;
+    words.push_back(job.name() + ": " + sentence + ".");
+  }
+  return out.empty() ? "" : charts(out) + bullets(words) + table.html();
+}
+
+}  // namespace tandem::tools::compare

@@ -1,0 +1,177 @@
+#include "tandem/tools/launch/job.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tandem::tools {
+
+using distributed::after;
+using distributed::Deadline;
+using distributed::left_until;
+
+namespace {
+/// Where the ranks of an attempt write their flight records: an absolute path of a folder that is there; "": nowhere.
+std::string flight_folder(const RankOptions& options, int restarts) {
+  const std::string& named = options.flight.empty() ? options.output : options.flight;
+  if (named.empty()) return {};
+  std::error_code problem;
+  std::filesystem::path folder = std::filesystem::absolute(named, problem);
+  if (restarts > 0) folder /= "restart_" + std::to_string(restarts);
+  if (!problem) std::filesystem::create_directories(folder, problem);
+  TANDEM_CHECK(!problem, "launch: the folder ", folder.string(), " cannot be made: ", problem.message());
+  return folder.string();
+}
+}  // namespace
+
+Job::Job(const Launch& launch, Attempt& attempt, int restarts)
+    : launch_(launch), attempt_(attempt), timeout_(launch.timeout) {
+  ranks_.reserve(static_cast<size_t>(launch.count));
+  const std::string flight = flight_folder(launch.options, restarts);
+  for (int r = 0; r < launch.count; ++r) {
+    RankPlace place{.rank = first_rank() + r,
+                    .world_size = launch.nodes ? launch.nodes->world_size() : launch.count,
+                    .local_rank = r,
+                    .local_world_size = launch.count,
+                    .node = launch.nodes ? launch.nodes->node() : 0,
+                    .restarts = restarts,
+                    .threads = launch.options.threads,
+                    .flight = flight};
+    if (!flight.empty())  // an earlier job's
+      ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
+    if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
+    attempt.tell(place);
+    RankProcess process = start_rank(place, launch.command, keeper_.group());
+    Output out = launch.sinks.output(std::move(process.out), /*is_error=*/false, r);
+    Output error = launch.sinks.output(std::move(process.error), /*is_error=*/true, r);
+    ranks_.push_back({std::move(process), std::move(out), std::move(error)});
+  }
+}
+
+JobEnd Job::run() {
+  while (any_running() || !attempt_.end()) {
+    wait_for_something();
+    hear_signals();
+    hear_other_nodes();
+    for (Rank& rank : ranks_) rank.out.copy_some(), rank.error.copy_some();
+    launch_.sinks.write_some(launch_.options.name);
+    for (size_t r = 0; r < ranks_.size(); ++r) reap(r);
+    if (timeout_ && left_until(*timeout_).count() == 0) {
+      timeout_.reset();
+      fail("the job did not end within " + std::to_string(launch_.options.timeout.count()) + " s", 124,
+           /*may_restart=*/false, {});
+    }
+    if (next_time_ && (left_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
+    if (!any_running() && end_.cause.empty() && !said_done_) attempt_.done(), said_done_ = true;
+    if (!any_running() && !end_.cause.empty()) break;
+  }
+  hear_other_nodes();  // they may have said how it ended since
+  keeper_.end_group();
+  for (Rank& rank : ranks_)
+    for (Output* output : {&rank.out, &rank.error}) {
+      output->copy_rest();
+      output->finish();  // whoever still holds its other end has left the job
+    }
+  return end_;
+}
+
+bool Job::any_running() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; });
+}
+/// After a failure: nobody is left who could end of himself.
+bool Job::is_hopeless() const {
+  return next_signal_ == SIGTERM && any_running() &&
+         std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
+}
+void Job::wait_for_something() {
+  std::vector<pollfd> fds{{launch_.signals.fd(), POLLIN, 0},
+                          {heard_ ? -1 : attempt_.fd(), POLLIN, 0},
+                          {!launch_.nodes || launch_.nodes->lost() ? -1 : launch_.nodes->fd(), POLLIN, 0}};
+  for (const Rank& rank : ranks_)
+    for (const Output* output : {&rank.out, &rank.error})
+      if (output->fd() >= 0) fds.push_back({output->fd(), POLLIN, 0});
+  for (const auto& sink : launch_.sinks.all())
+    if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
+  Deadline first = after(std::chrono::hours(1));
+  if (timeout_) first = std::min(first, *timeout_);
+  if (next_time_) first = std::min(first, *next_time_);
+  ::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count()));  // EINTR: a signal, as a byte
+}
+void Job::hear_signals() {
+  while (const int signal = launch_.signals.next()) {
+    if (Signals::ends(signal)) interrupt(signal);
+    if (signal == SIGUSR1 || signal == SIGUSR2) ::kill(-keeper_.group(), signal);
+  }
+}
+void Job::hear_other_nodes() {
+  if (launch_.nodes)
+    if (const auto lost = launch_.nodes->lost())
+      fail(*lost + "; a node whose launcher is lost does not come back", 1, /*may_restart=*/false,
+           launch_.options.patience);
+  const std::optional<Attempt::End> end = attempt_.end();
+  heard_ = end.has_value();
+  if (end && end->status != 0) fail(end->cause, end->status, end->is_failure, launch_.options.patience);
+}
+
+void Job::reap(size_t r) {
+  Rank& rank = ranks_[r];
+  int status = 0;
+  rusage usage{};
+  while (rank.running &&
+         ::wait4(rank.process.pid, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) == rank.process.pid) {
+    if (WIFSTOPPED(status))
+      rank.stopped_by = WSTOPSIG(status);
+    else if (WIFCONTINUED(status))
+      rank.stopped_by = 0;
+    else
+      ended(r, status, usage.ru_maxrss);
+  }
+}
+void Job::ended(size_t r, int status, int64_t peak_kib) {
+  Rank& rank = ranks_[r];
+  const int number = first_rank() + static_cast<int>(r);
+  rank.running = false;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return attempt_.excuse(number);
+  rank.out.copy_rest();
+  rank.error.copy_rest();
+  const std::string how = WIFSIGNALED(status)
+                              ? "was ended by " + name_of_signal(WTERMSIG(status)) +
+                                    likely_cause(WTERMSIG(status), kills_before_, MemoryKills::now(), peak_kib)
+                              : "exited with status " + std::to_string(WEXITSTATUS(status));
+  const std::string& said = rank.error.last_words();
+  fail("rank " + std::to_string(number) + " " + how + (said.empty() ? "" : ": " + said),
+       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), /*may_restart=*/true,
+       launch_.options.patience);
+}
+/// The first cause counts, and is published. After `wait` the ranks are told to end.
+void Job::fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait) {
+  if (!end_.cause.empty()) return;
+  for (size_t r = 0; r < ranks_.size(); ++r)
+    if (ranks_[r].running && ranks_[r].stopped_by != 0)
+      cause += "; rank " + std::to_string(first_rank() + static_cast<int>(r)) + " is stopped by " +
+               name_of_signal(ranks_[r].stopped_by);
+  end_ = {status, cause, may_restart, false};
+  attempt_.fail({status, may_restart, cause});
+  next_signal_ = SIGTERM;
+  next_time_ = after(wait);
+}
+/// Ranks that heard of a failure would complain, and there is none; of this launcher's ranks none does.
+void Job::interrupt(int signal) {
+  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // who asks twice is in a hurry
+  end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + name_of_signal(signal), false, true};
+  if (launch_.nodes)
+    attempt_.fail({end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
+  end_ranks(signal);
+}
+void Job::end_ranks(int signal) {
+  ::kill(-keeper_.group(), signal);
+  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);  // who is stopped would not hear it
+  next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
+  next_signal_ = SIGKILL;
+}
+
+}  // namespace tandem::tools

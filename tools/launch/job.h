@@ -1,0 +1,68 @@
+// One attempt to run a job: this launcher's ranks, from their start to the end of the last. Internal to ranks.cpp.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/tools/launch/cause.h"
+#include "tandem/tools/launch/nodes.h"
+#include "tandem/tools/launch/output.h"
+#include "tandem/tools/launch/process.h"
+#include "tandem/tools/launch/ranks.h"
+#include "tandem/tools/launch/signals.h"
+
+namespace tandem::tools {
+
+/// What lasts over all attempts.
+struct Launch {
+  int count;  // of ranks here
+  std::vector<std::string> command;
+  RankOptions options;
+  std::optional<distributed::Deadline> timeout;  // of the whole job
+  Signals& signals;
+  Nodes* nodes;  // null: this launcher alone
+  Sinks& sinks;
+};
+struct JobEnd {
+  int status = 0;
+  std::string cause = {};    // what has failed, or ended the job
+  bool may_restart = false;  // a rank has failed
+  bool interrupted = false;  // by a signal
+};
+
+class Job {
+ public:
+  Job(const Launch& launch, Attempt& attempt, int restarts);
+  JobEnd run();
+
+ private:
+  struct Rank {
+    RankProcess process;
+    Output out, error;
+    bool running = true;
+    int stopped_by = 0;  // a signal
+  };
+  int first_rank() const { return launch_.nodes ? launch_.nodes->first_rank() : 0; }
+  bool any_running() const;
+  bool is_hopeless() const;
+  void wait_for_something();
+  void hear_signals();
+  void hear_other_nodes();
+  void reap(size_t r);
+  void ended(size_t r, int status, int64_t peak_kib);
+  void fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait);
+  void interrupt(int signal);
+  void end_ranks(int signal);
+
+  const Launch& launch_;
+  Attempt& attempt_;
+  const MemoryKills kills_before_ = MemoryKills::now();
+  Keeper keeper_;
+  std::vector<Rank> ranks_;
+  JobEnd end_;
+  bool said_done_ = false, heard_ = false;  // to the other nodes, from them
+  std::optional<distributed::Deadline> timeout_, next_time_;
+  int next_signal_ = SIGTERM;
+};
+
+}  // namespace tandem::tools

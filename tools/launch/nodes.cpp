@@ -1,0 +1,256 @@
+// In the launchers' store lie: node/I (who is node I), attempt/K/node/I (it is ready), attempt/K/store (where the
+// ranks' store is), attempt/K/done/I (its ranks have ended well), attempt/K/end (how the attempt has ended).
+#include "tandem/tools/launch/nodes.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <sstream>
+#include <thread>
+
+#include "tandem/core/threads/start_thread.h"
+#include "tandem/tools/usage.h"
+
+namespace tandem::tools {
+
+using distributed::after;
+using distributed::Clock;
+using distributed::Deadline;
+using distributed::DistributedError;
+using distributed::StoreClient;
+using distributed::StoreServer;
+using std::chrono::milliseconds;
+
+namespace {
+constexpr milliseconds kLook(100), kPatience(20000);
+constexpr milliseconds kSpeaks(3000);  // a wait that takes longer is said
+constexpr milliseconds kBeat(1000);    // between two reports of a launcher
+constexpr char kConnectionEnded[] = " is lost: the connection to it has ended";
+
+std::string text_of(const Attempt::End& end) {
+  return std::to_string(end.status) + " " + (end.is_failure ? "1 " : "0 ") + end.cause.substr(0, 4096);
+}
+Attempt::End end_of(const std::string& text) {
+  std::istringstream in(text);
+  Attempt::End end;
+  in >> end.status >> end.is_failure >> std::ws;
+  std::getline(in, end.cause, '\0');
+  return end;
+}
+}  // namespace
+
+NodeWatch::NodeWatch(std::unique_ptr<StoreClient> store, int node, const std::string& name, const std::string& host,
+                     milliseconds silence)
+    : store_(std::move(store)), word_(make_pipe()), thread_([this, node, name, host, silence] {
+        watch(node, "the launcher of " + name, "the launcher of " + host, silence);
+      }) {}
+NodeWatch::~NodeWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  store_->interrupt();
+  thread_.join();
+}
+std::optional<std::string> NodeWatch::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+void NodeWatch::watch(int node, const std::string& name, const std::string& host, milliseconds silence) {
+  std::optional<std::string> lost;
+  try {
+    for (milliseconds time(0); !lost; time = std::min(kBeat, silence / 4))
+      lost = store_->report_as(name, kGroup, node, time, silence);
+  } catch (const distributed::StoreClosed&) {
+    return;  // this launcher has left, or node 0 closes its store at the job's end
+  } catch (const distributed::StoreSilent&) {
+    lost = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
+  } catch (const DistributedError&) {
+    lost = host + kConnectionEnded;
+  }
+  const std::lock_guard lock(mutex_);
+  if (stops_) return;
+  lost_ = lost;
+  (void)!::write(word_.write.get(), "!", 1);
+}
+
+std::string Nodes::name_of(int node) const {
+  const std::string& host = hosts_[static_cast<size_t>(node)];
+  return "node " + std::to_string(node) + " of " + std::to_string(options_.nodes) +
+         (host.empty() ? "" : " (" + host + ")");
+}
+void Nodes::leave() {
+  if (!lost()) distributed::leave_in_order(*store_, NodeWatch::kGroup, node_);
+}
+
+Nodes::Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say)
+    : options_(std::move(options)),
+      check_(std::move(check)),
+      say_(std::move(say)),
+      hosts_(static_cast<size_t>(options_.nodes)) {
+  const size_t colon = options_.rdzv.rfind(':');
+  host_ = options_.rdzv.substr(0, colon);
+  const std::string port = colon == std::string::npos ? "" : options_.rdzv.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), port_);
+  const bool is_port = error == std::errc() && end == port.data() + port.size() && port_ > 0 && port_ < 65536;
+  check_usage(is_port && !host_.empty(), "--rdzv is '", options_.rdzv,
+              "'; accepted: HOST:PORT, a host of the job and a free port there");
+  check_usage(!options_.token.empty(), "the launchers of several nodes need a word that strangers do not know; ",
+              "set TANDEM_JOB_TOKEN to the same on all nodes, to what `openssl rand -hex 16` prints, for example");
+  const auto host_if_free = [this] {
+    if (!server_) try {
+        server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
+      } catch (const DistributedError&) {
+        // Another launcher of this machine has it, or it is another machine's.
+      }
+  };
+  hosts_[0] = host_;
+  const auto start = Clock::now();
+  const Deadline deadline = after(options_.timeout);
+  bool said = false;
+  for (;;) try {
+      host_if_free();  // again and again: of two that ask for the port at the same moment, Linux may give it to neither
+      distributed::connect_to(host_, port_, after(kLook), "the launcher of node 0", start);
+      break;
+    } catch (const DistributedError&) {
+      check_();
+      if (Clock::now() >= deadline) throw;
+      if (!said && Clock::now() >= start + kSpeaks)
+        say_("waits for node 0, whose launcher is to listen at " + options_.rdzv), said = true;
+    }
+  store_ = connect();
+
+  const std::string mine = std::to_string(options_.nodes) + " " + std::to_string(options_.max_restarts) + " " +
+                           std::to_string(options_.ranks) + " " + random_token() + " " + distributed::host_name();
+  node_ = server_ ? 0 : 1;
+  while (node_ < options_.nodes && store_->set_once("node/" + std::to_string(node_), mine) != mine) ++node_;
+  TANDEM_CHECK(node_ < options_.nodes, "launch: ", options_.nodes, " nodes were asked for, and so many have come to ",
+               options_.rdzv, " before this one");
+  hosts_[static_cast<size_t>(node_)] = distributed::host_name();
+  for (int i = 0; i < options_.nodes; ++i) {
+    std::istringstream text(wait_for("node/" + std::to_string(i), i, "to come to " + options_.rdzv));
+    int nodes = 0, restarts = 0, ranks = 0;
+    std::string token;
+    text >> nodes >> restarts >> ranks >> token >> hosts_[static_cast<size_t>(i)];
+    TANDEM_CHECK(nodes == options_.nodes && restarts == options_.max_restarts, "launch: node ", i, " was started with ",
+                 "--nodes ", nodes, " --max-restarts ", restarts, ", this one with --nodes ", options_.nodes,
+                 " --max-restarts ", options_.max_restarts, "; they must be the same");
+    if (i < node_) first_rank_ += ranks;
+    world_size_ += ranks;
+    if (i == 0)  // which is there: from here on its launcher's name is known
+      watch_ = std::make_unique<NodeWatch>(connect(), node_, name_of(node_), name_of(0), options_.silence);
+  }
+}
+Nodes::~Nodes() {
+  const bool misses_one = lost().has_value();
+  watch_.reset();
+  store_.reset();
+  // The other launchers may not have read the end yet. A lost launcher may never leave.
+  if (server_) server_->wait_for_clients_to_leave(milliseconds(misses_one ? 500 : 5000));
+}
+std::unique_ptr<StoreClient> Nodes::connect() const {
+  return std::make_unique<StoreClient>(host_, port_, options_.token, kPatience, "the launcher of " + name_of(0));
+}
+std::string Nodes::wait_for(const std::string& key, int node, const std::string& what) {
+  const Deadline deadline = after(options_.timeout), speaks = after(kSpeaks);
+  for (bool said = false;;) {
+    if (auto value = store_->find(key, kLook, options_.silence)) return *std::move(value);
+    check_();
+    if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
+    TANDEM_CHECK(Clock::now() < deadline, "launch: ", name_of(node), " did not come to ", options_.rdzv, " within ",
+                 options_.timeout.count() / 1000, " s");
+    if (!said && Clock::now() >= speaks)
+      say_("waits for " + name_of(node) + " " + what + ", for up to " +
+           std::to_string(options_.timeout.count() / 1000) + " s"),
+          said = true;
+  }
+}
+
+Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), token_(random_token()) {
+  if (!nodes) {
+    server_ = std::make_unique<StoreServer>(token_, address_, 0, kReapTime);
+    port_ = server_->port();
+    return;
+  }
+  const std::string me = std::to_string(nodes->node());
+  address_ = nodes->host_;
+  if (nodes->node() == 0) {
+    server_ = std::make_unique<StoreServer>(token_, address_, 0, kReapTime);
+    nodes->store_->set(key("store"), std::to_string(server_->port()) + " " + token_);
+  }
+  nodes->store_->set(key("node/" + me), "ready");
+  for (int i = 0; i < nodes->options_.nodes; ++i)
+    nodes->wait_for(key("node/" + std::to_string(i)), i, number > 0 ? "to start its ranks again" : "to be ready");
+  std::istringstream place(nodes->wait_for(key("store"), 0, "to say where the ranks' store is"));
+  place >> port_ >> token_;
+  if (!server_)
+    ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kPatience, "the launcher of " + nodes->name_of(0));
+  word_ = make_pipe();
+  watch_ = nodes->connect();
+  thread_ = detail::start_thread("the watch over other nodes", [this] { watch(); });
+}
+Attempt::~Attempt() {
+  if (!nodes_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  watch_->interrupt();
+  thread_.join();
+}
+void Attempt::tell(RankPlace& place) const {
+  place.store_address = address_, place.store_port = port_, place.token = token_;
+}
+void Attempt::watch() {
+  End end;
+  try {
+    std::optional<std::string> text;
+    while (!text) text = watch_->find(key("end"), std::chrono::hours(1));
+    end = end_of(*text);
+  } catch (const DistributedError&) {
+    end = {1, false, "the launcher of " + nodes_->name_of(0) + kConnectionEnded};
+  }
+  const std::lock_guard lock(mutex_);
+  if (stops_) return;
+  if (!end_) end_ = end;
+  (void)!::write(word_.write.get(), "!", 1);
+}
+void Attempt::fail(const End& end) {
+  const std::string cause = end.cause.substr(0, 4096);
+  if (server_) server_->set(distributed::kFailureKey, cause);
+  if (!nodes_ || nodes_->lost()) return;  // the other launchers hear of the lost one as this one did
+  try {
+    if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
+    nodes_->store_->set_once(key("end"), text_of(end), nodes_->options_.silence);
+  } catch (const DistributedError&) {
+    // Who hosts it is gone, and with it the ranks' store: they know.
+  }
+}
+void Attempt::excuse(int rank) {
+  if (server_) server_->excuse(rank);
+  if (ranks_) try {
+      ranks_->end(rank, nodes_->options_.silence);
+    } catch (const DistributedError&) {
+      // Node 0 is lost; the NodeWatch reports that.
+    }
+}
+void Attempt::done() {
+  if (!nodes_) {
+    end_ = End{};
+    return;
+  }
+  try {
+    nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
+    for (int i = 0; i < nodes_->options_.nodes; ++i)
+      if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
+    nodes_->store_->set_once(key("end"), text_of({}));  // whoever comes last sees all
+  } catch (const DistributedError&) {
+    // The thread has heard of it too.
+  }
+}
+std::optional<Attempt::End> Attempt::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,114 @@
+#include "tandem/tools/launch/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "tandem/core/error.h"
+#include "tandem/tools/usage.h"
+
+namespace tandem::tools {
+
+Sink::Sink(const std::string& path)
+    : name_(path), own_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), fd_(own_.get()) {
+  TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
+}
+void Sink::write_some() {
+  // So much a pipe that polls as writable takes without waiting. To make it non-blocking would make it so for all other
+  // programs that share it.
+  pollfd one{fd_, POLLOUT, 0};
+  if (empty() || ::poll(&one, 1, 0) <= 0) return;
+  const ssize_t n = ::write(fd_, pending_.data() + written_, std::min<size_t>(pending_.size() - written_, PIPE_BUF));
+  if (n < 0 && errno != EINTR && errno != EAGAIN) return drop(errno);
+  if (n > 0) written_ += static_cast<size_t>(n);
+  if (2 * written_ < pending_.size()) return;
+  pending_.erase(0, written_);
+  written_ = 0;
+}
+void Sink::drop(int error) {
+  TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
+  if (dropped_ == 0)
+    complaint_ =
+        "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks go on, and what it does not take is lost";
+  dropped_ += pending_.size() - written_;
+  pending_.clear();
+  written_ = 0;
+}
+std::string Sink::complaint() { return std::exchange(complaint_, {}); }
+
+bool Output::read_once() {
+  constexpr size_t kLongest = 1 << 20;  // a longer line is cut
+  char chunk[1 << 16];
+  const ssize_t n = from_ ? ::read(from_.get(), chunk, sizeof chunk) : -1;
+  if (n < 0) return from_ && errno == EINTR;
+  if (n == 0) {
+    finish();
+    return false;
+  }
+  rest_.append(chunk, static_cast<size_t>(n));
+  pass_on(rest_.size() > kLongest ? rest_.size() : rest_.rfind('\n') + 1);
+  return true;
+}
+void Output::copy_some() {
+  if (!to_->full()) read_once();
+}
+void Output::copy_rest() {
+  for (int i = 0; i < 16 && read_once(); ++i) {}  // a MiB is more than a pipe holds
+}
+void Output::finish() {
+  from_.close();
+  pass_on(rest_.size());
+}
+void Output::pass_on(size_t length) {
+  std::string text;
+  for (size_t at = 0; at < length;) {
+    const size_t end = std::min(rest_.find('\n', at), length);
+    const std::string line = rest_.substr(at, end - at);
+    text += prefix_ + line + "\n";
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last_line_ = line;
+    at = end + 1;
+  }
+  rest_.erase(0, length);
+  to_->add(text);
+}
+
+Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
+    : to_files_(!folder.empty()), first_rank_(first_rank) {
+  sinks_.push_back(std::make_unique<Sink>(STDOUT_FILENO, "the standard output"));
+  sinks_.push_back(std::make_unique<Sink>(STDERR_FILENO, "the standard error"));
+  if (!to_files_) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  check_usage(!error, "--output ", folder, " cannot be made: ", error.message());
+  for (int r = first_rank; r < first_rank + ranks; ++r)
+    for (const char* end : {".out", ".err"})
+      sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));
+}
+Output Sinks::output(distributed::Descriptor from, bool is_error, int local) {
+  const size_t at = (to_files_ ? 2 + 2 * static_cast<size_t>(local) : 0) + (is_error ? 1 : 0);
+  return {std::move(from), *sinks_[at], to_files_ ? "" : "[" + std::to_string(first_rank_ + local) + "] "};
+}
+void Sinks::write_some(const std::string& who) {
+  for (const auto& sink : sinks_) {
+    sink->write_some();
+    if (const std::string text = sink->complaint(); !text.empty()) error().add(who + ": " + text + "\n");
+  }
+}
+void Sinks::add_losses(const std::string& who) {
+  for (const auto& sink : sinks_)
+    if (sink->dropped() > 0)
+      error().add(who + ": " + sink->name() + " lacks " + std::to_string(sink->dropped()) +
+                  " bytes that were written\n");
+}
+bool Sinks::empty() const {
+  return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->empty(); });
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,189 @@
+#include "tandem/tools/launch/process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "tandem/core/threads/cpu_info.h"
+#include "tandem/tools/usage.h"
+
+namespace tandem::tools {
+namespace {
+
+using distributed::Descriptor;
+
+/// This process's environment with what a rank needs to know.
+std::vector<std::string> environment_of(const RankPlace& place) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const size_t at = text.find('=');
+    if (at != std::string::npos) all[text.substr(0, at)] = text.substr(at + 1);
+  }
+  for (const auto& [name, number] :
+       {std::pair("RANK", place.rank), std::pair("LOCAL_RANK", place.local_rank),
+        std::pair("WORLD_SIZE", place.world_size), std::pair("LOCAL_WORLD_SIZE", place.local_world_size),
+        std::pair("GROUP_RANK", place.node), std::pair("MASTER_PORT", place.store_port),
+        std::pair("TANDEM_RESTART_COUNT", place.restarts)})
+    all[name] = std::to_string(number);
+  all["MASTER_ADDR"] = place.store_address;
+  all["TANDEM_STORE"] = "launcher";  // or else rank 0 would host it
+  all["TANDEM_JOB_TOKEN"] = place.token;
+  if (!place.flight.empty()) all["TANDEM_FLIGHT_DIR"] = place.flight;
+  const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
+  all.try_emplace("TANDEM_NUM_THREADS", std::to_string(std::max(1, share)));
+  if (place.threads > 0) all["TANDEM_NUM_THREADS"] = std::to_string(place.threads);
+  std::vector<std::string> out;
+  out.reserve(all.size());
+  for (const auto& [name, value] : all) out.push_back(name + "=" + value);
+  return out;
+}
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+/// No signal reaches this thread, nor a child that is forked meanwhile: there the launcher's handler would tell the
+/// launcher, by the pipe that both have, that it was interrupted once more.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~NoSignals() { end(); }
+  NoSignals(const NoSignals&) = delete;
+  /// Also in the child, once it has handlers of its own.
+  void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+/// In the child, where only what a signal handler may call is allowed. Reports errno when the program cannot be run.
+[[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, const cpu_set_t* cpus,
+                         pid_t parent, pid_t group, int out, int error, int report) {
+  ::setpgid(0, group);
+  if (cpus) ::sched_setaffinity(0, sizeof *cpus, cpus);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it ended before
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
+  none_yet.end();
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(error, STDERR_FILENO);
+  ::execvpe(argv[0], argv, envp);
+  const int why = errno;
+  (void)!::write(report, &why, sizeof why);
+  ::_exit(127);
+}
+void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK); }
+
+}  // namespace
+
+Pipe make_pipe() {
+  int ends[2];
+  TANDEM_CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "launch: cannot make a pipe: ", std::strerror(errno));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::string random_token() {
+  unsigned char bytes[16];
+  TANDEM_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes,
+               "launch: cannot get random bytes from the system: ", std::strerror(errno));
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += "0123456789abcdef"[byte >> 4];
+    token += "0123456789abcdef"[byte & 15];
+  }
+  return token;
+}
+
+Keeper::Keeper() {
+  Pipe pipe = make_pipe();
+  set_blocking(pipe.read.get());
+  const NoSignals none_yet;
+  pid_ = ::fork();
+  TANDEM_CHECK(pid_ >= 0, "launch: cannot start a process: ", std::strerror(errno));
+  if (pid_ == 0) {
+    ::setpgid(0, 0);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+    none_yet.end();
+    ::dup2(pipe.read.get(), 0);
+    // The launcher's end of the pipe, and whatever others wait to see closed.
+    if (::close_range(1, ~0U, 0) != 0)
+      for (int fd = 1; fd < 1024; ++fd) ::close(fd);
+    char byte = 0;
+    while (::read(0, &byte, 1) < 0 && errno == EINTR) {}
+    ::kill(0, SIGKILL);
+    ::_exit(0);
+  }
+  ::setpgid(pid_, pid_);  // whoever comes first
+  alive_ = std::move(pipe.write);
+}
+void Keeper::end_group() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  while (::waitpid(-pid_, nullptr, 0) > 0) {}
+  pid_ = -1;
+}
+
+RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group) {
+  const std::vector<std::string> environment = environment_of(place);
+  const std::vector<char*> argv = pointers(command), envp = pointers(environment);
+  Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
+  for (const Pipe* pipe : {&out, &error}) set_blocking(pipe->write.get());  // the program's end
+  set_blocking(report.read.get());
+  const pid_t parent = ::getpid();
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int cpu : place.cpus) CPU_SET(cpu, &cpus);
+  pid_t pid = 0;
+  {
+    const NoSignals none_yet;
+    pid = ::fork();
+    if (pid == 0)
+      become(none_yet, argv.data(), envp.data(), place.cpus.empty() ? nullptr : &cpus, parent, group, out.write.get(),
+             error.write.get(), report.write.get());
+  }
+  TANDEM_CHECK(pid >= 0, "launch: cannot start a process for rank ", place.rank, ": ", std::strerror(errno));
+  ::setpgid(pid, group);
+  report.write.close();
+  int why = 0;
+  ssize_t n = 0;
+  do n = ::read(report.read.get(), &why, sizeof why);
+  while (n < 0 && errno == EINTR);
+  if (n > 0) ::waitpid(pid, nullptr, 0);
+  check_usage(n == 0, "cannot run '", command[0], "': ", std::strerror(why));
+  return {pid, std::move(out.read), std::move(error.read)};
+}
+
+std::vector<int> cpus_of_part(int part, int parts) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  ::sched_getaffinity(0, sizeof mine, &mine);
+  std::vector<int> all, out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mine)) all.push_back(cpu);
+  const auto n = static_cast<int>(all.size());
+  for (int i = n * part / parts; i < std::max(n * (part + 1) / parts, n * part / parts + 1) && i < n; ++i)
+    out.push_back(all[static_cast<size_t>(i)]);
+  return out;
+}
+
+}  // namespace tandem::tools

@@ -1,0 +1,109 @@
+#include "tandem/tools/launch/ranks.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "tandem/tools/launch/job.h"
+
+namespace tandem::tools {
+namespace {
+
+using distributed::after;
+using distributed::Clock;
+using distributed::Deadline;
+using distributed::left_until;
+
+/// The ranks have ended. A reader that does not take the rest is waited for until a signal, the timeout, or a second
+/// after either.
+void write_rest(const Launch& launch, int status) {
+  Deadline last = launch.timeout ? *launch.timeout + std::chrono::seconds(1) : Deadline::max();
+  if (status == 124 || status > 128) last = after(std::chrono::seconds(1));
+  while (!launch.sinks.empty() && Clock::now() < last) {
+    std::vector<pollfd> fds{{launch.signals.fd(), POLLIN, 0}};
+    for (const auto& sink : launch.sinks.all())
+      if (!sink->empty()) fds.push_back({sink->fd(), POLLOUT, 0});
+    ::poll(fds.data(), fds.size(), static_cast<int>(left_until(last).count()));
+    launch.sinks.write_some(launch.options.name);
+    while (const int signal = launch.signals.next())
+      if (Signals::ends(signal)) return;
+  }
+}
+void throw_if_interrupted(const Signals& signals) {
+  while (const int signal = signals.next())
+    if (Signals::ends(signal)) throw Interrupted(signal);
+}
+
+/// Starts the job as often as the options say. How it ended at last.
+JobEnd run_job(int count, const std::vector<std::string>& command, const RankOptions& options) {
+  TANDEM_CHECK(count >= 1, "launch: ", count, " ranks; accepted: 1 or more");
+  TANDEM_CHECK(!command.empty(), "launch: no program is given");
+  std::fflush(nullptr);
+  std::optional<Deadline> timeout;
+  if (options.timeout.count() > 0) timeout = after(options.timeout);
+  Signals signals;
+  std::unique_ptr<Nodes> nodes;
+  std::unique_ptr<Sinks> output;  // which needs to know the first rank
+  if (options.nodes > 1) {
+    const char* const token = std::getenv("TANDEM_JOB_TOKEN");
+    const auto check = [&] {
+      throw_if_interrupted(signals);
+      if (output) output->write_some(options.name);
+    };
+    const auto say = [&](const std::string& text) {
+      const std::string line = options.name + ": " + text + "\n";
+      output ? output->error().add(line) : void(std::fputs(line.c_str(), stderr));
+    };
+    nodes = std::make_unique<Nodes>(Nodes::Options{.nodes = options.nodes,
+                                                   .ranks = count,
+                                                   .max_restarts = options.max_restarts,
+                                                   .rdzv = options.rdzv,
+                                                   .token = token ? token : "",
+                                                   .timeout = options.rdzv_timeout,
+                                                   .silence = options.node_timeout},
+                                    check, say);
+  }
+  output = std::make_unique<Sinks>(options.output, nodes ? nodes->first_rank() : 0, count);
+  Sinks& sinks = *output;
+  const Launch launch{count, command, options, timeout, signals, nodes.get(), sinks};
+  JobEnd end;
+  for (int restarts = 0;; ++restarts) {
+    {
+      Attempt attempt(nodes.get(), restarts);
+      end = Job(launch, attempt, restarts).run();
+    }
+    const bool again = end.may_restart && restarts < options.max_restarts;
+    if (!end.cause.empty())
+      sinks.error().add(options.name + ": " + end.cause +
+                        (again ? "; all ranks are started again (" + std::to_string(restarts + 1) + " of " +
+                                     std::to_string(options.max_restarts) + ")"
+                               : "") +
+                        "\n");
+    if (!again) break;
+  }
+  if (nodes) nodes->leave();
+  write_rest(launch, end.status);
+  sinks.add_losses(options.name);
+  write_rest(launch, end.status);
+  return end;
+}
+
+}  // namespace
+
+int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options) {
+  return run_job(count, command, options).status;
+}
+
+void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments) {
+  RankOptions options;
+  options.name = "tandem " + command;
+  arguments.insert(arguments.begin(), {"/proc/self/exe", command});
+  const JobEnd end = run_job(count, arguments, options);
+  if (end.interrupted) throw Interrupted(end.status - 128);
+  TANDEM_CHECK(end.status == 0, command, ": a rank of ", job, " failed with exit status ", end.status);
+}
+
+}  // namespace tandem::tools

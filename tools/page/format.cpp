@@ -1,0 +1,141 @@
+// Numbers and strings as the pages, charts and tables of `tandem compare` show them.
+#include "tandem/tools/page/format.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace tandem::tools::compare {
+namespace {
+
+/// The bytes of the UTF-8 character that begins at text[i], or 0 if none does.
+size_t character_bytes(const std::string& text, size_t i) {
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = byte(i);
+  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' ? 1 : 0;
+  const size_t size = first >= 0xc2 && first < 0xe0   ? 2
+                      : first >= 0xe0 && first < 0xf0 ? 3
+                      : first >= 0xf0 && first < 0xf5 ? 4
+                                                      : 0;
+  if (size == 0 || i + size > text.size()) return 0;
+  for (size_t k = 1; k < size; ++k)
+    if ((byte(i + k) & 0xc0) != 0x80) return 0;
+  return size;
+}
+
+std::string with_separators(std::string digits) {
+  const size_t sign = !digits.empty() && digits[0] == '-' ? 1 : 0;
+  size_t end = digits.find('.');
+  if (end == std::string::npos) end = digits.size();
+  for (size_t at = end; at > sign + 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+template <size_t N> std::string scaled(double value, const std::array<std::pair<double, const char*>, N>& units) {
+  if (!std::isfinite(value)) return "no number";
+  for (const auto& [size, name] : units)
+    if (std::abs(value) >= 0.9995 * size) return number(value / size) + " " + name;
+  return number(value / units.back().first) + " " + units.back().second;
+}
+
+}  // namespace
+
+std::string escape(const std::string& text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const size_t size = character_bytes(text, i);
+    if (size == 0) {
+      out += "\xef\xbf\xbd";  // U+FFFD, the sign for what cannot be shown
+      ++i;
+      continue;
+    }
+    switch (text[i]) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out.append(text, i, size);
+    }
+    i += size;
+  }
+  return out;
+}
+
+std::string number(double value, int digits) {
+  if (std::isnan(value)) return "no number";
+  if (std::isinf(value)) return value < 0 ? "-∞" : "∞";
+  if (value == 0) return "0";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
+  const int before = std::atoi(std::strchr(text, 'e') + 1) + 1;  // digits before the point, once rounded
+  if (before < -5 || before > 15) return text;
+  if (before > digits) {
+    const double unit = std::pow(10.0, before - digits);
+    value = std::round(value / unit) * unit;
+  }
+  std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before), value);
+  return with_separators(text);
+}
+
+std::string round_number(double value) {
+  std::string text = number(value, 6);
+  if (text.find('.') == std::string::npos || text.find('e') != std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string in_words(const std::string& label) {
+  const size_t comma = label.find(", ");
+  const bool has_form = label.starts_with("DP") || label.starts_with("DDP");
+  if (!has_form || comma == std::string::npos) return label;
+  return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
+}
+
+std::string count(int64_t value) { return with_separators(std::to_string(value)); }
+
+std::string duration(double seconds) {
+  if (seconds == 0) return "0 ms";
+  return scaled(seconds,
+                std::array<std::pair<double, const char*>, 4>{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}});
+}
+
+std::string byte_size(double bytes) {
+  if (std::abs(bytes) < 1024) return round_number(bytes) + " B";
+  return scaled(bytes, std::array<std::pair<double, const char*>, 3>{
+                           {{1024.0 * 1024 * 1024, "GiB"}, {1024.0 * 1024, "MiB"}, {1024, "KiB"}}});
+}
+
+std::string bandwidth(double bytes_per_second) {
+  return scaled(bytes_per_second, std::array<std::pair<double, const char*>, 4>{
+                                      {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}});
+}
+
+std::string percent(double part) {
+  if (std::isnan(part)) return "no number";
+  if (part == 0) return "0 %";
+  char text[32];
+  std::snprintf(text, sizeof text, std::abs(part) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * part);
+  return text;
+}
+
+std::string with_interval(const Interval& interval, const std::string& unit) {
+  return cat(number(interval.median), unit, " (", number(interval.low), " to ", number(interval.high), ")");
+}
+
+std::string plural(int64_t n, const std::string& noun) { return cat(count(n), " ", noun, n == 1 ? "" : "s"); }
+
+bool is_ddp(const Run& run) { return run.mode.starts_with("ddp"); }
+bool is_dp(const Run& run) { return run.mode.starts_with("dp"); }
+bool is_single(const Run& run) { return !is_dp(run) && !is_ddp(run); }
+bool has_loss_inside(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
+std::string job_name(const Run& run) {
+  return cat(run.model, ", ", plural(run.devices, "device"), ", batch ", count(run.batch));
+}
+
+}  // namespace tandem::tools::compare

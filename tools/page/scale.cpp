@@ -1,0 +1,204 @@
+// From figures to places on an axis: round numbers, their texts, and the frame that charts share.
+#include "tandem/tools/page/scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/tools/page/format.h"
+
+namespace tandem::tools::compare {
+namespace {
+
+struct AxisUnit {
+  double size;
+  const char* name;
+};
+/// The unit in which all ticks of a linear axis are written.
+AxisUnit unit_for(Unit unit, double largest) {
+  switch (unit) {
+    case Unit::kSeconds:
+      return largest >= 1 ? AxisUnit{1, " s"} : largest >= 1e-3 ? AxisUnit{1e-3, " ms"} : AxisUnit{1e-6, " µs"};
+    case Unit::kBytes:
+      return largest >= 1 << 30   ? AxisUnit{1 << 30, " GiB"}
+             : largest >= 1 << 20 ? AxisUnit{1 << 20, " MiB"}
+             : largest >= 1 << 10 ? AxisUnit{1 << 10, " KiB"}
+                                  : AxisUnit{1, " B"};
+    case Unit::kBandwidth: return largest >= 1e9 ? AxisUnit{1e9, " GB/s"} : AxisUnit{1e6, " MB/s"};
+    case Unit::kPercent: return {0.01, " %"};
+    case Unit::kNone: break;
+  }
+  return {1, ""};
+}
+
+/// "1.00 ms" as "1 ms", "4.00 KiB" as "4 KiB".
+std::string without_zeros(std::string text) {
+  const size_t space = text.find(' '), point = text.find('.');
+  if (point == std::string::npos || space == std::string::npos) return text;
+  const size_t last = text.find_last_not_of('0', space - 1);
+  return text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
+}
+
+std::string tick_text(Unit unit, double value) {
+  switch (unit) {
+    case Unit::kSeconds: return without_zeros(duration(value));
+    case Unit::kBytes: return without_zeros(byte_size(value));
+    case Unit::kBandwidth: return without_zeros(bandwidth(value));
+    case Unit::kPercent: return round_number(100 * value) + " %";
+    case Unit::kNone: break;
+  }
+  return round_number(value);
+}
+
+/// 1, 2 or 5 times a power of ten: the smallest that is not below `step`.
+double round_up(double step) {
+  const double power = std::pow(10.0, std::floor(std::log10(step)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= step * 0.999) return factor * power;
+  return 10 * power;
+}
+
+/// Likewise the largest that is not above.
+double round_down(double value) {
+  const double power = std::pow(10.0, std::floor(std::log10(value)));
+  for (const double factor : {5.0, 2.0})
+    if (factor * power <= value * 1.001) return factor * power;
+  return power;
+}
+
+/// Every so manieth, so that at most `count` are left; the last stays.
+void thin_out(std::vector<Tick>& ticks, int count) {
+  if (static_cast<int>(ticks.size()) <= count || count < 1) return;
+  const size_t step = (ticks.size() + static_cast<size_t>(count) - 1) / static_cast<size_t>(count);
+  std::vector<Tick> kept;
+  for (size_t i = (ticks.size() - 1) % step; i < ticks.size(); i += step) kept.push_back(ticks[i]);
+  ticks = std::move(kept);
+}
+
+}  // namespace
+
+Scale::Scale(const Axis& axis, double low, double high, double from, double to, int count)
+    : log_(axis.log), low_(low), high_(high), from_(from), to_(to) {
+  if (!std::isfinite(low_)) low_ = 0;
+  if (!std::isfinite(high_)) high_ = low_ + 1;
+  if (log_)
+    make_log(axis, count);
+  else
+    make_linear(axis, count);
+  if (axis.only_ticks.empty()) return;
+  ticks_.clear();
+  for (const double tick : axis.only_ticks) ticks_.push_back({tick, tick_text(axis.unit, tick)});
+  thin_out(ticks_, 2 * count);
+}
+
+void Scale::make_linear(const Axis& axis, int count) {
+  if (axis.from_zero) low_ = std::min(low_, 0.0);
+  if (high_ <= low_) high_ = low_ + std::max(1e-9, std::abs(low_) * 0.1);
+  const AxisUnit unit = unit_for(axis.unit, std::max(std::abs(low_), std::abs(high_)));
+  const double step = round_up((high_ - low_) / unit.size / count);
+  const double first = std::floor(low_ / unit.size / step + 1e-9), last = std::ceil(high_ / unit.size / step - 1e-9);
+  if (!axis.exact_ends) low_ = first * step * unit.size, high_ = last * step * unit.size;
+  for (double i = first; i <= last + 0.5; ++i) {
+    if (axis.exact_ends && (i * step * unit.size > high_ * 1.001 || i * step * unit.size < low_ * 0.999)) continue;
+    ticks_.push_back({i * step * unit.size, (i == 0 ? "0" : round_number(i * step)) + (i == 0 ? "" : unit.name)});
+  }
+}
+
+void Scale::make_log(const Axis& axis, int count) {
+  if (low_ <= 0) low_ = high_ > 0 ? high_ / 1000 : 1e-3;
+  if (high_ <= low_ * 1.01) high_ = low_ * 2, low_ /= 2;
+  const double base = axis.unit == Unit::kBytes ? 4 : 10;
+  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // out to a round number
+    low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
+    high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
+  } else {
+    low_ /= 1.08, high_ *= 1.08;
+  }
+  const auto add = [&](const std::vector<double>& factors) {
+    ticks_.clear();
+    for (double power = std::pow(base, std::floor(std::log(low_) / std::log(base)) - 1); power <= high_; power *= base)
+      for (const double factor : factors)
+        if (factor * power >= low_ * 0.999 && factor * power <= high_ * 1.001)
+          ticks_.push_back({factor * power, tick_text(axis.unit, factor * power)});
+  };
+  add({1});
+  if (ticks_.size() < 3) add(base == 4 ? std::vector<double>{1, 2} : std::vector<double>{1, 2, 5});
+  if (ticks_.size() < 3 && base == 10) add({1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9});
+  thin_out(ticks_, count + 1);
+}
+
+double Scale::operator()(double value) const {
+  const double part =
+      log_ ? std::log(std::max(value, low_ * 1e-6) / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+  return from_ + (to_ - from_) * (std::isfinite(part) ? std::clamp(part, -0.02, 1.02) : 0);
+}
+
+std::string place(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string fitted(const std::string& text, double width, double size) {
+  const auto room = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
+  size_t characters = 0, end = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // inside of a character
+    if (characters == room - 1) end = i;
+    ++characters;
+  }
+  return escape(characters <= room ? text : text.substr(0, end) + "…");
+}
+
+std::string fill_class(int style) {
+  if (style == kInk) return "fi";
+  if (style == kWaiting) return "fw";
+  if (style == kUnattributed) return "fu";
+  if (style == kHidden) return "fh";
+  return cat("f", style % 10);
+}
+std::string stroke_class(int style) { return style >= kInk ? "si" : cat("s", style % 10); }
+
+std::string marker(int style, double x, double y, double size, const std::string& tip) {
+  const std::string title = tip.empty() ? "" : "<title>" + escape(tip) + "</title>";
+  const std::string begin = " class=\"" + fill_class(style) + " m\"";
+  const double r = size;
+  switch (style == kInk ? 0 : (style + style / 10) % 4) {
+    case 0:
+      return cat("<circle", begin, " cx=\"", place(x), "\" cy=\"", place(y), "\" r=\"", place(r), "\">", title,
+                 "</circle>");
+    case 1:
+      return cat("<rect", begin, " x=\"", place(x - r * 0.9), "\" y=\"", place(y - r * 0.9), "\" width=\"",
+                 place(1.8 * r), "\" height=\"", place(1.8 * r), "\">", title, "</rect>");
+    case 2:
+      return cat("<path", begin, " d=\"M", place(x), " ", place(y - 1.2 * r), "L", place(x + 1.15 * r), " ",
+                 place(y + 0.85 * r), "L", place(x - 1.15 * r), " ", place(y + 0.85 * r), "Z\">", title, "</path>");
+    default:
+      return cat("<path", begin, " d=\"M", place(x), " ", place(y - 1.3 * r), "L", place(x + 1.3 * r), " ", place(y),
+                 "L", place(x), " ", place(y + 1.3 * r), "L", place(x - 1.3 * r), " ", place(y), "Z\">", title,
+                 "</path>");
+  }
+}
+
+std::string figure(const std::string& title, const std::string& description, double width, double height,
+                   const std::string& picture, const std::string& legend, const std::string& kind) {
+  return cat("<figure class=\"chart", kind.empty() ? "" : " ", kind, "\">\n<figcaption>", escape(title),
+             "</figcaption>\n<div class=\"box\"><svg viewBox=\"0 0 ", place(width), " ", place(height),
+             "\" role=\"img\" aria-label=\"", escape(title + ". " + description), "\">\n", picture, "</svg></div>\n",
+             legend.empty() ? "" : "<ul class=\"legend\">" + legend + "</ul>\n", "</figure>\n");
+}
+
+std::string legend_entry(const std::string& name, int style, char mark) {
+  std::string picture;
+  if (mark == 'm')
+    picture = marker(style, 11, 6, 3.6, "");
+  else if (mark == 'b')
+    picture = cat("<rect class=\"", fill_class(style), "\" x=\"4\" y=\"1\" width=\"14\" height=\"10\"/>");
+  else
+    picture = cat("<line class=\"", stroke_class(style), " l", mark == 'd' ? " dash" : "",
+                  "\" x1=\"0\" x2=\"22\" y1=\"6\" y2=\"6\"/>", mark == 'l' ? marker(style, 11, 6, 3.6, "") : "");
+  return cat("<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">", picture, "</svg>", escape(name),
+             "</li>");
+}
+
+}  // namespace tandem::tools::compare
