@@ -91,7 +91,7 @@ std::string GlooLink::first_cause(const std::string& own, milliseconds patience)
     std::this_thread::sleep_for(milliseconds(1));
   }
   try {
-    return store_->set_once(failure_key(name_), own, StoreClient::kHasty);
+    return store_->publish_failure(name_, own, StoreClient::kHasty);
   } catch (const StoreClosed&) {
     return own;  // rank 0 has left, and the store with it
   } catch (const StoreLost& error) {

@@ -161,7 +161,7 @@ void NcclWatch::fail(const std::string& what, milliseconds patience) {
   if (!failure_->what().empty()) return;
   std::string cause = rank_text(rank_, members_) + ": " + what;
   try {
-    cause = store_->set_once(failure_key(group_), cause);
+    cause = store_->publish_failure(group_, cause);
     cause += where_the_ranks_are(patience);
   } catch (const DistributedError&) {
     // The store is gone as well.

@@ -215,7 +215,7 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
         why += " has left (" + left + "), and did not come";
       if (const auto refused = store.find(refused_key(group), std::chrono::milliseconds(0), StoreClient::kHasty))
         why += "; a process that came was refused: " + *refused;
-      throw DistributedError(store.set_once(failure_key(group), why, StoreClient::kHasty));
+      throw DistributedError(store.publish_failure(group, why, StoreClient::kHasty));
     }
     contacts.push_back(theirs->substr(theirs->find('\n') + 1));
   }

@@ -97,6 +97,10 @@ class StoreClient {
   void set(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
   /// Sets the key unless it has a value; returns the value that it has then.
   std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
+  /// Returns the first failure of a group. A failure of the job or of a group that it was made from goes before `why`,
+  /// which is published if there is no failure yet.
+  std::string publish_failure(const std::string& group, const std::string& why,
+                              std::chrono::milliseconds answer = kUsual);
   /// As KeyValues', which say what they do.
   int64_t add(const std::string& key, int64_t amount);
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);

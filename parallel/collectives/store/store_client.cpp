@@ -140,6 +140,11 @@ void StoreClient::set(const std::string& key, const std::string& value, millisec
 std::string StoreClient::set_once(const std::string& key, const std::string& value, milliseconds answer) {
   return request(kSetOnce, key, value, {}, answer).value_or(value);
 }
+std::string StoreClient::publish_failure(const std::string& group, const std::string& why, milliseconds answer) {
+  for (const std::string& key : failure_keys(group))
+    if (const auto earlier = find(key, milliseconds(0), answer)) return *earlier;
+  return set_once(failure_key(group), why, answer);
+}
 int64_t StoreClient::add(const std::string& key, int64_t amount) {
   return std::stoll(request(kAdd, key, std::to_string(amount), {}).value_or("0"));
 }

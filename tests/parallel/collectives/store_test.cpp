@@ -212,6 +212,20 @@ TEST_CASE("watchdog: hears of the published failure, or that the store's host is
   CHECK(last.heard().empty());
 }
 
+TEST_CASE("store: a failure of the job or of an outer group goes before a group's own", "[parallel][store]") {
+  StoreServer server("secret");
+  StoreClient client("127.0.0.1", server.port(), "secret", seconds(20));
+  CHECK(client.publish_failure("a/b/c", "rank 1 has left") == "rank 1 has left");
+  CHECK(client.publish_failure("a/b/c", "rank 2 has left") == "rank 1 has left");
+  CHECK(client.publish_failure("a/b/d", "rank 3 has left") == "rank 3 has left");
+  client.set(failure_key("a/b"), "rank 4 has left");
+  CHECK(client.publish_failure("a/b/c", "rank 5 has left") == "rank 4 has left");
+  CHECK(client.publish_failure("a/e", "rank 6 has left") == "rank 6 has left");
+  server.set(kFailureKey, "rank 7 failed");
+  for (const char* group : {"a/b/c", "a/b/new", "a", "other"})
+    CHECK(client.publish_failure(group, "rank 8 has left") == "rank 7 failed");
+}
+
 TEST_CASE("store: a rank whose connection ends is published as lost, one that left is not", "[parallel][store]") {
   StoreServer server("secret");
   StoreClient lost = client_of(server), left = client_of(server), other = client_of(server);
