@@ -10,6 +10,12 @@ failed=0
 order=(core emulation kernels autograd ops nn optim data serialize logs parallel models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
+while IFS= read -r folder; do
+  [ -n "${rank[$folder]:-}" ] || [[ $folder =~ ^(tests|ci|libtorch|tandem.h)$ ]] || {
+    echo "the folder $folder has sources, but no place in the order of folders: ${order[*]}"
+    failed=1
+  }
+done < <(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | cut -d/ -f1 | sort -u)
 while IFS=: read -r file _ line; do
   from=${file%%/*} to=$(sed -E 's/.*"tandem\/([a-z_]+)\/.*/\1/' <<<"$line")
   [ -n "${rank[$from]:-}" ] && [ -n "${rank[$to]:-}" ] || continue
@@ -59,6 +65,8 @@ fi
 while IFS= read -r name; do
   [ -e "$name" ] || { echo "docs/architecture.md names $name, which does not exist"; failed=1; }
 done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' | sort -u)
+
+python3 ci/architecture.py --check || failed=1
 
 # What users see says what it does.
 python3 ci/reference.py || failed=1

@@ -17,7 +17,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = "core kernels autograd ops nn optim data serialize logs parallel models".split()
-# Sources whose definitions are declared elsewhere on purpose: by pattern of the source, with the reason.
+PAIRED = ("ops", "nn", "optim", "data")  # elsewhere a header may have several sources, by subject or by platform
 MOST_FILES = 45
 
 
@@ -61,29 +61,73 @@ def public_names():
 def wrong_pairs():
     declared, defined = collections.defaultdict(set), collections.defaultdict(set)
     for kind, scope, name, file in tags():
-        if "__anon" in scope:
+        if "__anon" in scope or file.split("/")[0] not in PAIRED:
             continue
-        key = (scope.replace("::detail", "").split("::")[-1] if "::" in scope else scope, name)
+        key = (scope.split("::")[-1].replace("detail", "tandem"), name)
         if kind == "p" and file.endswith(".h"):
-            declared[key].add(file)
+            declared[key].add(os.path.splitext(file)[0])
         elif kind == "f" and file.endswith(".cpp"):
-            defined[key].add(file)
+            defined[key].add(os.path.splitext(file)[0])
     for key in sorted(declared.keys() & defined.keys()):
-        headers = {os.path.splitext(h)[0] for h in declared[key]}
-        for source in sorted(defined[key]):
-            if os.path.splitext(source)[0] not in headers:
-                yield f"{source} defines {'::'.join(filter(None, key))}, which {' and '.join(sorted(declared[key]))} declares"
+        for source in sorted(defined[key] - declared[key]):
+            headers = " and ".join(f"{header}.h" for header in sorted(declared[key]))
+            yield f"{source}.cpp defines {'::'.join(filter(None, key))}, which {headers} declares"
+
+
+def too_many_files():
+    count = collections.Counter(os.path.dirname(f) for f in tracked())
+    for folder, n in sorted(count.items()):
+        if n > MOST_FILES and not folder.startswith("tests/fixtures"):
+            yield f"{folder} has {n} files; accepted: {MOST_FILES}"
+
+
+def without_a_first_line(files):
+    for file in files:
+        if not read(file).startswith("//"):
+            yield f"{file} does not begin with a comment that says what it is for"
+
+
+def comments(text):
+    """The comments of a source, each joined over its lines."""
+    for block in re.findall(r"(?:[ \t]*//[^\n]*\n)+|//[^\n]*", text):
+        yield re.sub(r"\s*\n\s*//+\s?", " ", block)
+
+
+def absent_files(files):
+    """Comments that name a file that does not exist: by its path, or by its name within the same folder."""
+    known = set(tracked())
+    for file in files:
+        for comment in comments(read(file)):
+            for name in re.findall(r"(?<![\w/.<*-])[a-z0-9_]+(?:/[a-z0-9_]+)*\.(?:h|cpp|cu|cuh|md|py|sh)\b", comment):
+                if name in known or os.path.normpath(os.path.join(os.path.dirname(file), name)) in known:
+                    continue
+                yield f"a comment of {file} names {name}, which does not exist"
+
+
+def macros_defined_twice(files):
+    """Macros that two places define, but for those of which the preprocessor chooses one."""
+    where = collections.defaultdict(list)
+    for file in files:
+        depth = 0
+        for line in read(file).split("\n"):
+            depth += line.startswith(("#if", "#ifdef", "#ifndef")) - line.startswith("#endif")
+            if found := re.match(r"#define (\w+)", line):
+                where[found[1]].append((file, depth))
+    for name, places in sorted(where.items()):
+        if sum(depth == 0 for _, depth in places) > 1:
+            files = collections.Counter(file for file, _ in places)
+            yield f"{name} is defined {len(places)} times: {', '.join(f'{f} ({n})' for f, n in sorted(files.items()))}"
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 1:
-        where = definitions()
-        for name in public_names():
-            if where[name]:
-                print(f"{name:40} {' '.join(sorted(where[name]))}")
+        sources = definitions()
+        for public in public_names():
+            if sources[public]:
+                print(f"{public:40} {' '.join(sorted(sources[public]))}")
     else:
-        n = collections.Counter()
-        for line in wrong_pairs():
-            n[line.split("/")[0]] += 1
-            print(line)
-        print(n)
+        code = [f for f in tracked(*FOLDERS, "emulation", "tools") if f.endswith((".h", ".cpp", ".cu", ".cuh"))]
+        wrong = [*wrong_pairs(), *too_many_files(), *without_a_first_line(code), *absent_files(code),
+                 *macros_defined_twice(code)]
+        print("\n".join(wrong))
+        sys.exit(1 if wrong else 0)
