@@ -1,4 +1,4 @@
-// Comparisons: isin, allclose and equal.
+// Comparisons of tensors: isin, allclose and equal.
 #include "tandem/ops/elementwise/compare.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Comparisons: isin, allclose and equal.
+// Comparisons of tensors: isin, allclose and equal.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// What index and index_put share: numbers and slices give a view, tensors point to places in it.
+// Shared by index and index_put: numbers and slices give a view, tensors name positions in that view.
 #include "tandem/ops/index/advanced_index.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 /// Whether a tensor among the indices is a mask. uint8 is the dtype that masks once had.
 bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }

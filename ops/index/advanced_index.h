@@ -1,4 +1,4 @@
-// What index and index_put share: numbers and slices give a view, tensors point to places in it. Internal.
+// Shared by index and index_put: numbers and slices give a view, tensors name positions in that view. Internal.
 #pragma once
 #include <optional>
 #include <utility>
@@ -23,7 +23,7 @@ struct Pointed {
   Tensor flat() const { return count > 1 ? moved.flatten(dim, dim + count - 1) : moved; }
 };
 Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors);
-/// @throws Error unless the mask, which is for x's dimensions from `dim` on, has their sizes and x's device
+/// @throws Error unless mask is on x's device and has the sizes of x's dimensions from `dim` on
 void check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask);
 /// A list in which what is missing stands for a whole dimension, as index({...}) takes it.
 std::vector<indexing::TensorIndex> index_entries(ArrayRef<std::optional<Tensor>> indices);

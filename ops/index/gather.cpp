@@ -1,4 +1,4 @@
-// gather: elements along a dimension at the positions of an index.
+// gather: reads elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/gather.h"
 
 #include "tandem/autograd/record.h"
@@ -11,6 +11,7 @@
 
 namespace tandem {
 using detail::around;
+
 namespace {
 /// zeros(sizes).scatter_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
 Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {

@@ -1,4 +1,4 @@
-// index_add and index_add_: add slices to those that an index names.
+// index_add and index_add_: add slices to the slices that a 1-d index names.
 #include "tandem/ops/index/index_add.h"
 
 #include "tandem/autograd/record.h"

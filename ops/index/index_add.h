@@ -1,5 +1,5 @@
-// index_add: adds slices to those that an index names.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// index_add: adds slices to the slices that a 1-d index names.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
 #include "tandem/core/tensor.h"

@@ -1,5 +1,4 @@
-// Checks of what is read and written by index, and places counted from the end: check_source, checked_places,
-// from_front.
+// Checks of indices and sources, and conversion of negative positions: check_source, checked_places, from_front.
 #include "tandem/ops/index/index_checks.h"
 
 #include "tandem/ops/argument.h"

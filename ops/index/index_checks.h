@@ -1,4 +1,4 @@
-// Checks of what is read and written by index, and places counted from the end. Internal.
+// Checks of indices and sources, and conversion of negative positions. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

@@ -1,4 +1,4 @@
-// index_copy and index_copy_: write slices over those that an index names.
+// index_copy and index_copy_: replace the slices that a 1-d index names.
 #include "tandem/ops/index/index_copy.h"
 
 #include "tandem/ops/argument.h"
@@ -7,6 +7,7 @@
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 /// A 1-d index along dim as scatter takes it, for slices of `sizes`.
 Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {

@@ -1,4 +1,4 @@
-// index_fill and index_fill_: fill the slices that an index names with one number.
+// index_fill and index_fill_: fill the slices that a 1-d index names with one number.
 #include "tandem/ops/index/index_fill.h"
 
 #include "tandem/ops/argument.h"
@@ -9,6 +9,7 @@
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 /// Which elements of x an index along dim names: a mask that broadcasts to x.
 Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {

@@ -1,5 +1,5 @@
-// index_fill: fills the slices that an index names with one number.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// index_fill: fills the slices that a 1-d index names with one number.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// index_put and index_put_: write or add to the places that index({...}) reads.
+// index_put and index_put_: write or add to the elements that index({...}) reads.
 #include "tandem/ops/index/index_put.h"
 
 #include "tandem/autograd/inplace.h"

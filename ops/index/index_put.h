@@ -1,4 +1,4 @@
-// index_put and index_put_: write or add to the places that index tensors point to.
+// index_put and index_put_: write or add to the elements that index({...}) reads.
 #pragma once
 #include "tandem/core/tensor.h"
 

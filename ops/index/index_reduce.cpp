@@ -1,4 +1,4 @@
-// index_reduce and index_reduce_: join the slices that meet in one place.
+// index_reduce and index_reduce_: reduce the slices whose indices name one position.
 #include "tandem/ops/index/index_reduce.h"
 
 #include "tandem/ops/argument.h"

@@ -1,5 +1,5 @@
-// index_reduce: joins the slices that meet in one place.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// index_reduce: reduces the slices whose indices name one position.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
 #include <string>

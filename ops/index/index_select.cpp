@@ -1,4 +1,4 @@
-// index_select: slices along a dimension at the positions of an index.
+// index_select: selects slices along a dimension at the positions that a 1-d index names.
 #include "tandem/ops/index/index_select.h"
 
 #include "tandem/autograd/record.h"
@@ -9,6 +9,7 @@
 
 namespace tandem {
 using detail::around, detail::checked_index;
+
 namespace {
 /// zeros(sizes).index_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
 Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {

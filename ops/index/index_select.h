@@ -1,5 +1,5 @@
-// index_select: slices along a dimension at the positions of an index.
-// Indices are int64 or int32; a scalar is indexed as one dimension of one element.
+// index_select: selects slices along a dimension at the positions that a 1-d index names.
+// Indices are int64 or int32; a 0-dim x is indexed as one dimension of one element.
 #pragma once
 #include "tandem/core/tensor.h"
 

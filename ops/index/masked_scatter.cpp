@@ -1,4 +1,4 @@
-// masked_scatter and masked_scatter_: the elements of a source, in order, where a mask is true.
+// masked_scatter and masked_scatter_: write the elements of a source, in order, where a mask is true.
 #include "tandem/ops/index/masked_scatter.h"
 
 #include "tandem/autograd/record.h"

@@ -1,5 +1,5 @@
-// masked_scatter: the elements of a source, in order, where a mask is true.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// masked_scatter: writes the elements of a source, in order, where a mask is true.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 

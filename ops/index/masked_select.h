@@ -1,4 +1,4 @@
-// masked_select: the elements at which a mask is true.
+// masked_select: selects the elements at which a mask is true.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Where elements are not 0: nonzero, nonzero_static, nonzero_numpy and count_nonzero.
+// Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy and count_nonzero.
 #include "tandem/ops/index/nonzero.h"
 
 #include "tandem/core/dispatch.h"

@@ -1,5 +1,5 @@
-// Where elements are not 0: nonzero, nonzero_static, nonzero_numpy, argwhere and count_nonzero. They have no
-// derivatives.
+// Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy, argwhere and count_nonzero. They
+// have no derivatives.
 #pragma once
 #include "tandem/core/tensor.h"
 

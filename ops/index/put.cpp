@@ -1,4 +1,4 @@
-// put and put_: write or add elements to places in row-major order.
+// put and put_: write or add elements at flat positions.
 #include "tandem/ops/index/put.h"
 
 #include "tandem/ops/argument.h"

@@ -1,5 +1,5 @@
-// put: writes or adds elements to places in row-major order.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// put: writes or adds elements at flat positions.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 

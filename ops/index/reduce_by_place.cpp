@@ -1,4 +1,5 @@
-// Sums, products, means and extremes of what an index brings together, for scatter_reduce and index_reduce.
+// Sums, products, means and extremes of the elements whose indices name one position, for scatter_reduce and
+// index_reduce.
 #include "tandem/ops/index/reduce_by_place.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,5 @@
-// Sums, products, means and extremes of what an index brings together, for scatter_reduce and index_reduce. Internal.
+// Sums, products, means and extremes of the elements whose indices name one position, for scatter_reduce and
+// index_reduce. Internal.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// scatter and scatter_add: write or add elements along a dimension at the positions of an index; in place too.
+// scatter and scatter_add, also in place: write or add elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/scatter.h"
 
 #include "tandem/autograd/inplace.h"
@@ -10,6 +10,7 @@
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
   const NoGradGuard guard;

@@ -1,5 +1,5 @@
-// scatter and scatter_add: write or add elements along a dimension at the positions of an index.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// scatter and scatter_add: write or add elements along a dimension at the positions that an index names.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
 #include <string>

@@ -1,4 +1,4 @@
-// Writing by index into a tensor that is there: scatter_into.
+// Scattering into an existing tensor: scatter_into.
 #include "tandem/ops/index/scatter_into.h"
 
 #include "tandem/core/dispatch.h"

@@ -1,4 +1,5 @@
-// Writing by index into a tensor that is there: scatter_into, and write_in_place for the methods in place. Internal.
+// Scattering into an existing tensor (scatter_into), and in-place versions of operations by index (write_in_place).
+// Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"

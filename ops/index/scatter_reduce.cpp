@@ -1,4 +1,4 @@
-// scatter_reduce and scatter_reduce_: join the elements that meet in one place.
+// scatter_reduce and scatter_reduce_: reduce the elements whose indices name one position.
 #include "tandem/ops/index/scatter_reduce.h"
 
 #include "tandem/ops/argument.h"

@@ -1,5 +1,5 @@
-// scatter_reduce: joins the elements that meet in one place.
-// Each gives a copy of x with something written into it; the methods whose names end in _ write into x itself.
+// scatter_reduce: reduces the elements whose indices name one position.
+// Each returns a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
 #include <string>

@@ -1,10 +1,11 @@
-// Writing into a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
+// Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #include "tandem/ops/index/slice_scatter.h"
 
 #include "tandem/ops/index/index_checks.h"
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 /// x as it is, with what select, slice, diagonal or as_strided give of it replaced.
 template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {

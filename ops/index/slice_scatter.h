@@ -1,4 +1,4 @@
-// Writing into a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
+// Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// take and take_along_dim: elements at places in row-major order, and along a dimension.
+// take and take_along_dim: read elements at flat positions, and along a dimension.
 #include "tandem/ops/index/take.h"
 
 #include "tandem/ops/argument.h"

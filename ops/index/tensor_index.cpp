@@ -1,4 +1,4 @@
-// index({...}): numbers, slices, None, Ellipsis and tensors that point or mask; and how TensorIndex is printed.
+// TensorIndex and how it is printed; Tensor::index({...}) and the function index.
 #include "tandem/ops/index/tensor_index.h"
 
 #include <limits>

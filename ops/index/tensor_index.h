@@ -1,4 +1,4 @@
-// index({...}): the free function, and what the list may hold: TensorIndex with Slice, None and Ellipsis.
+// TensorIndex, the entry of index({...}): a number, Slice, None, Ellipsis or tensor; and the function index.
 #pragma once
 #include <ostream>
 #include <variant>

@@ -1,4 +1,4 @@
-// Rows of a table and classes as vectors: embedding, embedding_renorm_ and one_hot.
+// Embeddings: embedding and embedding_renorm_, which look up and shorten rows of a table, and one_hot.
 #include "tandem/ops/nn/embedding.h"
 
 #include <algorithm>

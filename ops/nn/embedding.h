@@ -1,4 +1,4 @@
-// Rows of a table and classes as vectors: embedding, embedding_renorm and one_hot.
+// Embeddings: embedding and embedding_renorm, which look up and shorten rows of a table, and one_hot.
 #pragma once
 #include <optional>
 

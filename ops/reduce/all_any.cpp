@@ -1,4 +1,4 @@
-// Truth of elements: all and any, of everything, along a dimension or over several.
+// Logical reductions: all and any, over all elements, one dimension or several.
 #include "tandem/ops/reduce/all_any.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Truth of elements: all and any, of everything, along a dimension or over several.
+// Logical reductions: all and any, over all elements, one dimension or several.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// What comes of the elements up to each one: cumsum, cumprod, logcumsumexp, cummax and cummin.
+// Cumulative operations along a dimension: cumsum, cumprod, logcumsumexp, cummax and cummin.
 #include "tandem/ops/reduce/cumulative.h"
 
 #include <limits>

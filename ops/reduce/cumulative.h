@@ -1,4 +1,4 @@
-// What comes of the elements up to each one: cumsum, cumprod, logcumsumexp, cummax and cummin.
+// Cumulative operations along a dimension: cumsum, cumprod, logcumsumexp, cummax and cummin.
 #pragma once
 #include "tandem/core/tensor.h"
 

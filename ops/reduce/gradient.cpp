@@ -1,4 +1,4 @@
-// gradient: slopes along dimensions by differences of neighbours.
+// gradient: slopes along dimensions, estimated from differences of neighbours.
 #include "tandem/ops/reduce/gradient.h"
 
 #include "tandem/ops/elementwise/elementwise.h"
@@ -8,6 +8,7 @@
 
 namespace tandem {
 using namespace detail;
+
 namespace {
 /// The distances of neighbours, (size - 1), as they broadcast along dimension d of x.
 Tensor column_along(const Tensor& distances, const Tensor& x, int64_t d) {

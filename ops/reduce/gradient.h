@@ -1,4 +1,4 @@
-// gradient: slopes along dimensions by differences of neighbours.
+// gradient: slopes along dimensions, estimated from differences of neighbours.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Counts of values: bincount, histc and histogram.
+// Counting values: bincount, histc and histogram.
 #include "tandem/ops/reduce/histogram.h"
 
 #include <cmath>

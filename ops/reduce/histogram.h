@@ -1,4 +1,4 @@
-// Counts of values: bincount, histc and histogram. They have no derivatives.
+// Counting values: bincount, histc and histogram. They have no derivatives.
 #pragma once
 #include <optional>
 

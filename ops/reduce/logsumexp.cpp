@@ -1,4 +1,4 @@
-// logsumexp: the logarithm of a sum of exponentials, over dimensions and with out.
+// logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
 #include "tandem/ops/reduce/logsumexp.h"
 
 #include "tandem/autograd/record.h"

@@ -1,5 +1,5 @@
-// logsumexp: the logarithm of a sum of exponentials, over dimensions and with out.
-// Lists of dimensions are as in core/reduce_ops.h, forms with `out` as in ops/elementwise/elementwise.h.
+// logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Means: mean and nanmean, of all elements, over dimensions and with out.
+// Means: mean and nanmean, over all elements or some dimensions; mean_out.
 #include "tandem/ops/reduce/mean.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Medians: median and nanmedian, of all elements or along a dimension.
+// Medians: median and nanmedian, over all elements or along a dimension.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Extremes: max, min, amax, amin, aminmax, argmax and argmin; the forms with out of amax and amin.
+// Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
 #include "tandem/ops/reduce/minmax.h"
 
 #include "tandem/autograd/ops.h"

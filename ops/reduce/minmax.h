@@ -1,5 +1,5 @@
-// Extremes: max, min, amax, amin, aminmax, argmax and argmin; the forms with out of amax and amin.
-// Lists of dimensions are as in core/reduce_ops.h, forms with `out` as in ops/elementwise/elementwise.h.
+// Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

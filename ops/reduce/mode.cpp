@@ -1,4 +1,4 @@
-// mode: what is there most often along a dimension.
+// mode: the most frequent element along a dimension.
 #include "tandem/ops/reduce/mode.h"
 
 #include "tandem/ops/elementwise/elementwise.h"

@@ -1,4 +1,4 @@
-// p-norms of vectors: norm and norm_backward; renorm and renorm_, which make slices shorter.
+// p-norms: norm and norm_backward; renorm and renorm_, which scale slices down to a maximum norm.
 #include "tandem/ops/reduce/norm.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// p-norms of vectors: norm, and renorm, which makes slices shorter.
-// Lists of dimensions are as in core/reduce_ops.h.
+// p-norms: norm, and renorm, which scales slices down to a maximum norm.
+// core/reduce_ops.h says how a list of dimensions is given.
 #pragma once
 #include "tandem/core/tensor.h"
 

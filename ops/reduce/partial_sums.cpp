@@ -1,4 +1,4 @@
-// Sums that reductions are made of: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares, root_mean_square.
+// Sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares, root_mean_square.
 #include "tandem/ops/reduce/partial_sums.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Sums that reductions are made of: over dimensions that do not lie together, around the channels, in a wider dtype, of
-// squares. Internal.
+// Sums that several reductions use: over dimensions that are not adjacent, over all but the channels, in a wider dtype,
+// of squares. Internal.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Products: prod, of all elements or along a dimension.
+// Products: prod, over all elements or along a dimension.
 #include "tandem/ops/reduce/prod.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Products: prod, of all elements or along a dimension.
+// Products: prod, over all elements or along a dimension.
 #pragma once
 #include "tandem/core/tensor.h"
 

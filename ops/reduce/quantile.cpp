@@ -1,4 +1,4 @@
-// Quantiles: quantile and nanquantile, from between which of the ordered elements a fraction of them lies, and how far.
+// Quantiles: quantile and nanquantile, by sorting and interpolation between neighbours.
 #include "tandem/ops/reduce/quantile.h"
 
 #include "tandem/core/loop/run_loop.h"

@@ -1,4 +1,4 @@
-// Quantiles: quantile and nanquantile, of all elements or along a dimension.
+// Quantiles: quantile and nanquantile, over all elements or along a dimension.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// What reductions share: the input as (outer, reduced, inner), and the sizes of what comes of it.
+// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result.
 #include "tandem/ops/reduce/reduced_dims.h"
 
 #include <utility>

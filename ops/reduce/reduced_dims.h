@@ -1,4 +1,4 @@
-// What reductions share: the input as (outer, reduced, inner), and the sizes of what comes of it. Internal.
+// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

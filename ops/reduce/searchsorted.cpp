@@ -1,4 +1,4 @@
-// Searching in what is sorted: searchsorted and bucketize.
+// Searching in sorted sequences: searchsorted and bucketize.
 #include "tandem/ops/reduce/searchsorted.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Searching in what is sorted: searchsorted and bucketize. They have no derivatives.
+// Searching in sorted sequences: searchsorted and bucketize. They have no derivatives.
 #pragma once
 #include <optional>
 #include <string>

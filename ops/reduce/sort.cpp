@@ -1,4 +1,4 @@
-// Elements in order: sort, argsort, topk and kthvalue.
+// Sorting: sort, argsort, topk and kthvalue.
 #include "tandem/ops/reduce/sort.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Elements in order: sort, argsort, msort, topk and kthvalue.
+// Sorting: sort, argsort, msort, topk and kthvalue.
 #pragma once
 #include <concepts>
 

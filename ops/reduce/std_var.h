@@ -1,5 +1,5 @@
 // Standard deviations and variances: std, var, std_mean and var_mean.
-// Lists of dimensions are as in core/reduce_ops.h.
+// core/reduce_ops.h says how a list of dimensions is given.
 #pragma once
 #include <concepts>
 

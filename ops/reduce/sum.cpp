@@ -1,4 +1,4 @@
-// Sums: sum and nansum, of all elements, over dimensions and with out; sum_to_size.
+// Sums: sum and nansum, over all elements or some dimensions; sum_out; sum_to_size.
 #include "tandem/ops/reduce/sum.h"
 
 #include "tandem/autograd/ops.h"

@@ -1,5 +1,5 @@
-// Sums: sum and nansum, of all elements, over dimensions and with out.
-// Lists of dimensions are as in core/reduce_ops.h, forms with `out` as in ops/elementwise/elementwise.h.
+// Sums: sum and nansum, over all elements or some dimensions; sum_out.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Unique elements, in the order of x or ascending: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2.
+// Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2.
 #include "tandem/ops/reduce/unique.h"
 
 #include "tandem/autograd/record.h"

@@ -1,5 +1,5 @@
-// Unique elements: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2. They have no derivatives, and a
-// Graph does not record them, as the values decide the sizes of the results.
+// Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2. They have no
+// derivatives. A Graph does not record them: the values decide the sizes of the results.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Joining tensors: cat, its other spellings concat and concatenate, and stack.
+// Joining tensors: cat, its aliases concat and concatenate, and stack.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// Tensors as one vector: flatten_dense_tensors and unflatten_dense_tensors.
+// Several tensors as one vector and back: flatten_dense_tensors and unflatten_dense_tensors.
 #pragma once
 #include "tandem/core/tensor.h"
 
