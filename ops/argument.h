@@ -90,7 +90,5 @@ inline Tensor checked_index(const char* op, const Tensor& x, const Tensor& index
   TANDEM_CHECK(index.device() == x.device(), op, ": index is on ", index.device(), " and x on ", x.device());
   return index.to(kInt64);
 }
-/// index_select for the op that the user called.
-Tensor select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index);
 
 }  // namespace tandem::detail

@@ -1,204 +1,26 @@
-// Sums, products, means and extremes of what an index brings together.
-#include "tandem/autograd/inplace.h"
+// scatter_reduce and scatter_reduce_: reduce the elements whose indices name one position.
+#include "tandem/ops/index/scatter_reduce.h"
+
 #include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/index/scatter.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/index/reduce_by_place.h"
+#include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
 using namespace detail;
 
-namespace {
-enum class Reduce { sum, prod, mean, amax, amin };
-Reduce parse(const char* op, const std::string& name, bool with_sum) {
-  if (with_sum && name == "sum") return Reduce::sum;
-  if (name == "prod") return Reduce::prod;
-  if (name == "mean") return Reduce::mean;
-  if (name == "amax") return Reduce::amax;
-  if (name == "amin") return Reduce::amin;
-  TANDEM_FAIL(op, ": reduce is \"", name, "\"; accepted: ", with_sum ? "\"sum\", " : "",
-              "\"prod\", \"mean\", \"amax\" and \"amin\"");
-}
-
-/// At each place of x what `join` makes of the elements of source that go there, and 0 where none does. They are put
-/// side by side, in order, and each is joined with those before it that share its place in log2(size) steps.
-template <class Join>
-Tensor join_by_place(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, const Join& join) {
-  const int64_t n = index.size(d);
-  const auto [at, order] = index.sort(d);
-  Tensor y = source.gather(d, order);
-  for (int64_t reach = 1; reach < n; reach *= 2) {
-    const int64_t rest = n - reach;
-    const Tensor same = at.narrow(d, 0, rest) == at.narrow(d, reach, rest), here = y.narrow(d, reach, rest);
-    y = cat({y.narrow(d, 0, reach), where(same, join(y.narrow(d, 0, rest), here), here)}, d);
-  }
-  if (n > 1) {  // the last of each place holds all of it
-    const Tensor last = at.narrow(d, 0, n - 1) != at.narrow(d, 1, n - 1);
-    y = cat({where(last, y.narrow(d, 0, n - 1), zeros({}, y.options())), y.narrow(d, n - 1, 1)}, d);
-  }
-  return zeros(x.sizes(), y.options()).scatter_add(d, at, y);
-}
-
-/// How many elements go to each place.
-Tensor count_of(const Tensor& x, int64_t d, const Tensor& index, DType dtype) {
-  const TensorOptions options = TensorOptions(dtype).device(x.device());
-  return zeros(x.sizes(), options).scatter_add(d, index, ones(index.sizes(), options));
-}
-Tensor mean_of(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool include_self,
-               const Tensor& hit) {
-  if (is_half(x.dtype()))  // a half type's sum may not fit it
-    return mean_of(x.to(kFloat32), d, index, source.to(kFloat32), include_self, hit).to(x.dtype());
-  const Tensor sum = (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, source);
-  const Tensor count = count_of(x, d, index, x.is_floating_point() ? x.dtype() : kInt64);
-  const Tensor all = include_self ? count + 1 : count.clamp_min(1);
-  return x.is_floating_point() ? sum / all : sum.floor_divide(all).to(x.dtype());
-}
-
-/// All that are equal to the extreme share the gradient evenly. As in PyTorch x's element takes a share even if
-/// include_self is false, and that share is lost; beside a NaN, which equals nothing, gradients are NaN.
-Tensor extreme_of(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool largest,
-                  bool include_self, const Tensor& hit) {
-  Tensor y;
-  {
-    const NoGradGuard guard;
-    const auto join = [largest](const Tensor& a, const Tensor& b) { return largest ? a.maximum(b) : a.minimum(b); };
-    const Tensor found = join_by_place(x, d, index, source, join);
-    y = where(hit, include_self ? join(x, found) : found, x);
-  }
-  return record(op, y, {x, source}, {x, index, source, y, hit},
-                [d, include_self](const Context& ctx, const Tensor& dy) -> Grads {
-                  const Tensor x = ctx.saved(0), index = ctx.saved(1), source = ctx.saved(2), y = ctx.saved(3);
-                  const Tensor hit = ctx.saved(4);
-                  const Tensor own = ((x == y) | hit.logical_not()).to(dy.dtype());
-                  const Tensor at = (source == y.gather(d, index)).to(dy.dtype());
-                  const Tensor share = dy / own.scatter_add(d, index, at);
-                  Tensor dx = share * own;
-                  if (!include_self) dx = dx.masked_fill(hit, Scalar(0));
-                  return {dx, share.gather(d, index) * at};
-                });
-}
-
-/// An index as far as gather and scatter reach, and source cut to it.
-Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
-                       Reduce how, bool include_self) {
-  if (index.numel() == 0)
-    return record(op, x.detach().clone(MemoryFormat::Contiguous), {x, source}, {},
-                  [how, sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
-                    const auto flat = [&](const Tensor& dx) {
-                      return how == Reduce::prod ? ctx.flat_in(0, ctx.flat_in(1, dx)) : dx;
-                    };
-                    return {flat(how == Reduce::sum ? dy : dy.clone()),
-                            ctx.needs_grad(1) ? flat(zeros(sizes, dy.options())) : Tensor()};
-                  });
-  if (x.dim() == 0)
-    return reduce_by_place(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)
-        .reshape({});
-  if (x.dtype() == kBool)  // whose products and extremes are those of 0 and 1
-    return reduce_by_place(op, x.to(kUInt8), d, index, source.to(kUInt8), how, include_self).to(kBool);
-  Tensor from = source;
-  for (int64_t k = 0; k < x.dim(); ++k)
-    if (source.size(k) != index.size(k)) from = from.narrow(k, 0, index.size(k));
-  Tensor hit;
-  {
-    const NoGradGuard guard;
-    const TensorOptions options = TensorOptions(kBool).device(x.device());
-    hit = zeros(x.sizes(), options).scatter(d, index, ones(index.sizes(), options));
-  }
-  switch (how) {
-    case Reduce::sum: return (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, from);
-    case Reduce::mean: return mean_of(x, d, index, from, include_self, hit);
-    case Reduce::prod: {
-      const Tensor own = lead_gradient_to(x, from), parts = lead_gradient_to(from, x);
-      const Tensor product = join_by_place(x, d, index, parts, [](const Tensor& a, const Tensor& b) { return a * b; });
-      return where(hit, include_self ? own * product : product, own);
-    }
-    default: return extreme_of(op, x, d, index, from, how == Reduce::amax, include_self, hit);
-  }
-}
-/// Indices that scatter_add would refuse are refused here, under this op's name.
-void check_places(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source) {
-  bool fits = index.numel() == 0 || (rank_of(index) == rank_of(x) && rank_of(source) == rank_of(x));
-  for (int64_t k = 0; fits && index.numel() > 0 && k < rank_of(x); ++k)
-    fits = (k == d || size_of(index, k) <= size_of(x, k)) && size_of(index, k) <= size_of(source, k);
-  TANDEM_CHECK(fits && source.dtype() == x.dtype() && source.device() == x.device(), op, ": index is ", index.sizes(),
-               " and source ", source.dtype(), source.sizes(), " on ", source.device(), " for x of ", x.dtype(),
-               x.sizes(), " on ", x.device(), "; accepted: x's dtype, and an index no larger than source, nor than x ",
-               "in dimensions other than ", d);
-}
-}  // namespace
-
 Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                               Flag include_self) const {
-  const Reduce how = parse("scatter_reduce", reduce, /*with_sum=*/true);
+  const Reduce how = parse_reduce("scatter_reduce", reduce, /*with_sum=*/true);
   const int64_t d = wrap_dim("scatter_reduce", dim, this->dim());
   const bool reaches_nothing = index.numel() == 0 && index.device() == device();  // then of any dtype, as in scatter
   const Tensor places = reaches_nothing ? index.to(kInt64) : checked_index("scatter_reduce", *this, index);
-  check_places("scatter_reduce", *this, d, index, source);
+  check_reduce_places("scatter_reduce", *this, d, index, source);
   return reduce_by_place("scatter_reduce", *this, d, places, source, how, include_self);
 }
-Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                            Flag include_self) const {
-  const Reduce how = parse("index_reduce", reduce, /*with_sum=*/false);
-  const int64_t d = wrap_dim("index_reduce", dim, this->dim());
-  const Tensor places = checked_index("index_reduce", *this, index);
-  Shape expected = sizes(), column(expected.size(), 1);
-  if (this->dim() > 0) expected[static_cast<size_t>(d)] = column[static_cast<size_t>(d)] = index.numel();
-  TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1) && source.sizes() == expected,
-               "index_reduce: x is ", sizes(), ", index ", index.sizes(), " and source ", source.sizes(),
-               "; accepted: a 1-d index, and source of ", expected);
-  TANDEM_CHECK_AS(IndexError, index.numel() == 0 || size_of(*this, d) > 0, "index_reduce: index is ", index.sizes(),
-                  " for dimension ", d, " of ", sizes(), ", which has no places");
-  const Tensor wide = places.reshape(column).expand(expected);
-  check_places("index_reduce", *this, d, wide, source);
-  return reduce_by_place("index_reduce", *this, d, wide, source, how, include_self);
-}
-
-namespace {
-template <class Write> Tensor& reduce_in_place(const char* op, Tensor& x, const Tensor& source, const Write& write) {
-  return autograd::inplace(
-      op, x, {source}, [&] { copy_elements(write(x.detach()), x); },
-      [&](const Tensor& old) { return write(old.clone()); });
-}
-bool adds(const std::string& reduce) {
-  TANDEM_CHECK(reduce == "add" || reduce == "multiply", "scatter: reduce is \"", reduce,
-               "\"; accepted: \"add\" and \"multiply\"");
-  return reduce == "add";
-}
-/// One number for each place of the index.
-Tensor filled_for(const Tensor& x, const Tensor& index, const Scalar& value) {
-  return full(index.sizes(), value, x.options());
-}
-}  // namespace
 Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                                 Flag include_self) const {
-  return reduce_in_place("scatter_reduce_", self(), source,
-                         [&](const Tensor& x) { return x.scatter_reduce(dim, index, source, reduce, include_self); });
-}
-Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
-                              Flag include_self) const {
-  return reduce_in_place("index_reduce_", self(), source,
-                         [&](const Tensor& x) { return x.index_reduce(dim, index, source, reduce, include_self); });
-}
-Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
-  return scatter(dim, index, filled_for(*this, index, value));
-}
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
-  return scatter_(dim, index, filled_for(self(), index, value));
-}
-Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
-  return adds(reduce) ? scatter_add(dim, index, source) : scatter_reduce(dim, index, source, "prod");
-}
-Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
-  return scatter(dim, index, filled_for(*this, index, value), reduce);
-}
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce) const {
-  return adds(reduce) ? scatter_add_(dim, index, source) : scatter_reduce_(dim, index, source, "prod");
-}
-Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce) const {
-  return scatter_(dim, index, filled_for(self(), index, value), reduce);
+  return write_in_place("scatter_reduce_", self(), {source},
+                        [&](const Tensor& x) { return x.scatter_reduce(dim, index, source, reduce, include_self); });
 }
 
 }  // namespace tandem

@@ -1,10 +1,10 @@
-// Slopes by differences of neighbours.
+// gradient: slopes along dimensions, estimated from differences of neighbours.
+#include "tandem/ops/reduce/gradient.h"
+
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
 #include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/statistics.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 using namespace detail;
@@ -32,7 +32,8 @@ Tensor slope_along(const Tensor& x, int64_t d, const Tensor& distances, int64_t 
   if (edge_order == 2) {
     const Tensor h = gap(0, 1), k = gap(1, 1), e = gap(n - 3, 1), f = gap(n - 2, 1);
     const Tensor second = (part(2, 1) - part(1, 1)) / k, before = (part(n - 2, 1) - part(n - 3, 1)) / e;
-    first = first + (first - second) * (h / (h + k)), last = last + (last - before) * (f / (e + f));
+    first = first + (first - second) * (h / (h + k));
+    last = last + (last - before) * (f / (e + f));
   }
   return cat({first, inner(0, n - 2), last}, d);
 }

@@ -1,14 +1,13 @@
-// Counts: bincount, histc, histogram.
+// Counting values: bincount, histc and histogram.
+#include "tandem/ops/reduce/histogram.h"
+
 #include <cmath>
 
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/search.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/reduce/searchsorted.h"
 
 namespace tandem {
 using namespace detail;

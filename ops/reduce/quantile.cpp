@@ -1,14 +1,14 @@
-// quantile: between which of the ordered elements a fraction of them lies, and how far.
+// Quantiles: quantile and nanquantile, by sorting and interpolation between neighbours.
+#include "tandem/ops/reduce/quantile.h"
+
 #include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/elementwise/formula.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/statistics.h"
 #include "tandem/ops/shape/arrange.h"
 
 namespace tandem {
-
 namespace {
 Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
                    const std::string& interpolation, bool ignore_nan) {
@@ -35,7 +35,9 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     if (interpolation == "lower") place = place.floor();
     if (interpolation == "higher") place = place.ceil();
     if (interpolation == "nearest") place = place.round();
-    low = place.floor().to(kInt64), high = place.ceil().to(kInt64), way = place - place.floor();
+    low = place.floor().to(kInt64);
+    high = place.ceil().to(kInt64);
+    way = place - place.floor();
     if (interpolation == "midpoint") way = way.sign() * 0.5;
   }
   const auto chosen = [&](const Tensor& at) {

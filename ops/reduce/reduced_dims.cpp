@@ -1,6 +1,9 @@
+// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result.
 #include "tandem/ops/reduce/reduced_dims.h"
 
 #include <utility>
+
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem {
 
@@ -45,7 +48,8 @@ int64_t reduced_count(IntArrayRef sizes, unsigned mask) {
 
 ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
   const unsigned logical = dim_mask(op, dims, original.dim());
-  kept = kept_sizes(original.sizes(), logical), dropped = dropped_sizes(original.sizes(), logical);
+  kept = kept_sizes(original.sizes(), logical);
+  dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
   Tensor lying = original;
   if (!order.empty()) {  // as it lies in memory
@@ -87,7 +91,8 @@ Tensor ReducedDims::restore(const Tensor& flat, bool keepdim) const {
 
 ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dims) : order(memory_order(original)) {
   const unsigned logical = dim_mask(op, dims, original.dim());
-  kept = kept_sizes(original.sizes(), logical), dropped = dropped_sizes(original.sizes(), logical);
+  kept = kept_sizes(original.sizes(), logical);
+  dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
   Tensor there = original;
   if (!order.empty()) {
@@ -112,6 +117,17 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
 Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
   const Tensor y = core::try_view(flat, lying);
   return core::try_view(order.empty() ? y : in_logical_order(y, order), keepdim ? kept : dropped);
+}
+
+void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
+  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
+                  "; accepted: floating point");
+  dim_mask(op, dims, x.dim());
+}
+Tensor detail::places_along(const Tensor& x, int64_t d) {
+  Shape column(static_cast<size_t>(x.dim()), 1);
+  column[static_cast<size_t>(d)] = x.size(d);
+  return arange(x.size(d), TensorOptions(kInt64).device(x.device())).reshape(column).expand(x.sizes());
 }
 
 }  // namespace tandem

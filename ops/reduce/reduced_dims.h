@@ -1,4 +1,4 @@
-// What reductions share: the input as (outer, reduced, inner), and the sizes of what comes of it. Internal.
+// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
@@ -48,11 +48,14 @@ struct ChannelDims {
 
 /// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
 inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
-/// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.
-Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype);
-/// sqrt(mean x^2 + eps) over dims, which stay with size 1; float32 of half types. The squares are summed in double.
-Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps);
 /// Refused in the name of the op that was called, rather than of those it is made of.
 void check_average(const char* op, const Tensor& x, IntArrayRef dims);
 
+namespace detail {
+/// 0, 1, 2, ... along dimension d of a tensor of x's sizes.
+Tensor places_along(const Tensor& x, int64_t d);
+}  // namespace detail
+
 }  // namespace tandem
+
+#include "tandem/ops/reduce/partial_sums.h"  // STUB

@@ -1,10 +1,11 @@
-// Elements in order: sort and topk, by rows.
+// Sorting: sort, argsort, topk and kthvalue.
+#include "tandem/ops/reduce/sort.h"
+
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/reduce/reduce.h"
 
 namespace tandem {
 namespace {
@@ -52,6 +53,15 @@ std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Fl
   return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
   });
+}
+std::tuple<Tensor, Tensor> Tensor::kthvalue(int64_t k, int64_t dim, Flag keepdim) const {
+  const int64_t d = wrap_dim("kthvalue", dim, this->dim()), n = this->dim() ? size(d) : 1;
+  TANDEM_CHECK(k >= 1 && k <= n, "kthvalue: k is ", k, " for dimension ", d, " of ", sizes(), "; accepted: 1 to ", n);
+  const auto [values, index] = sort(d);
+  if (this->dim() == 0) return {values, index};
+  if (keepdim) return {values.narrow_copy(d, k - 1, 1), index.narrow_copy(d, k - 1, 1)};
+  return {values.select(d, k - 1).clone(MemoryFormat::Contiguous),
+          index.select(d, k - 1).clone(MemoryFormat::Contiguous)};
 }
 
 }  // namespace tandem

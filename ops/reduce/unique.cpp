@@ -1,12 +1,12 @@
-// unique: what differs from its neighbour, in x's order or in ascending order.
+// Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2.
+#include "tandem/ops/reduce/unique.h"
+
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/search.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {

@@ -1,16 +1,17 @@
-// Products and sums up to each element, differences, integrals.
-#include <cmath>
+// Cumulative operations along a dimension: cumsum, cumprod, logcumsumexp, cummax and cummin.
+#include "tandem/ops/reduce/cumulative.h"
+
 #include <limits>
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
 #include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/statistics.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {
@@ -109,54 +110,30 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
   });
 }
 
-Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
-  TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
-  TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
-  if (n == 0) return clone();  // without what would be put before or behind it; dim does not matter
-  const int64_t d = wrap_dim("diff", dim, this->dim());
-  std::vector<Tensor> parts;
-  if (prepend.defined()) parts.push_back(prepend);
-  parts.push_back(*this);
-  if (append.defined()) parts.push_back(append);
-  Tensor y = parts.size() == 1 ? *this : cat(parts, d);
-  for (n = std::min(n, y.size(d)); n > 0; --n) {
-    const int64_t left = y.size(d) - 1;
-    const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);
-    y = y.dtype() == kBool ? after.logical_xor(before) : after - before;
-  }
-  return y;
-}
-
 namespace {
-/// Twice the area between each two neighbours. dx: their distances, along dimension d.
-Tensor areas(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
-  TANDEM_CHECK(y.dim() > 0, op, ": y is a scalar; accepted: one dimension or more");
-  const int64_t d = wrap_dim(op, dim, y.dim()), gaps = std::max<int64_t>(y.size(d) - 1, 0);
-  const Tensor pairs = y.narrow(d, 0, gaps) + y.narrow(d, y.size(d) - gaps, gaps);
-  if (!x.defined()) return pairs * dx;
-  Tensor places = x;
-  if (x.dim() == 1) {  // along d
-    TANDEM_CHECK(x.size(0) == y.size(d), op, ": x is ", x.sizes(), " and y ", y.sizes(), "; accepted: (", y.size(d),
-                 ",) or y's sizes");
-    Shape sizes(static_cast<size_t>(y.dim()), 1);
-    sizes[static_cast<size_t>(d)] = x.size(0);
-    places = x.reshape(sizes);
+/// In log2(size) steps: after k of them each element knows the extreme of itself and the 2^k - 1 before it.
+std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int64_t dim, bool largest) {
+  const int64_t d = wrap_dim(op, dim, x.dim());
+  if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
+  Tensor at;
+  {
+    const NoGradGuard guard;
+    Tensor y = x.detach();
+    at = places_along(x, d);
+    for (int64_t reach = 1; reach < x.size(d); reach *= 2) {
+      const int64_t rest = x.size(d) - reach;
+      const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, reach, rest);
+      const Tensor wins = largest ? here >= before : here <= before;
+      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // a NaN is unequal to itself
+      y = cat({y.narrow(d, 0, reach), where(later, here, before)}, d);
+      at = cat({at.narrow(d, 0, reach), where(later, at.narrow(d, reach, rest), at.narrow(d, 0, rest))}, d);
+    }
+    at = at.clone(MemoryFormat::Contiguous);
   }
-  return pairs * places.diff(1, d - y.dim());
+  return {x.gather(d, at), at};
 }
 }  // namespace
-Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return areas("trapezoid", y, x, 1, dim).sum(dim) / 2;
-}
-Tensor trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
-  return areas("trapezoid", y, {}, dx, dim).sum(dim) / 2;
-}
-Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return areas("cumulative_trapezoid", y, x, 1, dim).cumsum(dim) / 2;
-}
-Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
-  const Tensor pairs = areas("cumulative_trapezoid", y, {}, 1, dim);
-  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // sums of integers as real numbers, as in PyTorch
-}
+std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return running_extreme("cummax", *this, dim, true); }
+std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return running_extreme("cummin", *this, dim, false); }
 
 }  // namespace tandem

@@ -1,35 +1,12 @@
-#include "tandem/ops/reduce/search.h"
+// Searching in sorted sequences: searchsorted and bucketize.
+#include "tandem/ops/reduce/searchsorted.h"
 
-#include "tandem/ops/argument.h"
+#include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/elementwise/formula.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
-
-Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
-std::vector<Tensor> Tensor::nonzero_numpy() const { return tandem::where(*this); }
-Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
-  TANDEM_CHECK(size >= 0, "nonzero_static: size is ", size, "; it must not be negative");
-  const NoGradGuard guard;
-  const TensorOptions options = TensorOptions(kInt64).device(device());
-  const Tensor hit = (*this != 0).reshape({-1}), place = hit.to(kInt64).cumsum(0) - 1;
-  // The k-th goes to row k; all others to a row behind the last, which is cut off.
-  const Tensor row = tandem::where(hit & (place < size), place, size);
-  Tensor at = full({size + 1}, -1, options).scatter(0, row, arange(numel(), options)).narrow(0, 0, size);
-  const Tensor none = at < 0;
-  const Tensor y = empty({size, dim()}, options);
-  for (int64_t d = dim() - 1; d >= 0; --d) {
-    const int64_t n = std::max<int64_t>(this->size(d), 1);
-    y.select(1, d).copy_(at.remainder(n).masked_fill(none, fill_value));
-    at = at.floor_divide(n);
-  }
-  return y;
-}
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag out_int32, Flag right,
                     const std::optional<std::string>& side, const Tensor& sorter) {
@@ -50,18 +27,21 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
                sequence.device(), "; both must be on one device");
   if (wanted.dtype() != sequence.dtype()) {
     const DType type = result_type(wanted, sequence);
-    wanted = wanted.to(type), sequence = sequence.to(type);
+    wanted = wanted.to(type);
+    sequence = sequence.to(type);
   }
   const int64_t n = sequence.size(-1);
   if (sequence.dim() == 1) {
-    sequence = sequence.unsqueeze(0), wanted = wanted.reshape({1, -1});
+    sequence = sequence.unsqueeze(0);
+    wanted = wanted.reshape({1, -1});
   } else {
     bool fits = wanted.dim() == sequence.dim();
     for (int64_t d = 0; fits && d + 1 < wanted.dim(); ++d) fits = wanted.size(d) == sequence.size(d);
     TANDEM_CHECK(fits, op, ": the sequence is ", sequence.sizes(), " and values are ", values.sizes(),
                  "; all sizes but the last must agree");
     const int64_t rows = numel_of(IntArrayRef(sequence.sizes()).slice(0, sequence.sizes().size() - 1));
-    sequence = sequence.reshape({rows, n}), wanted = wanted.reshape({rows, wanted.size(-1)});
+    sequence = sequence.reshape({rows, n});
+    wanted = wanted.reshape({rows, wanted.size(-1)});
   }
   const TensorOptions options = TensorOptions(kInt64).device(values.device());
   Tensor low = zeros(wanted.sizes(), options);
@@ -78,11 +58,9 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
   low = low.reshape(values.sizes());
   return out_int32 ? low.to(kInt32) : low;
 }
-namespace {
-Tensor number_beside(const Tensor& x, const Scalar& s) {
+Tensor detail::number_beside(const Tensor& x, const Scalar& s) {
   return full({}, s, TensorOptions(result_type(x, s)).device(x.device()));
 }
-}  // namespace
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, Flag out_int32, Flag right,
                     const std::optional<std::string>& side, const Tensor& sorter) {
   TANDEM_CHECK(sorted_sequence.dim() == 1, "searchsorted: a number in a sequence of ", sorted_sequence.sizes(),
@@ -95,25 +73,6 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, Flag out_int32,
 }
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, Flag out_int32, Flag right) {
   return bucketize(number_beside(boundaries, value), boundaries, out_int32, right);
-}
-
-Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag invert) {
-  TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool, "isin: elements are ", elements.dtype(),
-               " and ", test_elements.dtype(), "; accepted: numbers");
-  const NoGradGuard guard;
-  const DType type = result_type(elements, test_elements);
-  const Tensor x = elements.to(type), others = std::get<0>(test_elements.to(type).reshape({-1}).sort());
-  const bool wanted = !invert;
-  if (others.numel() == 0) return full(x.sizes(), !wanted, TensorOptions(kBool).device(x.device()));
-  const Tensor flat = x.reshape({-1}), at = searchsorted(others, flat).clamp_max(others.numel() - 1);
-  const Tensor found = others.index_select(0, at) == flat;
-  return (wanted ? found : found.logical_not()).reshape(x.sizes());
-}
-Tensor isin(const Tensor& elements, const Scalar& test_element, Flag assume_unique, Flag invert) {
-  return isin(elements, number_beside(elements, test_element), assume_unique, invert);
-}
-Tensor isin(const Scalar& element, const Tensor& test_elements, Flag assume_unique, Flag invert) {
-  return isin(number_beside(test_elements, element), test_elements, assume_unique, invert);
 }
 
 }  // namespace tandem

@@ -1,0 +1,43 @@
+// Comparisons of tensors: isin, allclose and equal.
+#include "tandem/ops/elementwise/compare.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/reduce/searchsorted.h"
+
+namespace tandem {
+
+Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag invert) {
+  TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool, "isin: elements are ", elements.dtype(),
+               " and ", test_elements.dtype(), "; accepted: numbers");
+  const NoGradGuard guard;
+  const DType type = result_type(elements, test_elements);
+  const Tensor x = elements.to(type), others = std::get<0>(test_elements.to(type).reshape({-1}).sort());
+  const bool wanted = !invert;
+  if (others.numel() == 0) return full(x.sizes(), !wanted, TensorOptions(kBool).device(x.device()));
+  const Tensor flat = x.reshape({-1}), at = searchsorted(others, flat).clamp_max(others.numel() - 1);
+  const Tensor found = others.index_select(0, at) == flat;
+  return (wanted ? found : found.logical_not()).reshape(x.sizes());
+}
+Tensor isin(const Tensor& elements, const Scalar& test_element, Flag assume_unique, Flag invert) {
+  return isin(elements, number_beside(elements, test_element), assume_unique, invert);
+}
+Tensor isin(const Scalar& element, const Tensor& test_elements, Flag assume_unique, Flag invert) {
+  return isin(number_beside(test_elements, element), test_elements, assume_unique, invert);
+}
+
+bool Tensor::equal(const Tensor& other) const {
+  if (sizes() != other.sizes()) return false;
+  const NoGradGuard guard;
+  return eq(other).all().item<bool>();
+}
+bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+  TANDEM_CHECK(dtype() == other.dtype(), "allclose: x is ", dtype(), " and other is ", other.dtype(),
+               "; both must be of one dtype");
+  broadcast_shapes("allclose", sizes(), other.sizes());
+  return isclose(other, rtol, atol, equal_nan).all().item<bool>();
+}
+
+}  // namespace tandem

@@ -1,0 +1,143 @@
+// Shared by index and index_put: numbers and slices give a view, tensors name positions in that view.
+#include "tandem/ops/index/advanced_index.h"
+
+#include <algorithm>
+
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// Whether a tensor among the indices is a mask. uint8 is the dtype that masks once had.
+bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
+}  // namespace
+Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
+                           std::vector<std::pair<int64_t, Tensor>>& tensors) {
+  using namespace indexing;
+  TANDEM_CHECK(!indices.empty(), op, ": the list of indices is empty; accepted: one index or more");
+  int64_t used = 0;
+  for (const TensorIndex& i : indices) {
+    if (std::holds_alternative<Tensor>(i.entry) && is_mask(std::get<Tensor>(i.entry)))
+      used += std::get<Tensor>(i.entry).dim();
+    else if (!std::holds_alternative<std::monostate>(i.entry) && !std::holds_alternative<EllipsisIndexType>(i.entry))
+      ++used;
+  }
+  TANDEM_CHECK_AS(IndexError, used <= whole.dim(), op, ": ", used, " indices for a tensor of ", whole.sizes());
+  const int64_t rank = whole.dim();
+  int64_t dim = 0;
+  Tensor x = whole;
+  const auto select = [&](int64_t number) {
+    TANDEM_CHECK_AS(IndexError, number >= -x.size(dim) && number < x.size(dim), op, ": index ", number,
+                    " is out of range for dimension ", dim, " of ", x.sizes(), "; accepted: ", -x.size(dim), " to ",
+                    x.size(dim) - 1);
+    x = x.select(dim, number);
+  };
+  for (const TensorIndex& i : indices) {
+    if (const auto* number = std::get_if<int64_t>(&i.entry))
+      select(*number);
+    else if (const auto* slice = std::get_if<Slice>(&i.entry)) {
+      TANDEM_CHECK(slice->step > 0, op, ": a slice has step ", slice->step, "; it must be positive");
+      x = x.slice(dim++, slice->start, slice->stop, slice->step);
+    } else if (std::holds_alternative<std::monostate>(i.entry))
+      x = x.unsqueeze(dim++);
+    else if (std::holds_alternative<EllipsisIndexType>(i.entry))
+      dim += rank - used;
+    else {
+      const Tensor& given = std::get<Tensor>(i.entry);
+      const Tensor t = is_mask(given) ? given.to(kBool) : given;
+      if (t.dim() > 0) {
+        tensors.emplace_back(dim, t);
+        dim += is_mask(t) ? t.dim() : 1;
+      } else if (is_mask(t)) {  // a mask of a new dimension of size 1
+        x = x.unsqueeze(dim);
+        tensors.emplace_back(dim++, t.reshape({1}).to(x.device()));
+      } else {
+        TANDEM_CHECK(!t.is_floating_point(), op, ": index is ", t.dtype(), "; accepted: integers and bool");
+        select(t.item<int64_t>());
+      }
+    }
+  }
+  return x;
+}
+
+void detail::check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask) {
+  for (int64_t d = 0; d < mask.dim(); ++d)
+    TANDEM_CHECK_AS(IndexError, mask.size(d) == x.size(dim + d), op, ": a mask of ", mask.sizes(), " for dimension ",
+                    dim, " of ", x.sizes(), "; their sizes must agree");
+  TANDEM_CHECK(mask.device() == x.device(), op, ": a mask on ", mask.device(), " for x on ", x.device());
+}
+
+namespace {
+/// Positions along `dim`, counted from its front. One look at them on the host is less than the calls of seven kernels.
+Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
+  check_not_recorded(op, "the host looks whether the positions are in range");
+  const Tensor list = places.contiguous();
+  const int64_t n = x.size(dim), count = list.numel();
+  const int64_t* const at = list.data<int64_t>();
+  int64_t least = count > 0 ? at[0] : 0, most = least;
+  for (int64_t i = 0; i < count; ++i) {
+    least = std::min(least, at[i]);
+    most = std::max(most, at[i]);
+  }
+  TANDEM_CHECK_AS(IndexError, count == 0 || (least >= -n && most < n), op, ": positions from ", least, " to ", most,
+                  " for dimension ", dim, " of ", x.sizes(), "; accepted: ", -n, " to ", n - 1);
+  return least < 0 ? where(places < 0, places + n, places) : places;
+}
+}  // namespace
+detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
+  std::vector<int64_t> dims;
+  std::vector<Tensor> positions;
+  for (const auto& [dim, index] : tensors) {
+    if (index.dtype() == kBool) {
+      check_mask(op, x, dim, index);
+      const Tensor hits = nonzero(index);
+      for (int64_t d = 0; d < index.dim(); ++d) {
+        dims.push_back(dim + d);
+        positions.push_back(hits.select(1, d));
+      }
+      continue;
+    }
+    const Tensor places = checked_index(op, x, index);
+    dims.push_back(dim);
+    if (index.is_cpu()) {
+      positions.push_back(wrapped_on_host(op, x, dim, places));
+    } else {  // where the kernel reports what is out of range, and nothing waits
+      positions.push_back(where(places < 0, places + x.size(dim), places));
+    }
+  }
+  Pointed p;
+  p.count = static_cast<int64_t>(dims.size());
+  const bool neighbours = dims.back() - dims.front() == p.count - 1;
+  if (neighbours) p.dim = dims.front();
+  for (int64_t d = 0; d < p.dim; ++d) p.order.push_back(d);
+  for (const int64_t d : dims) p.order.push_back(d);
+  for (int64_t d = p.dim; d < x.dim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
+  p.moved = neighbours ? x : x.permute(p.order);
+  if (x.is_cuda() && p.count > 1) {  // what is outside one dimension must be outside all of them together
+    int64_t total = 1;
+    for (const int64_t d : dims) total *= x.size(d);
+    for (size_t k = 0; k < dims.size(); ++k)
+      positions[k] = where((positions[k] < 0) | (positions[k] >= x.size(dims[k])), Scalar(-total), positions[k]);
+  }
+  p.at = positions[0];
+  for (size_t k = 1; k < dims.size(); ++k) {
+    broadcast_shapes(op, p.at.sizes(), positions[k].sizes());
+    p.at = p.at * x.size(dims[k]) + positions[k];
+  }
+  return p;
+}
+
+std::vector<indexing::TensorIndex> detail::index_entries(ArrayRef<std::optional<Tensor>> indices) {
+  std::vector<indexing::TensorIndex> all;
+  for (const std::optional<Tensor>& i : indices)
+    all.push_back(i && i->defined() ? indexing::TensorIndex(*i) : indexing::TensorIndex(indexing::Slice()));
+  return all;
+}
+
+}  // namespace tandem

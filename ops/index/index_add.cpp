@@ -1,0 +1,42 @@
+// index_add and index_add_: add slices to the slices that a 1-d index names.
+#include "tandem/ops/index/index_add.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/scatter_into.h"
+
+namespace tandem {
+using detail::around, detail::checked_index;
+
+Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
+  if (alpha.to_double() != 1) return index_add(dim, index, source * alpha);
+  const Tensor places = checked_index("index_add", *this, index);
+  dim = wrap_dim("index_add", dim, this->dim());
+  Shape expected = sizes();
+  if (this->dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
+  TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1), "index_add: x is ", sizes(), " and index ",
+               index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
+  TANDEM_CHECK(source.sizes() == expected && source.dtype() == dtype() && source.device() == device(),
+               "index_add: source is ", source.dtype(), source.sizes(), " on ", source.device(),
+               "; accepted: ", dtype(), expected, " on ", device());
+  const Tensor x = around(source, dim), at = places.contiguous();
+  Tensor out;
+  {
+    const NoGradGuard guard;
+    out = clone(MemoryFormat::Contiguous);
+  }
+  Tensor y = around(out, dim);
+  TANDEM_DISPATCH(device(), index_add, x, at, y);
+  return record("index_add", out, {*this, source}, {places}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy, ctx.needs_grad(1) ? dy.index_select(dim, ctx.saved(0)) : Tensor()};
+  });
+}
+Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
+  return write_in_place("index_add_", self(), {source},
+                        [&](const Tensor& x) { return x.index_add(dim, index, source, alpha); });
+}
+
+}  // namespace tandem

@@ -1,0 +1,42 @@
+// index_fill and index_fill_: fill the slices that a 1-d index names with one number.
+#include "tandem/ops/index/index_fill.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index_checks.h"
+#include "tandem/ops/operands.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// Which elements of x an index along dim names: a mask that broadcasts to x.
+Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
+  const NoGradGuard guard;
+  const int64_t d = wrap_dim(op, dim, x.dim()), n = size_of(x, d);
+  TANDEM_CHECK(index.dim() <= 1, op, ": index is ", index.sizes(), "; accepted: one dimension");
+  const Tensor places = from_front(checked_index(op, x, index), n).reshape({-1});
+  const TensorOptions options = TensorOptions(kBool).device(x.device());
+  const Tensor hit = zeros({n}, options).scatter(0, places, ones(places.sizes(), options));
+  Shape column(static_cast<size_t>(x.dim()), 1);
+  if (x.dim() > 0) column[static_cast<size_t>(d)] = n;
+  return hit.reshape(column);
+}
+}  // namespace
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
+  check_holds("index_fill", dtype(), value);
+  return tandem::where(named_by("index_fill", *this, dim, index), number_beside(device(), value, dtype()), *this);
+}
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
+  TANDEM_CHECK(value.dim() == 0, "index_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  return tandem::where(named_by("index_fill", *this, dim, index), placed(value, device()).to(dtype()), *this);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return masked_fill_(named_by("index_fill_", self(), dim, index), value);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const {
+  return masked_fill_(named_by("index_fill_", self(), dim, index), value);
+}
+
+}  // namespace tandem

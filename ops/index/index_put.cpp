@@ -1,0 +1,86 @@
+// index_put and index_put_: write or add to the elements that index({...}) reads.
+#include "tandem/ops/index/index_put.h"
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/advanced_index.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
+  size_t leading = 0;  // leading dimensions of size 1; the value may have too many
+  while (leading < given.sizes().size() && given.sizes()[leading] == 1) ++leading;
+  const Tensor value =
+      leading == 0 ? given : given.reshape(given.sizes().slice(leading, given.sizes().size() - leading));
+  std::vector<std::pair<int64_t, Tensor>> tensors;
+  Tensor x = basic_index("index_put_", self(), indices, tensors);
+  if (tensors.empty()) {
+    write_over("index_put_", x, accumulate ? x + value : value);
+    return self();
+  }
+  if (tensors.size() == 1 && tensors[0].second.dtype() == kBool && value.numel() == 1) {
+    const auto& [dim, mask] = tensors[0];
+    check_mask("index_put_", x, dim, mask);
+    Shape sizes = mask.sizes();
+    for (int64_t d = dim + mask.dim(); d < x.dim(); ++d) sizes.push_back(1);
+    write_over("index_put_", x,
+               tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
+    return self();
+  }
+  TANDEM_CHECK(value.dtype() == dtype(), "index_put_: value is ", value.dtype(), " for a tensor of ", dtype(),
+               "; accepted: the tensor's dtype, and for a mask one number of any dtype");
+  const Pointed p = point("index_put_", x, tensors);
+  const Tensor flat = p.flat();
+  Shape part = flat.sizes(), column(part.size(), 1), whole;  // whole: part with the positions' own shape
+  const auto dim = static_cast<size_t>(p.dim);
+  for (size_t d = 0; d < dim; ++d) whole.push_back(part[d]);
+  for (const int64_t s : p.at.sizes()) whole.push_back(s);
+  for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
+  part[dim] = column[dim] = p.at.numel();
+  broadcast_shapes("index_put_", value.sizes(), whole);
+  const Tensor rows = value.expand(whole).reshape(part);
+  const auto put = [&] {  // beside x
+    const Tensor wide = p.at.reshape(column).expand(part);
+    Shape back(p.order.size(), 0);
+    for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);
+    const Tensor y = accumulate ? flat.scatter_add(p.dim, wide, rows) : flat.scatter(p.dim, wide, rows);
+    return y.reshape(p.moved.sizes()).permute(back);
+  };
+  const auto direct = [&] {
+    if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
+    const NoGradGuard guard;
+    const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1}).contiguous();
+    const Tensor at = places.storage() == flat.storage() ? places.clone() : places;  // x.index_put_({x}, ...)
+    Tensor to = around(flat, p.dim);
+    if (accumulate)
+      TANDEM_DISPATCH(device(), index_add, from, at, to);
+    else
+      TANDEM_DISPATCH(device(), index_copy, "index_put_", from, at, to);
+  };
+  autograd::inplace("index_put_", x, {value}, direct, [&](const Tensor&) { return put(); });
+  return self();
+}
+Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
+  return index_put_(indices, full({}, value, options()));
+}
+Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, Flag accumulate) const {
+  return clone().index_put_(indices, value, accumulate);
+}
+Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const {
+  return clone().index_put_(indices, value);
+}
+
+Tensor& index_put_(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
+  return x.index_put_(index_entries(indices), value, accumulate);
+}
+Tensor index_put(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
+  return x.index_put(index_entries(indices), value, accumulate);
+}
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+// index_reduce and index_reduce_: reduce the slices whose indices name one position.
+#include "tandem/ops/index/index_reduce.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/index/reduce_by_place.h"
+#include "tandem/ops/index/scatter_into.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                            Flag include_self) const {
+  const Reduce how = parse_reduce("index_reduce", reduce, /*with_sum=*/false);
+  const int64_t d = wrap_dim("index_reduce", dim, this->dim());
+  const Tensor places = checked_index("index_reduce", *this, index);
+  Shape expected = sizes(), column(expected.size(), 1);
+  if (this->dim() > 0) expected[static_cast<size_t>(d)] = column[static_cast<size_t>(d)] = index.numel();
+  TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1) && source.sizes() == expected,
+               "index_reduce: x is ", sizes(), ", index ", index.sizes(), " and source ", source.sizes(),
+               "; accepted: a 1-d index, and source of ", expected);
+  TANDEM_CHECK_AS(IndexError, index.numel() == 0 || size_of(*this, d) > 0, "index_reduce: index is ", index.sizes(),
+                  " for dimension ", d, " of ", sizes(), ", which has no places");
+  const Tensor wide = places.reshape(column).expand(expected);
+  check_reduce_places("index_reduce", *this, d, wide, source);
+  return reduce_by_place("index_reduce", *this, d, wide, source, how, include_self);
+}
+Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
+                              Flag include_self) const {
+  return write_in_place("index_reduce_", self(), {source},
+                        [&](const Tensor& x) { return x.index_reduce(dim, index, source, reduce, include_self); });
+}
+
+}  // namespace tandem

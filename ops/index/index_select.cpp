@@ -1,0 +1,45 @@
+// index_select: selects slices along a dimension at the positions that a 1-d index names.
+#include "tandem/ops/index/index_select.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem {
+using detail::around, detail::checked_index;
+
+namespace {
+/// zeros(sizes).index_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
+Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+  Tensor dx = zeros(sizes, dy.options());
+  const Tensor g = around(dy, dim), at = index.contiguous();
+  Tensor y = around(dx, dim);
+  TANDEM_DISPATCH(dy.device(), index_add, g, at, y);
+  return record("index_add", dx, {dy}, {index}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {ddx.index_select(dim, ctx.saved(0))};
+  });
+}
+}  // namespace
+Tensor detail::select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index) {
+  const Tensor places = checked_index(op, from, index);
+  dim = wrap_dim(op, dim, from.dim());
+  TANDEM_CHECK_AS(IndexError, index.dim() <= 1 && (from.dim() > 0 || index.numel() == 1), op, ": x is ", from.sizes(),
+                  " and index ", index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
+  const Tensor x = around(from, dim), at = places.contiguous();
+  Shape sizes = from.sizes();
+  if (from.dim() > 0) sizes[static_cast<size_t>(dim)] = index.numel();
+  Tensor y = core::empty(sizes, from.dtype(), from.device());
+  TANDEM_DISPATCH(from.device(), index_select, op, x, at, y);
+  return record("index_select", y, {from}, {places},
+                [dim, sizes = Shape(from.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {index_select_backward(dy, dim, ctx.saved(0), sizes)};
+                });
+}
+
+Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
+  return select_rows("index_select", *this, dim, index);
+}
+
+}  // namespace tandem

@@ -1,0 +1,41 @@
+// masked_scatter and masked_scatter_: write the elements of a source, in order, where a mask is true.
+#include "tandem/ops/index/masked_scatter.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index_checks.h"
+#include "tandem/ops/index/index_select.h"
+#include "tandem/ops/index/scatter_into.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
+  check_source("masked_scatter", *this, source);
+  TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_scatter: mask is ", mask.dtype(), " on ",
+               mask.device(), "; accepted: bool on ", device());
+  const Shape sizes = broadcast_shapes("masked_scatter", this->sizes(), mask.sizes());
+  const Tensor hit = mask.expand(sizes).reshape({-1}), x = expand(sizes);
+  if (hit.numel() == 0 || source.numel() == 0) {
+    TANDEM_CHECK(hit.numel() == 0 || !hit.any().item<bool>(),
+                 "masked_scatter: source has no elements; accepted: one for each in the mask");
+    return record("masked_scatter",
+                  x.detach().clone(hit.numel() == 0 ? MemoryFormat::Preserve : MemoryFormat::Contiguous), {x, source},
+                  {}, [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                    return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
+                  });
+  }
+  // The k-th that is true takes element k: the kernel reports a k that source does not have.
+  const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
+  const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
+  return tandem::where(hit.reshape(sizes), from, x);  // contiguous for a strided mask too
+}
+Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
+  TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),
+               " and mask ", mask.sizes(), "; x cannot grow");
+  return write_in_place("masked_scatter_", self(), {source},
+                        [&](const Tensor& x) { return x.masked_scatter(mask, source); });
+}
+
+}  // namespace tandem

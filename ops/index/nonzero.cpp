@@ -1,0 +1,43 @@
+// Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy and count_nonzero.
+#include "tandem/ops/index/nonzero.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor nonzero(const Tensor& x) {
+  check_not_recorded("nonzero", "the values tell how many rows there are");
+  const NoGradGuard guard;
+  const Tensor mask = (x.dtype() == kBool ? x : x != 0).contiguous();
+  Tensor places;
+  TANDEM_DISPATCH(x.device(), nonzero, mask, places);
+  return places;
+}
+Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
+std::vector<Tensor> Tensor::nonzero_numpy() const { return tandem::where(*this); }
+Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
+  TANDEM_CHECK(size >= 0, "nonzero_static: size is ", size, "; it must not be negative");
+  const NoGradGuard guard;
+  const TensorOptions options = TensorOptions(kInt64).device(device());
+  const Tensor hit = (*this != 0).reshape({-1}), place = hit.to(kInt64).cumsum(0) - 1;
+  // The k-th goes to row k; all others to a row behind the last, which is cut off.
+  const Tensor row = tandem::where(hit & (place < size), place, size);
+  Tensor at = full({size + 1}, -1, options).scatter(0, row, arange(numel(), options)).narrow(0, 0, size);
+  const Tensor none = at < 0;
+  const Tensor y = empty({size, dim()}, options);
+  for (int64_t d = dim() - 1; d >= 0; --d) {
+    const int64_t n = std::max<int64_t>(this->size(d), 1);
+    y.select(1, d).copy_(at.remainder(n).masked_fill(none, fill_value));
+    at = at.floor_divide(n);
+  }
+  return y;
+}
+Tensor Tensor::count_nonzero(IntArrayRef dims) const { return (*this != 0).sum(dims); }
+
+}  // namespace tandem

@@ -1,0 +1,24 @@
+// put and put_: write or add elements at flat positions.
+#include "tandem/ops/index/put.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/index/index_checks.h"
+#include "tandem/ops/index/scatter_into.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) const {
+  check_source("put", *this, source);
+  TANDEM_CHECK(source.numel() == index.numel(), "put: source is ", source.sizes(), " and index ", index.sizes(),
+               "; both must have the same number of elements");
+  const Tensor places = from_front(checked_index("put", *this, index), numel()).reshape({-1});
+  const Tensor flat = reshape({-1}), from = source.reshape({-1});
+  return reshape_result(accumulate ? flat.index_add(0, places, from) : flat.scatter(0, places, from), sizes());
+}
+Tensor& Tensor::put_(const Tensor& index, const Tensor& source, Flag accumulate) const {
+  return write_in_place("put_", self(), {source}, [&](const Tensor& x) { return x.put(index, source, accumulate); });
+}
+
+}  // namespace tandem

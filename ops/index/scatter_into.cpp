@@ -1,0 +1,25 @@
+// Scattering into an existing tensor: scatter_into.
+#include "tandem/ops/index/scatter_into.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/index.h"
+#include "tandem/ops/argument.h"
+
+namespace tandem::detail {
+
+Tensor reachable(Tensor x, int64_t dim, const Tensor& index) {
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d != dim && x.size(d) != index.size(d)) x = x.narrow(d, 0, index.size(d));
+  return x;
+}
+void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
+  if (index.numel() == 0) return;
+  const NoGradGuard guard;
+  const Tensor part = reachable(out, dim, index);
+  Tensor flat = around(part, dim);
+  const Tensor at = around(index, dim), from = around(source, dim);
+  TANDEM_DISPATCH(out.device(), scatter, op, at, from, add, flat);
+  if (flat.storage() != out.storage()) copy_elements(core::try_view(flat, part.sizes()), part);
+}
+
+}  // namespace tandem::detail

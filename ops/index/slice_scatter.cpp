@@ -1,0 +1,39 @@
+// Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
+#include "tandem/ops/index/slice_scatter.h"
+
+#include "tandem/ops/index/index_checks.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// x as it is, with what select, slice, diagonal or as_strided give of it replaced.
+template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
+  Tensor y = whole, part = view(y);
+  check_source(op, whole, source);
+  TANDEM_CHECK(source.sizes() == part.sizes(), op, ": source is ", source.sizes(), "; accepted: ", part.sizes());
+  part.copy_(source);
+  return y;
+}
+}  // namespace
+Tensor Tensor::select_scatter(const Tensor& source, int64_t dim, int64_t index) const {
+  return replaced("select_scatter", clone(), source, [&](const Tensor& y) { return y.select(dim, index); });
+}
+Tensor Tensor::slice_scatter(const Tensor& source, int64_t dim, std::optional<int64_t> start,
+                             std::optional<int64_t> end, int64_t step) const {
+  return replaced("slice_scatter", clone(), source, [&](const Tensor& y) { return y.slice(dim, start, end, step); });
+}
+Tensor Tensor::diagonal_scatter(const Tensor& source, int64_t offset, int64_t dim1, int64_t dim2) const {
+  return replaced("diagonal_scatter", clone(), source, [&](const Tensor& y) { return y.diagonal(offset, dim1, dim2); });
+}
+Tensor Tensor::as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
+                                  std::optional<int64_t> storage_offset) const {
+  const Tensor y = clone();
+  TANDEM_CHECK(y.strides() == this->strides(), "as_strided_scatter: x is ", this->sizes(), " with strides ",
+               this->strides(), "; accepted: elements that lie without gaps");
+  const int64_t offset = storage_offset.value_or(this->storage_offset()) - this->storage_offset();
+  return replaced("as_strided_scatter", y, source,
+                  [&](const Tensor& whole) { return whole.as_strided(sizes, strides, offset); });
+}
+
+}  // namespace tandem

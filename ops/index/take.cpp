@@ -1,0 +1,36 @@
+// take and take_along_dim: read elements at flat positions, and along a dimension.
+#include "tandem/ops/index/take.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/index_checks.h"
+#include "tandem/ops/index/index_select.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::take(const Tensor& index) const {
+  const Tensor places = from_front(checked_index("take", *this, index), numel()).reshape({-1});
+  return reshape_result(select_rows("take", reshape({-1}), 0, places), index.sizes());
+}
+Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim) const {
+  if (!dim) return reshape({-1}).gather(0, indices.reshape({-1}));
+  const int64_t d = wrap_dim("take_along_dim", *dim, this->dim());
+  TANDEM_CHECK(indices.dim() == this->dim(), "take_along_dim: x is ", sizes(), " and indices ", indices.sizes(),
+               "; both must have the same number of dimensions");
+  if (this->dim() == 0) return gather(0, indices);
+  const auto at = static_cast<size_t>(d);
+  Shape one = sizes(), other = indices.sizes();
+  one[at] = other[at] = 1;
+  const Shape common = broadcast_shapes("take_along_dim", one, other);
+  Shape from = common, to = common;
+  from[at] = size(d);
+  to[at] = indices.size(d);
+  // An index outside goes round, as in PyTorch; without elements there is nothing to go round.
+  const Tensor index = checked_index("take_along_dim", *this, indices);
+  const Tensor places = size(d) > 0 ? index.remainder(size(d)) : index;
+  return expand(from).gather(d, places.expand(to));
+}
+
+}  // namespace tandem

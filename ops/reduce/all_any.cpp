@@ -1,0 +1,35 @@
+// Logical reductions: all and any, over all elements, one dimension or several.
+#include "tandem/ops/reduce/all_any.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+
+namespace tandem {
+namespace {
+Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
+  const ReducedDims r(op, x.dtype() == kBool ? x : x != 0, dims);
+  Tensor flat = r.flat_output(kBool);
+  if (want_all)
+    TANDEM_DISPATCH(x.device(), all, r.x, flat);
+  else
+    TANDEM_DISPATCH(x.device(), any, r.x, flat);
+  return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype that masks once had
+}
+/// all and any over an empty list of dimensions: each element by itself, as in PyTorch.
+Tensor as_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
+}  // namespace
+Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }
+Tensor Tensor::all(int64_t dim, Flag keepdim) const { return reduce_bool("all", *this, {dim}, keepdim, true); }
+Tensor Tensor::all(IntArrayRef dims, Flag keepdim) const {
+  return dims.empty() ? as_bools(*this) : reduce_bool("all", *this, dims, keepdim, true);
+}
+Tensor Tensor::any(IntArrayRef dims, Flag keepdim) const {
+  return dims.empty() ? as_bools(*this) : reduce_bool("any", *this, dims, keepdim, false);
+}
+Tensor Tensor::any() const { return reduce_bool("any", *this, {}, false, false); }
+Tensor Tensor::any(int64_t dim, Flag keepdim) const { return reduce_bool("any", *this, {dim}, keepdim, false); }
+
+}  // namespace tandem

@@ -1,0 +1,30 @@
+// diff: differences of neighbours along a dimension.
+#include "tandem/ops/reduce/diff.h"
+
+#include <algorithm>
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/shape/cat.h"
+
+namespace tandem {
+
+Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
+  TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
+  if (n == 0) return clone();  // without what would be put before or behind it; dim does not matter
+  const int64_t d = wrap_dim("diff", dim, this->dim());
+  std::vector<Tensor> parts;
+  if (prepend.defined()) parts.push_back(prepend);
+  parts.push_back(*this);
+  if (append.defined()) parts.push_back(append);
+  Tensor y = parts.size() == 1 ? *this : cat(parts, d);
+  for (n = std::min(n, y.size(d)); n > 0; --n) {
+    const int64_t left = y.size(d) - 1;
+    const Tensor before = y.narrow(d, 0, left), after = y.narrow(d, y.size(d) - left, left);
+    y = y.dtype() == kBool ? after.logical_xor(before) : after - before;
+  }
+  return y;
+}
+
+}  // namespace tandem

@@ -1,0 +1,34 @@
+// logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
+#include "tandem/ops/reduce/logsumexp.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+
+namespace tandem {
+
+Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
+  const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
+  const Shape kept = kept_sizes(x.sizes(), dim_mask("logsumexp", dims, x.dim()));
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    Tensor peak = zeros(kept, x.options());  // subtracted, so that e^x does not overflow; infinite ones stay
+    if (numel() > 0) {
+      peak = x.amax(dims, true);
+      peak = tandem::where(peak.isfinite(), peak, Scalar(0));
+    }
+    y = (x - peak).exp().sum(dims, keepdim).log();
+    y = y + peak.reshape(y.sizes());
+  }
+  return record("logsumexp", y, {x}, {x, y}, [kept](const Context& ctx, const Tensor& dy) -> Grads {
+    return {with_dims(dy, kept) * (ctx.saved(0) - with_dims(ctx.saved(1), kept)).exp()};
+  });
+}
+Tensor& logsumexp_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
+  return detail::assign_out("logsumexp_out", out, x, [&] { return x.logsumexp(dims, keepdim); });
+}
+
+}  // namespace tandem

@@ -1,0 +1,54 @@
+// Means: mean and nanmean, over all elements or some dimensions; mean_out.
+#include "tandem/ops/reduce/mean.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/reduce/partial_sums.h"
+
+namespace tandem {
+namespace {
+/// On CUDA, the mean over dims that lie together, in one pass.
+Tensor mean_together(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {
+  const ReducedDims r("mean", x, dims);
+  Tensor flat = r.flat_output(x.dtype());
+  TANDEM_DISPATCH_CUDA(x.device(), mean, r.x, count, flat);
+  return r.restore(flat, keepdim);
+}
+}  // namespace
+Tensor Tensor::mean(IntArrayRef dims, Flag keepdim) const {
+  check_average("mean", *this, dims);
+  if (is_cuda() && numel() > 0) {
+    const unsigned mask = dim_mask("mean", dims, dim());
+    const double each = static_cast<double>(reduced_count(sizes(), mask));
+    Tensor y = sum_around("mean", *this, dims, keepdim, each);
+    if (!y.defined()) {
+      const Tensor total = sum_in_turn(core::alias(*this), dims, keepdim);
+      y = total.defined() ? total / each : mean_together(*this, dims, keepdim, each);
+    }
+    return record_sum("mean", y, *this, mask, each);
+  }
+  Tensor y;
+  const unsigned mask = dim_mask("mean", dims, dim());
+  const auto count = static_cast<double>(reduced_count(sizes(), mask));
+  {
+    const NoGradGuard guard;
+    y = ((is_half(dtype()) ? sum_as(*this, dims, keepdim, kFloat32) : sum(dims, keepdim)) / count).to(dtype());
+  }
+  return record_sum("mean", y, *this, mask, count);
+}
+Tensor& mean_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
+  return detail::assign_out("mean_out", out, x, [&] { return x.mean(dims, keepdim); });
+}
+
+Tensor Tensor::nanmean(IntArrayRef dims, Flag keepdim) const {
+  check_accepted("nanmean", Accepts::real, dtype());
+  const Tensor count = (*this == *this).sum(dims, keepdim);
+  if (!is_half(dtype())) return nansum(dims, keepdim) / count;
+  return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());  // a half type's sum may not fit it
+}
+
+}  // namespace tandem

@@ -1,0 +1,92 @@
+// Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
+#include "tandem/ops/reduce/minmax.h"
+
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+
+namespace tandem {
+namespace {
+/// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
+Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
+  Tensor hits = x == extreme;
+  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // so dx is contiguous, as in PyTorch
+  const Tensor hit = hits.to(dy.dtype());
+  return (dy / sum_to_size(hit, extreme.sizes())) * hit;
+}
+}  // namespace
+
+#define TANDEM_EXTREME_REDUCTION(name)                                                                       \
+  static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
+    const ReducedDims r(op, x, dims);                                                                        \
+    TANDEM_CHECK_AS(IndexError, r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");        \
+    Tensor flat = r.flat_output(x.dtype());                                                                  \
+    TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
+    const Tensor y = r.restore(flat, keepdim);                                                               \
+    return record(op, y, {x}, {x, y}, [kept = r.kept, nans](const Context& ctx, const Tensor& dy) -> Grads { \
+      return {extreme_backward(with_dims(dy, kept), ctx.saved(0), with_dims(ctx.saved(1), kept), nans)};     \
+    });                                                                                                      \
+  }                                                                                                          \
+  Tensor Tensor::name(IntArrayRef dims, Flag keepdim) const { return name##_of(*this, #name, dims, keepdim, false); }
+TANDEM_EXTREME_REDUCTION(amax)
+TANDEM_EXTREME_REDUCTION(amin)
+#undef TANDEM_EXTREME_REDUCTION
+Tensor Tensor::max() const { return amax_of(*this, "max", {}, false, /*nans=*/true); }
+Tensor Tensor::min() const { return amin_of(*this, "min", {}, false, /*nans=*/true); }
+Tensor& amax_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
+  return detail::assign_out("amax_out", out, x, [&] { return x.amax(dims, keepdim); });
+}
+Tensor& amin_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
+  return detail::assign_out("amin_out", out, x, [&] { return x.amin(dims, keepdim); });
+}
+std::tuple<Tensor, Tensor> Tensor::aminmax(std::optional<int64_t> dim, Flag keepdim) const {
+  const Shape dims = dim ? Shape{*dim} : Shape();
+  return {amin(dims, keepdim), amax(dims, keepdim)};
+}
+
+#define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
+  std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
+    const ReducedDims r(#name, *this, {dim});                                                                   \
+    TANDEM_CHECK_AS(IndexError, r.count > 0, #name ": dimension ", dim, " of ", sizes(),                        \
+                    " has no elements to choose from");                                                         \
+    Tensor flat = r.flat_output(dtype()), places = r.flat_output(kInt64);                                       \
+    TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
+    const Tensor index = r.restore(places, keepdim);                                                            \
+    const int64_t at = wrap_dim(#name, dim, this->dim());                                                       \
+    return {record(#name, r.restore(flat, keepdim), {*this}, {index},                                           \
+                   [kept = r.kept, sizes = Shape(sizes()), at](const Context& ctx, const Tensor& dy) -> Grads { \
+                     const Tensor index = with_dims(ctx.saved(0), kept);                                        \
+                     return {zeros(sizes, dy.options()).scatter_add(at, index, with_dims(dy, kept))};           \
+                   }),                                                                                          \
+            index};                                                                                             \
+  }
+TANDEM_INDEXED_EXTREME(max, max_with_index)
+TANDEM_INDEXED_EXTREME(min, min_with_index)
+#undef TANDEM_INDEXED_EXTREME
+
+namespace {
+/// Of argmax and argmin.
+void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
+  const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
+  TANDEM_CHECK_AS(IndexError, count > 0, op, ": ", x.sizes(), " has no elements to choose from");
+}
+}  // namespace
+Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
+  const NoGradGuard guard;
+  check_choice("argmax", *this, dim);
+  if (dim) return std::get<1>(max(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().max(0)), Shape(keepdim ? sizes().size() : 0, 1));
+}
+Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
+  const NoGradGuard guard;
+  check_choice("argmin", *this, dim);
+  if (dim) return std::get<1>(min(*dim, keepdim));
+  return core::try_view(std::get<1>(flatten().min(0)), Shape(keepdim ? sizes().size() : 0, 1));
+}
+
+}  // namespace tandem

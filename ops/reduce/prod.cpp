@@ -1,0 +1,47 @@
+// Products: prod, over all elements or along a dimension.
+#include "tandem/ops/reduce/prod.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/shape/cat.h"
+
+namespace tandem {
+namespace {
+/// For each element the product of all others, of a tensor of one dimension; right in all its derivatives beside zeros.
+/// Products of pairs, of pairs of pairs and so on go up a tree; down it, each half gets what is outside of it.
+Tensor products_of_others(const Tensor& x) {
+  std::vector<Tensor> levels = {x};  // of even sizes, up to the last, of one
+  while (levels.back().size(0) > 1) {
+    Tensor& level = levels.back();
+    if (level.size(0) % 2 == 1) level = cat({level, ones({1}, level.options())});
+    const Tensor pairs = level.view({-1, 2});
+    levels.push_back(pairs.select(1, 0) * pairs.select(1, 1));
+  }
+  Tensor others = ones({1}, x.options());
+  for (levels.pop_back(); !levels.empty(); levels.pop_back()) {
+    const Tensor pairs = levels.back().view({-1, 2});
+    others = (others.narrow(0, 0, pairs.size(0)).unsqueeze(1) * pairs.flip({1})).view({-1});
+  }
+  return others.narrow(0, 0, x.size(0));
+}
+}  // namespace
+Tensor Tensor::prod() const {
+  const ReducedDims r("prod", *this, {});
+  Tensor flat = r.flat_output(is_floating_point() ? dtype() : kInt64);
+  TANDEM_DISPATCH(device(), prod, r.x, flat);
+  const Tensor y = r.restore(flat, false);
+  return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
+    const auto beside_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
+    if (is_recorded())  // which computes both, as it cannot ask the host
+      return {tandem::where(any_zero, beside_zeros(), dy * y / x.masked_fill(zero, 1))};
+    return {any_zero.item<bool>() ? beside_zeros() : dy * y / x};
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,79 @@
+// Standard deviations and variances: std, var, std_mean and var_mean.
+#include "tandem/ops/reduce/std_var.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/reduce/partial_sums.h"
+
+namespace tandem {
+namespace {
+/// x minus its mean. A half type's mean is subtracted in two parts, the rounded mean and its rounding error: beside
+/// elements of nearly one size the second is not small.
+Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
+  if (!is_half(x.dtype())) return x - x.mean(dims, true);
+  const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
+  return x - rounded - (mean - rounded).to(x.dtype());
+}
+/// On CUDA, in one read of x. Undefined where the dims do not lie as the kernel needs it.
+Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double divisor, bool root, bool keepdim) {
+  const ChannelDims c(op, x, dims);
+  if (!c.x.defined()) return {};
+  Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
+  TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, root, flat);
+  return c.restore(flat, keepdim);
+}
+/// The variance, or its root, which is taken before the variance is rounded.
+Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool root, bool keepdim) {
+  check_average(op, x, dims);
+  const unsigned mask = dim_mask(op, dims, x.dim());
+  const int64_t count = reduced_count(x.sizes(), mask);
+  const double divisor = std::max(static_cast<double>(count) - correction, 0.0);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    if (x.is_cuda()) y = spread_at_once(op, x, dims, divisor, root, keepdim);
+    if (!y.defined()) {
+      const ReducedDims r(op, x, dims);
+      const Tensor variance = sum_of_squares(r, /*about_mean=*/true).div_(divisor);
+      y = r.restore((root ? variance.sqrt() : variance).to(detail::accumulate_type(x.dtype())), keepdim);
+    }
+  }
+  const auto backward = [dims = Shape(dims), kept = kept_sizes(x.sizes(), mask), count, divisor, root](
+                            const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0);
+    Tensor slope = dy * (2 / divisor);
+    if (root) {  // at 0 the slope is infinite; PyTorch takes the subgradient 0 there
+      const Tensor y = ctx.saved(1), flat = y == 0;
+      slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
+    }
+    return {with_dims(slope, kept).to(x.dtype()) * deviations(x, dims, count)};
+  };
+  const Tensor saved = root ? y : Tensor();
+  return record(op, y, {x}, {x, saved}, backward).to(x.dtype());
+}
+}  // namespace
+Tensor Tensor::var(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  return spread("var", *this, dims, unbiased ? 1 : 0, /*root=*/false, keepdim);
+}
+Tensor detail::corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
+  return spread("var", x, dims, correction.value_or(1).to<double>(), /*root=*/false, keepdim);
+}
+Tensor Tensor::std(IntArrayRef dims, Flag unbiased, Flag keepdim) const {
+  return spread("std", *this, dims, unbiased ? 1 : 0, /*root=*/true, keepdim);
+}
+Tensor detail::corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim) {
+  return spread("std", x, dims, correction.value_or(1).to<double>(), /*root=*/true, keepdim);
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, Flag unbiased, Flag keepdim) {
+  return {x.std(dims, unbiased, keepdim), x.mean(dims, keepdim)};
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, Flag unbiased, Flag keepdim) {
+  return {x.var(dims, unbiased, keepdim), x.mean(dims, keepdim)};
+}
+
+}  // namespace tandem

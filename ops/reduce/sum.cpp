@@ -1,0 +1,36 @@
+// Sums: sum and nansum, over all elements or some dimensions; sum_out; sum_to_size.
+#include "tandem/ops/reduce/sum.h"
+
+#include "tandem/autograd/ops.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/reduce/partial_sums.h"
+
+namespace tandem {
+
+Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
+  Tensor y = sum_around("sum", *this, dims, keepdim, 1);
+  if (!y.defined()) y = sum_in_turn(*this, dims, keepdim);
+  if (y.defined()) return record_sum("sum", y, *this, dim_mask("sum", dims, dim()));
+  return sum_as(*this, dims, keepdim, is_floating_point() ? dtype() : kInt64);
+}
+Tensor& sum_out(Tensor& out, const Tensor& x, IntArrayRef dims, Flag keepdim) {
+  return detail::assign_out("sum_out", out, x, [&] { return x.sum(dims, keepdim); });
+}
+Tensor Tensor::nansum(IntArrayRef dims, Flag keepdim) const {
+  return is_floating_point() ? tandem::where(isnan(), Scalar(0), *this).sum(dims, keepdim) : sum(dims, keepdim);
+}
+
+Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
+  if (sizes.empty()) return x.sum();
+  TANDEM_CHECK(broadcast_shapes("sum_to_size", sizes, x.sizes()) == x.sizes(), "sum_to_size: ", sizes,
+               " does not broadcast to x, which is ", x.sizes());
+  Shape dims;
+  const int64_t added = x.dim() - static_cast<int64_t>(sizes.size());
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d < added || (sizes[static_cast<size_t>(d - added)] == 1 && x.size(d) != 1)) dims.push_back(d);
+  const Tensor total = dims.empty() ? x : x.sum(dims, true);
+  return added > 0 ? total.view(sizes) : total;
+}
+
+}  // namespace tandem
