@@ -1,17 +1,12 @@
 // einsum: an equation is read into labels, and the operands are multiplied pair by pair.
+#include "tandem/ops/products/einsum.h"
+
 #include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/products/matmul.h"
-#include "tandem/ops/products/products.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/shape/arrange.h"
 #include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 namespace {

@@ -1,0 +1,13 @@
+// What a tensor is, as a bool: is_nonzero, is_same_size, is_signed.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+// Tensor's methods of these names, about a tensor.
+
+inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
+inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
+inline bool is_signed(const Tensor& x) { return x.is_signed(); }
+
+}  // namespace tandem

@@ -1,0 +1,35 @@
+// Helpers of views: their records, checks, and views in place (squeeze_, transpose_, ...). Internal.
+#pragma once
+#include <utility>
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem::detail {
+
+inline void check_has_dims(const char* op, const Tensor& x) {
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+}
+inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
+  return record_view(name, std::move(y), x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
+    return {dy.reshape(sizes)};
+  });
+}
+/// x becomes what `view` makes of it. Of a view of another tensor the history is made anew from that one's, as after
+/// any change in place; of others the view's node is taken over.
+template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
+  check_changeable(op, x);
+  const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
+  if (recorded) autograd::check_inplace(op, x);
+  const Tensor y = view();
+  autograd::Meta* const own = autograd::find_meta(x);
+  if (recorded && !own->base.defined()) {
+    const autograd::Meta* const made = autograd::find_meta(y);
+    own->node = made->node, own->slot = made->slot;
+  }
+  x.impl()->take_layout(*y.impl());
+  x.bump_version();
+  return x;
+}
+
+}  // namespace tandem::detail
