@@ -66,7 +66,8 @@ LuFactors factor_lu(const char* op, const Tensor& a) {
 
 std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b) {
   check_operands(op, a, b);
-  check_matrices(op, a), check_matrices(op, b);
+  check_matrices(op, a);
+  check_matrices(op, b);
   const Shape leading = broadcast_shapes(op, leading_sizes(a), leading_sizes(b));
   const auto widen = [&](const Tensor& x) {
     return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(joined(leading, {x.size(-2), x.size(-1)}));

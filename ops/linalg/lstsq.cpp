@@ -46,7 +46,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
     const int64_t batch = columns.size(0);
     Tensor both = zeros({batch, k, std::max(m, n)}, right.options());
     both.narrow(-1, 0, m).copy_(right);
-    values = zeros({batch, least}, right.options()), rank = zeros({batch}, right.options().dtype(kInt64));
+    values = zeros({batch, least}, right.options());
+    rank = zeros({batch}, right.options().dtype(kInt64));
     Tensor info = zeros({batch}, right.options().dtype(kInt32));
     const double bound = rcond.value_or(precision(a.dtype()) * static_cast<double>(std::max(m, n)));
     if (least > 0 && batch > 0) {

@@ -32,7 +32,10 @@ Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
         const double own = static_cast<double>(matrices[i].size(0)) * static_cast<double>(matrices[k].size(1)) *
                            static_cast<double>(matrices[j].size(1));
         const double total = cost[i][k] + cost[k + 1][j] + own;
-        if (k == i || total < cost[i][j]) cost[i][j] = total, cuts[i][j] = k;
+        if (k == i || total < cost[i][j]) {
+          cost[i][j] = total;
+          cuts[i][j] = k;
+        }
       }
     }
   }

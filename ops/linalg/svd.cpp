@@ -56,7 +56,10 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
   const int64_t batch = columns.size(0), n = columns.size(1), m = columns.size(2), k = std::min(m, n);
   const auto make = [&](IntArrayRef sizes) { return core::empty(sizes, a.dtype(), columns.device()); };
   Tensor s = make({batch, k}), u, vt, info = core::empty({batch}, kInt32, columns.device());
-  if (vectors) u = make({batch, full ? m : k, m}), vt = make({batch, n, full ? n : k});
+  if (vectors) {
+    u = make({batch, full ? m : k, m});
+    vt = make({batch, n, full ? n : k});
+  }
   if (k == 0) {  // no call: of the vectors that are there, any will do
     const NoGradGuard guard;
     if (vectors && u.numel() > 0) u.copy_(eye(m, u.options()).expand(u.sizes()));

@@ -16,7 +16,11 @@ Tensor Tensor::kron(const Tensor& other) const {
   for (int64_t d = 0; d < rank; ++d) {
     const auto size_in = [&](const Tensor& x) { return d < rank - x.dim() ? 1 : x.size(d - rank + x.dim()); };
     const int64_t a = size_in(*this), b = size_in(other);
-    left.push_back(a), left.push_back(1), right.push_back(1), right.push_back(b), out.push_back(a * b);
+    left.push_back(a);
+    left.push_back(1);
+    right.push_back(1);
+    right.push_back(b);
+    out.push_back(a * b);
   }
   return reshape_result((reshape(left) * other.reshape(right)).contiguous(), out);
 }

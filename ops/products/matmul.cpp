@@ -15,7 +15,10 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   Shape sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = core::empty(sizes, a.dtype(), a.device());
-  if (!a.is_floating_point()) return add_products(a, b, y.zero_()), y;
+  if (!a.is_floating_point()) {
+    add_products(a, b, y.zero_());
+    return y;
+  }
   multiply(a, b, {}, y);
   if (!autograd::any_wants_grad({a, b})) return y;
   // Each factor is saved for the other's gradient only: one whose partner needs none may be changed in place.
@@ -69,11 +72,13 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   const Shape batch = broadcast_shapes("matmul", a.sizes().slice(0, ra - 2), b.sizes().slice(0, rb - 2));
   const auto spread = [&](const Tensor& x) {
     Shape sizes = batch;
-    sizes.push_back(x.size(-2)), sizes.push_back(x.size(-1));
+    sizes.push_back(x.size(-2));
+    sizes.push_back(x.size(-1));
     return x.expand(sizes).reshape({numel_of(batch), x.size(-2), x.size(-1)});
   };
   Shape out = batch;
-  out.push_back(a.size(-2)), out.push_back(b.size(-1));
+  out.push_back(a.size(-2));
+  out.push_back(b.size(-1));
   return reshape_result(product("matmul", spread(a), spread(b)), out);
 }
 

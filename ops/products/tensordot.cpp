@@ -26,14 +26,23 @@ Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayR
     if (m == 1 && n != 1) right = right.sum(q, true);
     if (n == 1 && m != 1) left = left.sum(p, true);
     inner *= m == 1 || n == 1 ? 1 : m;
-    mask_a |= 1u << p, mask_b |= 1u << q, summed_a.push_back(p), summed_b.push_back(q);
+    mask_a |= 1u << p;
+    mask_b |= 1u << q;
+    summed_a.push_back(p);
+    summed_b.push_back(q);
   }
   std::vector<int64_t> order_a, order_b = summed_b, sizes;
-  for (int64_t d = 0; d < a.dim(); ++d)
-    if (!(mask_a >> d & 1)) order_a.push_back(d), sizes.push_back(a.size(d));
+  for (int64_t d = 0; d < a.dim(); ++d) {
+    if (mask_a >> d & 1) continue;
+    order_a.push_back(d);
+    sizes.push_back(a.size(d));
+  }
   const int64_t rows = numel_of(sizes);
-  for (int64_t d = 0; d < b.dim(); ++d)
-    if (!(mask_b >> d & 1)) order_b.push_back(d), sizes.push_back(b.size(d));
+  for (int64_t d = 0; d < b.dim(); ++d) {
+    if (mask_b >> d & 1) continue;
+    order_b.push_back(d);
+    sizes.push_back(b.size(d));
+  }
   const int64_t columns = numel_of(IntArrayRef(sizes).slice(order_a.size(), sizes.size() - order_a.size()));
   order_a.insert(order_a.end(), summed_a.begin(), summed_a.end());
   return reshape_result(

@@ -45,7 +45,8 @@ ViewGeometry::ViewGeometry(const Tensor& base, const Tensor& view)
     return end;
   };
   const int64_t first = std::min(base.storage_offset(), view.storage_offset());
-  base_offset = base.storage_offset() - first, offset = view.storage_offset() - first;
+  base_offset = base.storage_offset() - first;
+  offset = view.storage_offset() - first;
   extent = std::max(base_offset + reach(base_sizes, base_strides), offset + reach(sizes, strides));
 }
 Tensor ViewGeometry::lay_out(const Tensor& like_base) const {

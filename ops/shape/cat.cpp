@@ -36,7 +36,10 @@ Tensor cat(TensorList tensors, int64_t dim) {
   const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
   const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
   const bool nothing = first == tensors.end();
-  if (nothing) first = tensors.begin(), dim = 0;
+  if (nothing) {
+    first = tensors.begin();
+    dim = 0;
+  }
   dim = wrap_dim("cat", dim, first->dim());
   Shape sizes = first->sizes();
   DType type = first->dtype();

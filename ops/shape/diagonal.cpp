@@ -19,9 +19,13 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   int64_t first = storage_offset();
   if (length > 0) first += offset >= 0 ? offset * stride(b) : -offset * stride(a);
   Shape out, steps;
-  for (int64_t d = 0; d < dim(); ++d)
-    if (d != a && d != b) out.push_back(size(d)), steps.push_back(stride(d));
-  out.push_back(length), steps.push_back(stride(a) + stride(b));
+  for (int64_t d = 0; d < dim(); ++d) {
+    if (d == a || d == b) continue;
+    out.push_back(size(d));
+    steps.push_back(stride(d));
+  }
+  out.push_back(length);
+  steps.push_back(stride(a) + stride(b));
   return record_view("diagonal", core::as_strided(*this, out, steps, first), *this,
                      [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(sizes, dy.options());
@@ -36,7 +40,8 @@ Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
   Shape sizes = this->sizes();
   const int64_t n = sizes.back() + std::abs(offset);
   sizes.erase(sizes.size() - 1);
-  sizes.insert(static_cast<size_t>(std::min(a, b)), n), sizes.insert(static_cast<size_t>(std::max(a, b)), n);
+  sizes.insert(static_cast<size_t>(std::min(a, b)), n);
+  sizes.insert(static_cast<size_t>(std::max(a, b)), n);
   const Tensor y = zeros(sizes, options());
   {
     const NoGradGuard guard;
@@ -60,7 +65,8 @@ Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) const {
   for (int64_t d = 0; d < dim(); ++d) {
     TANDEM_CHECK(dim() == 2 || size(d) == size(0), "fill_diagonal_: x is ", sizes(),
                  "; accepted: a matrix, or dimensions of one size");
-    step += stride(d), length = std::min(length, size(d));
+    step += stride(d);
+    length = std::min(length, size(d));
   }
   if (numel() == 0) return self();
   as_strided({length}, {step}).fill_(value);

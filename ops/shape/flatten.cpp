@@ -8,7 +8,8 @@ namespace tandem {
 
 Tensor Tensor::ravel() const { return contiguous().view({-1}); }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
-  start = wrap_dim("flatten", start, dim()), end = wrap_dim("flatten", end, dim());
+  start = wrap_dim("flatten", start, dim());
+  end = wrap_dim("flatten", end, dim());
   TANDEM_CHECK(start <= end, "flatten: start_dim ", start, " comes after end_dim ", end);
   if (dim() == 0) return reshape({1});
   if (start == end) return *this;

@@ -31,13 +31,16 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
   size_t repeated = 0, half = 0;
   for (size_t d = 0; d < had.size(); ++d) {
     if (repeats[d] != 1) {
-      from.push_back(1), to.push_back(repeats[d]);
+      from.push_back(1);
+      to.push_back(repeats[d]);
       if (++repeated == 3) half = d;
     } else if (!from.empty()) {
-      from.back() *= had[d], to.back() *= had[d];
+      from.back() *= had[d];
+      to.back() *= had[d];
       continue;
     }
-    from.push_back(had[d]), to.push_back(had[d]);
+    from.push_back(had[d]);
+    to.push_back(had[d]);
   }
   if (from.size() > kMaxDims) {
     Shape first(repeats), last(repeats);

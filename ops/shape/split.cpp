@@ -15,7 +15,10 @@ std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int6
   std::vector<Tensor> parts;
   parts.reserve(sizes.size());
   int64_t at = 0;
-  for (const int64_t size : sizes) parts.push_back(core::narrow(x, d, at, size)), at += size;
+  for (const int64_t size : sizes) {
+    parts.push_back(core::narrow(x, d, at, size));
+    at += size;
+  }
   return record_parts(op, std::move(parts), x,
                       [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
                         const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
@@ -42,7 +45,10 @@ std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
   d = wrap_dim("split", d, dim());
   int64_t total = 0;
   bool negative = false;
-  for (const int64_t p : parts) total += p, negative |= p < 0;
+  for (const int64_t p : parts) {
+    total += p;
+    negative |= p < 0;
+  }
   TANDEM_CHECK(total == size(d) && !negative, "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ",
                sizes(), " has ", size(d), "; accepted: sizes of 0 or more that add up to that");
   return cut("split", *this, parts, d);
@@ -95,7 +101,8 @@ std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t d) const {
   int64_t at = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t length = size(d) / sections + (i < size(d) % sections);
-    parts.push_back(narrow(d, at, length)), at += length;
+    parts.push_back(narrow(d, at, length));
+    at += length;
   }
   return parts;
 }
@@ -104,7 +111,10 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
   d = wrap_dim("tensor_split", d, dim());
   std::vector<Tensor> parts;
   int64_t at = 0;
-  for (const int64_t index : indices) parts.push_back(slice(d, at, index)), at = index;
+  for (const int64_t index : indices) {
+    parts.push_back(slice(d, at, index));
+    at = index;
+  }
   parts.push_back(slice(d, at));
   return parts;
 }

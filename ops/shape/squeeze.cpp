@@ -17,8 +17,11 @@ Tensor Tensor::unsqueeze(int64_t d) const {
 }
 Tensor Tensor::squeeze() const {
   Shape sizes, strides;
-  for (size_t d = 0; d < this->sizes().size(); ++d)
-    if (this->sizes()[d] != 1) sizes.push_back(this->sizes()[d]), strides.push_back(this->strides()[d]);
+  for (size_t d = 0; d < this->sizes().size(); ++d) {
+    if (this->sizes()[d] == 1) continue;
+    sizes.push_back(this->sizes()[d]);
+    strides.push_back(this->strides()[d]);
+  }
   return record_reshape("squeeze", core::as_strided(*this, sizes, strides, storage_offset()), *this);
 }
 Tensor Tensor::squeeze(int64_t d) const {

@@ -26,8 +26,10 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   TANDEM_CHECK(source.size() == destination.size(), "movedim: source is ", source, " and destination ", destination,
                "; both must be of one length");
   if (dim() == 0) {
-    for (size_t i = 0; i < source.size(); ++i)
-      wrap_dim("movedim", source[i], 0), wrap_dim("movedim", destination[i], 0);
+    for (size_t i = 0; i < source.size(); ++i) {
+      wrap_dim("movedim", source[i], 0);
+      wrap_dim("movedim", destination[i], 0);
+    }
     return view(IntArrayRef());
   }
   const auto rank = static_cast<size_t>(dim());
@@ -38,7 +40,8 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
     int64_t& to = order[static_cast<size_t>(wrap_dim("movedim", destination[i], dim()))];
     TANDEM_CHECK(!(moved >> from & 1) && to < 0, "movedim: source is ", source, " and destination ", destination,
                  "; accepted: lists that name a dimension once");
-    to = from, moved |= 1u << from;
+    to = from;
+    moved |= 1u << from;
   }
   int64_t next = 0;
   for (int64_t& place : order) {

@@ -34,8 +34,12 @@ Tensor triangle(const char* op, int64_t rows, const First& first, const Last& la
                 const TensorOptions& options) {
   TANDEM_CHECK(rows >= 0 && columns >= 0, op, ": ", rows, " rows and ", columns, " columns; neither may be negative");
   std::vector<int64_t> places, across;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = first(r); c < last(r); ++c) places.push_back(r), across.push_back(c);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = first(r); c < last(r); ++c) {
+      places.push_back(r);
+      across.push_back(c);
+    }
+  }
   const auto count = static_cast<int64_t>(places.size());
   places.insert(places.end(), across.begin(), across.end());
   return tensor(places, TensorOptions(kInt64)).reshape({2, count}).to(options.dtype(options.dtype_or(kInt64)));

@@ -13,8 +13,12 @@ Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
                " of ", sizes(), "; accepted: a size of 0 to ", n, " and a positive step");
   Shape to = sizes(), strides = this->strides();
   const int64_t stride = dim() == 0 ? 1 : this->stride(d), count = (n - size) / step + 1;
-  if (dim() > 0) to[static_cast<size_t>(d)] = count, strides[static_cast<size_t>(d)] = stride * step;
-  to.push_back(size), strides.push_back(stride);
+  if (dim() > 0) {
+    to[static_cast<size_t>(d)] = count;
+    strides[static_cast<size_t>(d)] = stride * step;
+  }
+  to.push_back(size);
+  strides.push_back(stride);
   Tensor y = core::as_strided(*this, to, strides, storage_offset());
   return record_view("unfold", std::move(y), *this,
                      [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {

@@ -25,7 +25,8 @@ template <class View> Tensor& become(const char* op, Tensor& x, const View& view
   autograd::Meta* const own = autograd::find_meta(x);
   if (recorded && !own->base.defined()) {
     const autograd::Meta* const made = autograd::find_meta(y);
-    own->node = made->node, own->slot = made->slot;
+    own->node = made->node;
+    own->slot = made->slot;
   }
   x.impl()->take_layout(*y.impl());
   x.bump_version();
