@@ -1,4 +1,4 @@
-// What a tensor is, as a bool: is_nonzero, is_same_size, is_signed.
+// What a tensor is, as a bool: is_nonzero, is_same_size.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -8,6 +8,5 @@ namespace tandem {
 
 inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
 inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
-inline bool is_signed(const Tensor& x) { return x.is_signed(); }
 
 }  // namespace tandem

@@ -1,7 +1,6 @@
 // Dimensions as one, and one as several: flatten, unflatten, ravel.
 #include "tandem/ops/shape/flatten.h"
 
-#include "tandem/ops/shape/infer_sizes.h"
 #include "tandem/ops/shape/view_helpers.h"
 
 namespace tandem {

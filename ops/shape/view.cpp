@@ -2,7 +2,6 @@
 #include "tandem/ops/shape/view.h"
 
 #include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/infer_sizes.h"
 #include "tandem/ops/shape/view_helpers.h"
 
 namespace tandem {
