@@ -1,4 +1,4 @@
-// What a tensor is, as a bool: is_nonzero.
+// Predicates of a tensor: is_nonzero.
 #include "tandem/ops/elementwise/compare.h"
 
 namespace tandem {

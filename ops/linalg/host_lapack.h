@@ -56,7 +56,7 @@ Tensor differences(const Tensor& x);
 inline double precision(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
-/// What check_info says of a matrix that LU factors show to be singular.
+/// Meaning of a nonzero info of LU factors, for check_info.
 inline constexpr const char* kSingular = "is singular: an element of U's diagonal, counted from 1 by info, is zero";
 
 }  // namespace tandem::detail

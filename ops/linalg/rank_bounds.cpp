@@ -1,4 +1,4 @@
-// Which singular values count towards a rank, for pinv and matrix_rank.
+// Bounds below which singular values count as zero, for pinv and matrix_rank.
 #include "tandem/ops/linalg/rank_bounds.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which singular values count towards a rank, for pinv and matrix_rank. Internal.
+// Bounds below which singular values count as zero, for pinv and matrix_rank. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

@@ -5,7 +5,7 @@
 namespace tandem {
 
 namespace detail {
-/// linalg_solve_ex for the op that the user called.
+/// linalg_solve_ex, with the name of the calling operation for error messages.
 std::tuple<Tensor, Tensor> solve(const char* op, const Tensor& a, const Tensor& b, bool left, bool check_errors);
 }  // namespace detail
 

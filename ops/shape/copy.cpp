@@ -1,4 +1,4 @@
-// Copies: clone, contiguous, to, pin_memory, and what operations make copies with (copy_elements, clear_of).
+// Copies: clone, contiguous, to, pin_memory; copy_elements and clear_of for other operations.
 #include "tandem/ops/shape/copy.h"
 
 #include "tandem/autograd/record.h"

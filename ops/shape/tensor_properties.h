@@ -1,4 +1,4 @@
-// What a tensor is, as functions: is_signed.
+// Properties of a tensor, as functions: is_signed.
 #pragma once
 #include "tandem/core/tensor.h"
 

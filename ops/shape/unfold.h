@@ -1,4 +1,4 @@
-// All windows along a dimension: unfold_copy. Tensor::unfold is a method only; nn/fold.h unfolds images.
+// All windows along a dimension: unfold_copy. Tensor::unfold is a method only.
 #pragma once
 #include "tandem/core/tensor.h"
 
