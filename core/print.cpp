@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
+#include <sstream>
 
 #include "tandem/core/internal.h"
 #include "tandem/core/print_libtorch.h"
@@ -172,6 +174,18 @@ std::string Tensor::str() const {
     }
   }
   return out + ")";
+}
+
+void Tensor::print() const {
+  std::ostringstream line;
+  if (defined())
+    line << '[' << toString() << ' ' << sizes() << "]\n";
+  else
+    line << "[UndefinedTensor]\n";
+  std::cerr << line.str();
+}
+std::string Tensor::toString() const {
+  return std::string(is_cuda() ? "CUDA" : "CPU") + libtorch_name(dtype()) + "Type";
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

@@ -1,4 +1,5 @@
 // Comparisons of tensors: isin, allclose and equal.
+// Predicates of a tensor: is_nonzero, is_same_size.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -20,5 +21,10 @@ inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, doubl
 }
 /// Whether both have the same sizes and elements. A NaN is equal to nothing.
 inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
+
+// Tensor's methods of these names.
+
+inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
+inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 
 }  // namespace tandem

@@ -1,15 +1,15 @@
-// QR factors and Householder's reflectors.
+// QR factors and Householder's reflectors: linalg_qr, geqrf, linalg_householder_product, orgqr, ormqr.
+#include "tandem/ops/linalg/qr.h"
+
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/index/index.h"
-#include "tandem/ops/linalg/host.h"
-#include "tandem/ops/linalg/linalg.h"
-#include "tandem/ops/products/matmul.h"
-#include "tandem/ops/shape/arrange.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/solve.h"
 
 namespace tandem {
+
 namespace {
 
 /// Reflectors and their factors, as geqrf gives them, on the host by columns.

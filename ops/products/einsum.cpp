@@ -1,17 +1,12 @@
 // einsum: an equation is read into labels, and the operands are multiplied pair by pair.
+#include "tandem/ops/products/einsum.h"
+
 #include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/products/matmul.h"
-#include "tandem/ops/products/products.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/shape/arrange.h"
 #include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 namespace {
@@ -31,7 +26,8 @@ Labels read_labels(const std::string& equation, const std::string& term, int dot
     if (c == '.') {
       TANDEM_CHECK(!seen && term.compare(i, 3, "...") == 0, "einsum: \"", equation,
                    "\" has a \".\" that is not part of ", "one \"...\" in its operand");
-      seen = true, i += 2;
+      seen = true;
+      i += 2;
       for (int k = dots; k-- > 0;) labels.push_back(kDots + k);
     } else {
       TANDEM_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: \"", equation, "\" holds '", c,
@@ -54,7 +50,8 @@ Term without_repeats(Tensor x, Labels labels) {
     TANDEM_CHECK(x.size(static_cast<int64_t>(i)) == x.size(j), "einsum: a label is repeated for dimensions ", i,
                  " and ", j, " of ", x.sizes(), "; both must be of one size");
     x = x.diagonal(0, static_cast<int64_t>(i), j).movedim(-1, static_cast<int64_t>(i));
-    labels.erase(again), --i;
+    labels.erase(again);
+    --i;
   }
   return {x, labels};
 }
@@ -89,10 +86,12 @@ void match_sizes(Term& a, Term& b, const Labels& kept) {
         a.x = a.x.sum(d, true);
     } else if (m == 1) {
       Shape sizes = a.x.sizes();
-      sizes[i] = n, a.x = a.x.expand(sizes);
+      sizes[i] = n;
+      a.x = a.x.expand(sizes);
     } else {
       Shape sizes = b.x.sizes();
-      sizes[static_cast<size_t>(e)] = m, b.x = b.x.expand(sizes);
+      sizes[static_cast<size_t>(e)] = m;
+      b.x = b.x.expand(sizes);
     }
   }
 }
@@ -103,8 +102,11 @@ Term multiplied(Term a, Term b, const Labels& kept) {
   Shape sizes;
   int64_t counts[4] = {1, 1, 1, 1};  // batch, only_a, inner, only_b
   const auto sort_out = [&](const Term& t, const Term& other, Labels& only, int64_t& count) {
-    for (size_t i = 0; i < t.labels.size(); ++i)
-      if (!holds(other.labels, t.labels[i])) only.push_back(t.labels[i]), count *= t.x.size(static_cast<int64_t>(i));
+    for (size_t i = 0; i < t.labels.size(); ++i) {
+      if (holds(other.labels, t.labels[i])) continue;
+      only.push_back(t.labels[i]);
+      count *= t.x.size(static_cast<int64_t>(i));
+    }
   };
   for (size_t i = 0; i < a.labels.size(); ++i) {
     if (!holds(b.labels, a.labels[i])) continue;
@@ -113,7 +115,8 @@ Term multiplied(Term a, Term b, const Labels& kept) {
     counts[stays ? 0 : 2] *= a.x.size(static_cast<int64_t>(i));
     if (stays) sizes.push_back(a.x.size(static_cast<int64_t>(i)));
   }
-  sort_out(a, b, only_a, counts[1]), sort_out(b, a, only_b, counts[3]);
+  sort_out(a, b, only_a, counts[1]);
+  sort_out(b, a, only_b, counts[3]);
   const auto joined = [](std::initializer_list<const Labels*> parts) {
     Labels all;
     for (const Labels* p : parts) all.insert(all.end(), p->begin(), p->end());

@@ -1,4 +1,4 @@
-// Matrix products and linear maps.
+// Matrix products: matmul, mm, bmm, mv, linalg_matmul.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -12,11 +12,12 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor mm(const Tensor& a, const Tensor& b);
 /// The products of b pairs of matrices, (b, n, k) and (b, k, m) -> (b, n, m). @throws Error for other sizes
 Tensor bmm(const Tensor& a, const Tensor& b);
-/// beta bias + alpha a b; bias broadcasts to (n, m)
-Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
-
-/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined; of one dtype, but the bias may be float32
-/// beside half types
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// A matrix (n, k) times a vector (k,) -> (n,). @throws Error for any other ranks
+inline Tensor mv(const Tensor& a, const Tensor& b) { return a.mv(b); }
+/// Another spelling of matmul.
+Tensor linalg_matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace tandem
+
+#include "tandem/ops/nn/linear.h"       // STUB
+#include "tandem/ops/products/addmm.h"  // STUB

@@ -32,5 +32,12 @@ Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
   const Tensor total = dims.empty() ? x : x.sum(dims, true);
   return added > 0 ? total.view(sizes) : total;
 }
+Tensor Tensor::sum_to_size(IntArrayRef wanted) const {
+  bool fits = static_cast<int64_t>(wanted.size()) <= dim();
+  for (size_t k = 1; fits && k <= wanted.size(); ++k)
+    fits = wanted[wanted.size() - k] == 1 || wanted[wanted.size() - k] == sizes()[sizes().size() - k];
+  TANDEM_CHECK(fits, "sum_to_size: ", wanted, " does not broadcast to ", sizes());
+  return tandem::sum_to_size(*this, wanted);
+}
 
 }  // namespace tandem

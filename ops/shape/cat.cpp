@@ -1,5 +1,6 @@
-// Tensors joined along a dimension.
-#include "tandem/ops/index/index.h"
+// Tensors joined along a dimension: cat, stack, hstack, vstack, dstack, column_stack. concat, concatenate and row_stack
+// are other spellings in cat.h.
+#include "tandem/ops/shape/cat.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,13 +9,12 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/shape/atleast.h"
 #include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
+
 namespace {
 /// On CUDA, in one launch: contiguous tensors of y's dtype.
 void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
@@ -35,7 +35,10 @@ Tensor cat(TensorList tensors, int64_t dim) {
   const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
   const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
   const bool nothing = first == tensors.end();
-  if (nothing) first = tensors.begin(), dim = 0;
+  if (nothing) {
+    first = tensors.begin();
+    dim = 0;
+  }
   dim = wrap_dim("cat", dim, first->dim());
   Shape sizes = first->sizes();
   DType type = first->dtype();
@@ -94,20 +97,24 @@ Tensor stack(TensorList tensors, int64_t dim) {
   return cat(rows, dim);
 }
 
-Tensor flatten_dense_tensors(TensorList tensors) {
-  std::vector<Tensor> flat;
-  flat.reserve(tensors.size());
-  for (const Tensor& t : tensors) flat.push_back(t.reshape({-1}));
-  return cat(flat);
+Tensor hstack(TensorList tensors) {
+  TANDEM_CHECK(!tensors.empty(), "hstack: the list is empty; accepted: one tensor or more");
+  const std::vector<Tensor> rows = atleast_1d(tensors);
+  return cat(rows, rows[0].dim() == 1 ? 0 : 1);
 }
-std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors) {
-  std::vector<Tensor> parts;
-  int64_t first = 0;
-  for (const Tensor& t : tensors) {
-    parts.push_back(flat.narrow(0, first, t.numel()).view(t.sizes()));
-    first += t.numel();
-  }
-  return parts;
+Tensor vstack(TensorList tensors) {
+  TANDEM_CHECK(!tensors.empty(), "vstack: the list is empty; accepted: one tensor or more");
+  return cat(atleast_2d(tensors), 0);
+}
+Tensor dstack(TensorList tensors) {
+  TANDEM_CHECK(!tensors.empty(), "dstack: the list is empty; accepted: one tensor or more");
+  return cat(atleast_3d(tensors), 2);
+}
+Tensor column_stack(TensorList tensors) {
+  TANDEM_CHECK(!tensors.empty(), "column_stack: the list is empty; accepted: one tensor or more");
+  std::vector<Tensor> columns;
+  for (const Tensor& x : tensors) columns.push_back(x.dim() <= 1 ? x.reshape({x.numel(), 1}) : x);
+  return cat(columns, 1);
 }
 
 }  // namespace tandem

@@ -1,3 +1,4 @@
+// Copies: clone, contiguous, to, pin_memory; copy_elements and clear_of for other operations.
 #include "tandem/ops/shape/copy.h"
 
 #include "tandem/autograd/record.h"
@@ -27,6 +28,11 @@ Tensor clear_of(const Tensor& target, const Tensor& source) {
   Tensor copied = core::empty_like(source, source.dtype(), source.device());
   TANDEM_DISPATCH(source.device(), copy, source, copied);
   return copied;
+}
+
+Tensor reshape_result(const Tensor& y, IntArrayRef sizes) {
+  return record("reshape", core::try_view(y, sizes), {y}, {},
+                [from = Shape(y.sizes())](const Context&, const Tensor& dy) -> Grads { return {dy.reshape(from)}; });
 }
 
 void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] bool non_blocking) {

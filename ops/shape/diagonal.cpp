@@ -1,10 +1,12 @@
-// Diagonals: views of them, matrices made of them, triangles, the trace.
+// Diagonals: diagonal, diag, diagflat, diag_embed, trace, fill_diagonal_, block_diag.
+#include "tandem/ops/shape/diagonal.h"
+
+#include <algorithm>
+
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
 #include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/shape/arrange.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 
@@ -17,9 +19,13 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   int64_t first = storage_offset();
   if (length > 0) first += offset >= 0 ? offset * stride(b) : -offset * stride(a);
   Shape out, steps;
-  for (int64_t d = 0; d < dim(); ++d)
-    if (d != a && d != b) out.push_back(size(d)), steps.push_back(stride(d));
-  out.push_back(length), steps.push_back(stride(a) + stride(b));
+  for (int64_t d = 0; d < dim(); ++d) {
+    if (d == a || d == b) continue;
+    out.push_back(size(d));
+    steps.push_back(stride(d));
+  }
+  out.push_back(length);
+  steps.push_back(stride(a) + stride(b));
   return record_view("diagonal", core::as_strided(*this, out, steps, first), *this,
                      [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
                        Tensor dx = zeros(sizes, dy.options());
@@ -34,7 +40,8 @@ Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
   Shape sizes = this->sizes();
   const int64_t n = sizes.back() + std::abs(offset);
   sizes.erase(sizes.size() - 1);
-  sizes.insert(static_cast<size_t>(std::min(a, b)), n), sizes.insert(static_cast<size_t>(std::max(a, b)), n);
+  sizes.insert(static_cast<size_t>(std::min(a, b)), n);
+  sizes.insert(static_cast<size_t>(std::max(a, b)), n);
   const Tensor y = zeros(sizes, options());
   {
     const NoGradGuard guard;
@@ -47,28 +54,51 @@ Tensor Tensor::diag(int64_t offset) const {
   TANDEM_CHECK(dim() == 1 || dim() == 2, "diag: x is ", sizes(), "; accepted: a vector or a matrix");
   return dim() == 1 ? diag_embed(offset) : diagonal(offset).clone(MemoryFormat::Contiguous);
 }
+Tensor Tensor::diagflat(int64_t offset) const { return reshape({-1}).diag(offset); }
 Tensor Tensor::trace() const {
   TANDEM_CHECK(dim() == 2, "trace: x is ", sizes(), "; accepted: a matrix");
   return diagonal().sum();
 }
-
-namespace {
-/// Where a matrix of x's last two sizes is outside of a triangle.
-Tensor outside(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
-  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: two dimensions or more");
-  const NoGradGuard guard;
-  const TensorOptions places = TensorOptions(kInt64).device(x.device());
-  const Tensor row = arange(x.size(-2), places).unsqueeze(1) + diagonal, column = arange(x.size(-1), places);
-  return lower ? column > row : column < row;
+Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) const {
+  TANDEM_CHECK(dim() >= 2, "fill_diagonal_: x is ", sizes(), "; accepted: two dimensions or more");
+  int64_t step = 0, length = size(0);
+  for (int64_t d = 0; d < dim(); ++d) {
+    TANDEM_CHECK(dim() == 2 || size(d) == size(0), "fill_diagonal_: x is ", sizes(),
+                 "; accepted: a matrix, or dimensions of one size");
+    step += stride(d);
+    length = std::min(length, size(d));
+  }
+  if (numel() == 0) return self();
+  as_strided({length}, {step}).fill_(value);
+  if (wrap && dim() == 2)
+    for (int64_t row = size(1) + 1; row < size(0); row += size(1) + 1)
+      narrow(0, row, size(0) - row).fill_diagonal_(value);
+  return self();
 }
-}  // namespace
-Tensor Tensor::tril(int64_t diagonal) const { return masked_fill(outside("tril", *this, diagonal, true), Scalar(0)); }
-Tensor Tensor::triu(int64_t diagonal) const { return masked_fill(outside("triu", *this, diagonal, false), Scalar(0)); }
-Tensor& Tensor::tril_(int64_t diagonal) const {
-  return masked_fill_(outside("tril_", self(), diagonal, true), Scalar(0));
+Tensor block_diag(TensorList tensors) {
+  std::vector<Tensor> blocks;
+  int64_t columns = 0;
+  DType type = tensors.empty() ? get_default_dtype() : tensors[0].dtype();
+  for (const Tensor& t : tensors) {
+    TANDEM_CHECK(t.dim() <= 2, "block_diag: a tensor is ", t.sizes(), "; accepted: at most two dimensions");
+    TANDEM_CHECK(t.device() == tensors[0].device(), "block_diag: tensors are on ", tensors[0].device(), " and ",
+                 t.device(), "; all must be on one device");
+    type = promote_types(type, t.dtype());
+    blocks.push_back(t.dim() == 2 ? t : t.reshape({1, -1}));
+    columns += blocks.back().size(1);
+  }
+  if (tensors.empty()) return zeros({1, 0});
+  int64_t before = 0;
+  for (Tensor& b : blocks) {
+    const int64_t rows = b.size(0), width = b.size(1);
+    const TensorOptions options = b.options().dtype(type);
+    b = cat({zeros({rows, before}, options), b.to(type), zeros({rows, columns - before - width}, options)}, 1);
+    before += width;
+  }
+  return cat(blocks, 0);
 }
-Tensor& Tensor::triu_(int64_t diagonal) const {
-  return masked_fill_(outside("triu_", self(), diagonal, false), Scalar(0));
+Tensor linalg_diagonal(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
+  return a.diagonal(offset, dim1, dim2);
 }
 
 }  // namespace tandem

@@ -1,15 +1,63 @@
-// Slices given several times: tile, repeat_interleave.
+// Elements given several times: repeat, tile, repeat_interleave.
+#include "tandem/ops/shape/repeat.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/shape/arrange.h"
 #include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 
+Tensor Tensor::repeat(IntArrayRef repeats) const {
+  for (const int64_t n : repeats)
+    TANDEM_CHECK(n >= 0, "repeat: ", repeats, " holds a negative number; accepted: 0 or more of each dimension");
+  TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(), "repeat: ", repeats, " names fewer dimensions than ",
+               sizes(), " has");
+  Shape had(repeats.size(), 1), out = had;
+  for (size_t d = 0, missing = had.size() - sizes().size(); d < had.size(); ++d) {
+    if (d >= missing) had[d] = sizes()[d - missing];
+    out[d] = repeats[d] * had[d];
+  }
+  if (std::find(repeats.begin(), repeats.end(), 0) != repeats.end())
+    return record(
+        "repeat", empty(out, options()), {*this}, {},
+        [had = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {zeros(had, dy.options())}; });
+  // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated lie in one run
+  // with those before them, which leaves room for three repeated ones; more are repeated in two steps, the last first.
+  std::vector<int64_t> from, to;
+  size_t repeated = 0, half = 0;
+  for (size_t d = 0; d < had.size(); ++d) {
+    if (repeats[d] != 1) {
+      from.push_back(1);
+      to.push_back(repeats[d]);
+      if (++repeated == 3) half = d;
+    } else if (!from.empty()) {
+      from.back() *= had[d];
+      to.back() *= had[d];
+      continue;
+    }
+    from.push_back(had[d]);
+    to.push_back(had[d]);
+  }
+  if (from.size() > kMaxDims) {
+    Shape first(repeats), last(repeats);
+    for (size_t d = 0; d < had.size(); ++d) (d < half ? last : first)[d] = 1;
+    return repeat(last).repeat(first);
+  }
+  const Shape wide(to), thin(from);
+  Tensor y = core::empty(out, dtype(), device());
+  {
+    const NoGradGuard guard;
+    copy_elements(core::expand(reshape(thin), wide), core::try_view(y, wide));
+  }
+  return record("repeat", y, {*this}, {},
+                [wide, thin, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                  return {tandem::sum_to_size(dy.reshape(wide), thin).reshape(sizes)};
+                });
+}
 Tensor Tensor::tile(IntArrayRef repeats) const {
   Shape all = repeats;
   while (static_cast<int64_t>(all.size()) < dim()) all.insert(0, 1);

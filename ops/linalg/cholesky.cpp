@@ -1,0 +1,52 @@
+// Factors of positive-definite matrices: linalg_cholesky, linalg_cholesky_ex, cholesky_solve, cholesky_inverse.
+#include "tandem/ops/linalg/cholesky.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/solve.h"
+
+namespace tandem {
+
+std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
+  static constexpr const char* kName = "linalg_cholesky_ex";
+  check_square(kName, a);
+  Tensor columns = to_columns(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
+  TANDEM_HOST_DISPATCH(columns.device(), cholesky, columns, upper, info);
+  if (check_errors)
+    check_info("linalg_cholesky", info,
+               "is not positive-definite: the leading minor of the order that info says is not positive");
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor whole = from_columns(columns, leading_sizes(a), a.device());
+    y = upper ? whole.triu() : whole.tril();
+  }
+  return record(kName, std::tuple(y, from_host(info, leading_sizes(a), a.device())), {a}, {y},
+                [upper](const Context& ctx, const Grads& dy) -> Grads {
+                  const Tensor L = upper ? ctx.saved(0).mT() : ctx.saved(0), dL = upper ? dy[0].mT() : dy[0];
+                  const Tensor inner = L.mT().matmul(dL).tril();
+                  const Tensor both = inner + inner.tril(-1).mT();  // L^T a^- L, times 2 but for the diagonal
+                  const Tensor left = linalg_solve_triangular(L.mT(), both * 0.5, /*upper=*/true);
+                  return {linalg_solve_triangular(L, left, /*upper=*/false, /*left=*/false)};
+                });
+}
+Tensor linalg_cholesky(const Tensor& a, bool upper) {
+  return std::get<0>(linalg_cholesky_ex(a, upper, /*check_errors=*/true));
+}
+Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper) {
+  check_square("cholesky_solve", L);
+  TANDEM_CHECK(b.dim() >= 2 && b.size(-2) == L.size(-1), "cholesky_solve: b is ", b.sizes(), " and L ", L.sizes(),
+               "; accepted: (..., n, k) and (..., n, n)");
+  const Tensor lower = upper ? L.mT() : L;
+  return linalg_solve_triangular(lower.mT(), linalg_solve_triangular(lower, b, /*upper=*/false), /*upper=*/true);
+}
+Tensor cholesky_inverse(const Tensor& L, bool upper) {
+  check_square("cholesky_inverse", L);
+  return tandem::cholesky_solve(eye(L.size(-1), L.options()), L, upper);
+}
+Tensor Tensor::cholesky_solve(const Tensor& L, bool upper) const { return tandem::cholesky_solve(*this, L, upper); }
+Tensor Tensor::cholesky_inverse(bool upper) const { return tandem::cholesky_inverse(*this, upper); }
+
+}  // namespace tandem

@@ -1,0 +1,41 @@
+// Condition numbers: linalg_cond.
+#include "tandem/ops/linalg/cond.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/inverse.h"
+#include "tandem/ops/linalg/linalg_norm.h"
+#include "tandem/ops/linalg/svd.h"
+
+namespace tandem {
+
+namespace {
+/// Matrices without elements, or none: their condition is 0, in any dtype and without a history, as in PyTorch.
+bool is_empty(const Tensor& a) { return a.dim() >= 2 && a.numel() == 0; }
+template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
+  check_square("linalg_cond", a);
+  const auto [inverse, info] = linalg_inv_ex(a);
+  const Tensor singular = info != 0;
+  // The inverse of a singular matrix has no finite norm; zeros in its place keep the others' decompositions going.
+  const Tensor usable = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0);
+  return (linalg_matrix_norm(a, p) * linalg_matrix_norm(usable, p))
+      .masked_fill(singular, std::numeric_limits<double>::infinity());
+}
+}  // namespace
+Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p) {
+  if (is_empty(a)) return zeros(leading_sizes(a), a.options());
+  check_matrices("linalg_cond", a);
+  if (p && std::abs(p->to<double>()) != 2) return cond_by_inverse(a, *p);
+  const Tensor s = linalg_svdvals(a);
+  const Tensor largest = s.select(-1, 0), smallest = s.select(-1, -1);
+  return p && p->to<double>() < 0 ? smallest / largest : largest / smallest;
+}
+Tensor linalg_cond(const Tensor& a, std::string_view p) {
+  return is_empty(a) ? zeros(leading_sizes(a), a.options()) : cond_by_inverse(a, p);
+}
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// Cross products: cross, linalg_cross.
+#include "tandem/ops/linalg/cross.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/elementwise/elementwise.h"
+
+namespace tandem {
+
+Tensor Tensor::cross(const Tensor& other, std::optional<int64_t> dim) const {
+  TANDEM_CHECK(this->dim() == other.dim(), "cross: the operands are ", this->sizes(), " and ", other.sizes(),
+               "; both must have the same number of dimensions");
+  TANDEM_CHECK(dtype() == other.dtype(), "cross: the operands are ", dtype(), " and ", other.dtype(),
+               "; both must be of one dtype");
+  const Shape sizes = broadcast_shapes("cross", this->sizes(), other.sizes());
+  const auto rank = static_cast<int64_t>(sizes.size());
+  int64_t d = dim ? wrap_dim("cross", *dim, rank) : 0;
+  if (!dim)
+    while (d < rank && sizes[static_cast<size_t>(d)] != 3) ++d;
+  TANDEM_CHECK(d < rank && sizes[static_cast<size_t>(d)] == 3, "cross: the operands are ", this->sizes(), " and ",
+               other.sizes(), "; accepted: a dimension of size 3, which dim names");
+  const Tensor a = expand(sizes), b = other.expand(sizes);
+  return a.roll(-1, d) * b.roll(-2, d) - a.roll(-2, d) * b.roll(-1, d);
+}
+Tensor linalg_cross(const Tensor& a, const Tensor& b, int64_t dim) { return a.cross(b, dim); }
+
+}  // namespace tandem

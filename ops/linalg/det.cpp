@@ -1,0 +1,112 @@
+// Determinants: linalg_det, det, linalg_slogdet, slogdet, logdet.
+#include "tandem/ops/linalg/det.h"
+
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/lu.h"
+#include "tandem/ops/linalg/solve.h"
+#include "tandem/ops/linalg/svd.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/statistics.h"
+
+namespace tandem {
+
+namespace {
+/// 1 or -1: by how many rows were exchanged.
+Tensor parity_of(const Tensor& pivots, DType dtype) {
+  const Tensor own = arange(1, pivots.size(-1) + 1, TensorOptions(kInt32).device(pivots.device()));
+  return ((pivots != own).to(kInt64).sum(-1) % 2 * -2 + 1).to(dtype);
+}
+/// Over the last dimension; of none 1.
+Tensor product_of(const Tensor& x) {
+  return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
+}
+/// The derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative is
+/// det(U) det(V) U M V^T, where M_ij = -B_ji p_ij beside the diagonal, M_ii = sum over j != i of B_jj p_ij, and p_ij is
+/// the product of the singular values other than the i-th and the j-th.
+Tensor cofactors_along(const Tensor& a, const Tensor& h) {
+  const auto [U, S, Vh] = linalg_svd(a);
+  const Tensor one = eye(a.size(-1), a.options()),
+               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // (i, j, k)
+  const Tensor p = product_of(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
+  const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
+  const Tensor B = U.mT().matmul(h).matmul(Vh.mT());
+  const Tensor M = (p * B.diagonal(0, -2, -1).unsqueeze(-2)).sum(-1).diag_embed() - B.mT() * p;
+  return sign.unsqueeze(-1).unsqueeze(-1) * U.matmul(M).matmul(Vh);
+}
+/// The cofactors, of singular matrices too: they are polynomials of a's elements, so that a U whose zeros are replaced
+/// by machine precision gives them up to rounding.
+Tensor cofactors(const Tensor& a) {
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const auto [lu, pivots, info] = linalg_lu_factor_ex(a);
+    const Tensor d = lu.diagonal(0, -2, -1), missing = (d == 0).to(d.dtype()) * precision(a.dtype());
+    const Tensor value = product_of(d + missing) * parity_of(pivots, a.dtype());
+    const Tensor sides = times_identity(value, a.size(-1));
+    y = linalg_lu_solve(lu + missing.diag_embed(), pivots, sides, true, /*adjoint=*/true);
+  }
+  // A determinant's second derivative is symmetric: the gradient is the derivative in the gradient's direction.
+  return record("cofactors", y, {a}, {a},
+                [](const Context& ctx, const Tensor& dy) -> Grads { return {cofactors_along(ctx.saved(0), dy)}; });
+}
+/// Whether rounding decides an element of some U's diagonal: then solving by the factors gives no derivatives.
+bool any_nearly_singular(const Tensor& a) {
+  const NoGradGuard guard;
+  const Tensor d = std::get<0>(linalg_lu_factor_ex(a.detach())).diagonal(0, -2, -1).abs();
+  return d.numel() > 0 && (d.amin({-1}) <= d.amax({-1}) * (100 * precision(a.dtype()))).any().item<bool>();
+}
+}  // namespace
+
+Tensor linalg_det(const Tensor& a) {
+  static constexpr const char* kName = "linalg_det";
+  check_square(kName, a);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const LuFactors f = factor_lu(kName, a);
+    y = from_host(product_of(f.lu.diagonal(0, -2, -1)) * parity_of(f.pivots, a.dtype()), leading_sizes(a), a.device());
+  }
+  return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor a = ctx.saved(0);
+    if (a.size(-1) <= 1)
+      return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // the determinant of one element is the element
+    if (a.numel() == 0) return {zeros_like(a)};
+    if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
+    return {linalg_solve(a.mT(), times_identity(dy * linalg_det(a), a.size(-1)))};
+  });
+}
+Tensor det(const Tensor& a) { return linalg_det(a); }
+Tensor Tensor::det() const { return linalg_det(*this); }
+
+std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
+  static constexpr const char* kName = "linalg_slogdet";
+  check_square(kName, a);
+  Tensor sign, value;
+  {
+    const NoGradGuard guard;
+    const LuFactors f = factor_lu(kName, a);
+    const Tensor d = f.lu.diagonal(0, -2, -1);
+    sign = from_host(product_of(d.sign()) * parity_of(f.pivots, a.dtype()), leading_sizes(a), a.device());
+    value = from_host(d.abs().log().sum(-1), leading_sizes(a), a.device());
+  }
+  return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
+    if (!dy[1].defined()) return {Tensor()};  // the sign is flat
+    const Tensor a = ctx.saved(0);
+    // Infinite or NaN if a is singular; a second derivative does not exist there, and throws, as in PyTorch.
+    return {std::get<0>(solve(kName, a.mT(), times_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
+  });
+}
+std::tuple<Tensor, Tensor> slogdet(const Tensor& a) { return linalg_slogdet(a); }
+std::tuple<Tensor, Tensor> Tensor::slogdet() const { return linalg_slogdet(*this); }
+Tensor logdet(const Tensor& a) {
+  const auto [sign, value] = linalg_slogdet(a);
+  return where(sign.detach() == -1, Scalar(std::numeric_limits<double>::quiet_NaN()), value);
+}
+Tensor Tensor::logdet() const { return tandem::logdet(*this); }
+
+}  // namespace tandem

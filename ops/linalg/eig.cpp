@@ -1,0 +1,52 @@
+// Eigenvalues and their vectors: linalg_eigh, linalg_eigvalsh of symmetric matrices; linalg_eig, linalg_eigvals.
+#include "tandem/ops/linalg/eig.h"
+
+#include <string_view>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/linalg/host_lapack.h"
+
+namespace tandem {
+
+namespace {
+std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_view uplo, bool vectors) {
+  check_square(op, a);
+  const bool upper = uplo == "U" || uplo == "u";
+  TANDEM_CHECK(upper || uplo == "L" || uplo == "l", op, ": UPLO is \"", uplo, "\"; accepted: \"L\" and \"U\"");
+  Tensor columns = to_columns(op, a), w = core::empty({columns.size(0), a.size(-1)}, a.dtype(), columns.device());
+  Tensor info = core::empty({columns.size(0)}, kInt32, columns.device());
+  if (a.numel() > 0) {
+    TANDEM_HOST_DISPATCH(columns.device(), eigh, columns, upper, vectors, w, info);
+    check_info(op, info, "has eigenvalues that did not converge: are its elements finite?");
+  }
+  return {from_host(w, leading_sizes(a), a.device()), from_columns(columns, leading_sizes(a), a.device())};
+}
+}  // namespace
+std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
+  const auto [w, v] = eigen("linalg_eigh", a, UPLO, true);
+  return record("linalg_eigh", std::tuple(w, v), {a}, {w, v}, [](const Context& ctx, const Grads& dy) -> Grads {
+    const Tensor w = ctx.saved(0), v = ctx.saved(1);
+    Tensor inner;
+    if (dy[0].defined()) inner = dy[0].diag_embed();
+    if (dy[1].defined()) {
+      // Eigenvectors stay orthonormal: only the skew-symmetric part of V^T dV counts.
+      const Tensor turn = v.mT().matmul(dy[1]), skew = (turn - turn.mT()) * 0.5 / differences(w);
+      inner = inner.defined() ? inner + skew : skew;
+    }
+    return {v.matmul(inner).matmul(v.mT())};
+  });
+}
+Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO) {
+  if (autograd::any_wants_grad({a})) return std::get<0>(linalg_eigh(a, UPLO));
+  return eigen("linalg_eigvalsh", a, UPLO, false).first;
+}
+std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a) { return {linalg_eigvals(a), Tensor()}; }
+Tensor linalg_eigvals(const Tensor&) {
+  TANDEM_CHECK_AS(NotImplementedError, false,
+                  "linalg_eig and linalg_eigvals: the eigenvalues of a matrix that is not symmetric are complex "
+                  "numbers, which no dtype holds; linalg_eigh takes symmetric matrices");
+  return {};
+}
+
+}  // namespace tandem

@@ -1,0 +1,82 @@
+// Between tensors and LAPACK's kernels: matrices by columns, on the host, and back; checks, LU factors.
+#include "tandem/ops/linalg/host_lapack.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem::detail {
+
+void check_matrices(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: matrices, (..., m, n)");
+  TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
+               "; accepted: float32 and float64");
+}
+void check_square(const char* op, const Tensor& x) {
+  check_matrices(op, x);
+  TANDEM_CHECK(x.size(-1) == x.size(-2), op, ": x is ", x.sizes(), "; accepted: square matrices, (..., n, n)");
+}
+Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more) {
+  Shape out = sizes;
+  for (const int64_t size : more) out.push_back(size);
+  return out;
+}
+Tensor to_columns(const char* op, const Tensor& x) {
+  if (!x.is_cpu()) check_not_recorded(op, "is computed on the host, and copies there and back");
+  const NoGradGuard guard;
+  const Tensor host = x.detach().to(host_of(x));
+  const Tensor columns = core::transpose(host, -2, -1).clone(MemoryFormat::Contiguous);
+  return core::try_view(columns, {numel_of(leading_sizes(x)), x.size(-1), x.size(-2)});
+}
+Tensor from_host(const Tensor& y, IntArrayRef leading, Device device) {
+  Shape sizes = leading;
+  for (int64_t d = 1; d < y.dim(); ++d) sizes.push_back(y.size(d));
+  return core::try_view(y, sizes).to(device);
+}
+Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device) {
+  const NoGradGuard guard;
+  return core::transpose(from_host(columns, leading, device), -2, -1);
+}
+Tensor transpose_result(const Tensor& y) {
+  return record("transpose", core::transpose(y, -2, -1), {y}, {},
+                [](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(-2, -1)}; });
+}
+void check_info(const char* op, const Tensor& info, const char* meaning) {
+  check_not_recorded(op, "looks at its result, whether there is one");
+  const Tensor host = contiguous_detached(info.cpu());
+  const int32_t* const first = host.data<int32_t>();
+  const int32_t* const found = std::find_if(first, first + host.numel(), [](int32_t i) { return i != 0; });
+  if (found == first + host.numel()) return;
+  TANDEM_CHECK_AS(LinAlgError, false, op, ": matrix ", found - first, " of ", host.numel(), " ", meaning, " (info ",
+                  *found, ")");
+}
+
+LuFactors factor_lu(const char* op, const Tensor& a) {
+  LuFactors f;
+  f.lu = to_columns(op, a);
+  const int64_t batch = f.lu.size(0), least = std::min(f.lu.size(1), f.lu.size(2));
+  f.pivots = core::empty({batch, least}, kInt32, f.lu.device());
+  f.info = core::empty({batch}, kInt32, f.lu.device());
+  TANDEM_HOST_DISPATCH(f.lu.device(), lu_factor, f.lu, f.pivots, f.info);
+  return f;
+}
+
+std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b) {
+  check_operands(op, a, b);
+  check_matrices(op, a);
+  check_matrices(op, b);
+  const Shape leading = broadcast_shapes(op, leading_sizes(a), leading_sizes(b));
+  const auto widen = [&](const Tensor& x) {
+    return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(joined(leading, {x.size(-2), x.size(-1)}));
+  };
+  return {widen(a), widen(b)};
+}
+Tensor times_identity(const Tensor& x, int64_t n) {
+  return x.unsqueeze(-1).expand(joined(x.sizes(), {n})).diag_embed();
+}
+Tensor differences(const Tensor& x) { return x.unsqueeze(-2) - x.unsqueeze(-1) + eye(x.size(-1), x.options()); }
+
+}  // namespace tandem::detail

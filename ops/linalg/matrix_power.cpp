@@ -1,0 +1,27 @@
+// Powers of matrices: linalg_matrix_power, matrix_power.
+#include "tandem/ops/linalg/matrix_power.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/inverse.h"
+
+namespace tandem {
+
+Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
+  TANDEM_CHECK(a.dim() >= 2 && a.size(-1) == a.size(-2), "linalg_matrix_power: a is ", a.sizes(),
+               "; accepted: square matrices, (..., n, n)");
+  if (n == 0)
+    return record("linalg_matrix_power", eye(a.size(-1), a.options()).expand(a.sizes()).clone(MemoryFormat::Contiguous),
+                  {a}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
+  Tensor square = n < 0 ? linalg_inv(a) : a, y;
+  // Of a power's bits, the lowest first.
+  for (uint64_t rest = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); rest; rest >>= 1) {
+    if (rest & 1) y = y.defined() ? y.matmul(square) : square;
+    if (rest > 1) square = square.matmul(square);
+  }
+  return y.is_same(a) ? a.clone(MemoryFormat::Contiguous) : y;
+}
+Tensor matrix_power(const Tensor& a, int64_t n) { return linalg_matrix_power(a, n); }
+Tensor Tensor::matrix_power(int64_t n) const { return linalg_matrix_power(*this, n); }
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// Ranks of matrices: linalg_matrix_rank.
+#include "tandem/ops/linalg/matrix_rank.h"
+
+#include <algorithm>
+
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/eig.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/rank_bounds.h"
+#include "tandem/ops/linalg/svd.h"
+
+namespace tandem {
+
+namespace {
+Tensor rank_of_matrix(const Tensor& a, const Bounds& bounds, bool hermitian) {
+  static constexpr const char* kName = "linalg_matrix_rank";
+  hermitian ? check_square(kName, a) : check_matrices(kName, a);
+  const NoGradGuard guard;
+  if (std::min(a.size(-1), a.size(-2)) == 0) return zeros(leading_sizes(a), a.options().dtype(kInt64));
+  const Tensor values = hermitian ? linalg_eigvalsh(a.detach()).abs() : linalg_svdvals(a.detach());
+  return counting(kName, a, values, bounds).to(kInt64).sum(-1);
+}
+}  // namespace
+
+Tensor linalg_matrix_rank(const Tensor& a, const std::optional<Tensor>& atol, const std::optional<Tensor>& rtol,
+                          bool hermitian) {
+  return rank_of_matrix(a, {atol, rtol}, hermitian);
+}
+Tensor linalg_matrix_rank(const Tensor& a, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
+  return rank_of_matrix(a, bounds_of(a, atol, rtol), hermitian);
+}
+Tensor linalg_matrix_rank(const Tensor& a, double tol, bool hermitian) {
+  return rank_of_matrix(a, bounds_of(a, tol, {}), hermitian);
+}
+Tensor linalg_matrix_rank(const Tensor& a, const Tensor& tol, bool hermitian) {
+  return rank_of_matrix(a, {tol, {}}, hermitian);
+}
+
+}  // namespace tandem

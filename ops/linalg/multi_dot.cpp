@@ -1,0 +1,62 @@
+// Products of many matrices in the cheapest order: linalg_multi_dot, chain_matmul.
+#include "tandem/ops/linalg/multi_dot.h"
+
+#include <vector>
+
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+
+namespace {
+/// Matrices first to last, cut where the fewest multiplications follow: cuts[first][last].
+Tensor multiply_chain(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& cuts, size_t first,
+                      size_t last) {
+  if (first == last) return matrices[first];
+  const size_t cut = cuts[first][last];
+  return multiply_chain(matrices, cuts, first, cut).mm(multiply_chain(matrices, cuts, cut + 1, last));
+}
+Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
+  const size_t n = matrices.size();
+  for (size_t i = 0; i < n; ++i) {
+    TANDEM_CHECK(matrices[i].dim() == 2, op, ": tensor ", i, " is ", matrices[i].sizes(), "; accepted: a matrix");
+    TANDEM_CHECK(i == 0 || matrices[i - 1].size(1) == matrices[i].size(0), op, ": ",
+                 matrices[i > 0 ? i - 1 : 0].sizes(), " stands before ", matrices[i].sizes(),
+                 "; accepted: (n, k) before (k, m)");
+  }
+  std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));
+  std::vector<std::vector<size_t>> cuts(n, std::vector<size_t>(n, 0));
+  for (size_t length = 1; length < n; ++length) {
+    for (size_t i = 0; i + length < n; ++i) {
+      const size_t j = i + length;
+      for (size_t k = i; k < j; ++k) {
+        const double own = static_cast<double>(matrices[i].size(0)) * static_cast<double>(matrices[k].size(1)) *
+                           static_cast<double>(matrices[j].size(1));
+        const double total = cost[i][k] + cost[k + 1][j] + own;
+        if (k == i || total < cost[i][j]) {
+          cost[i][j] = total;
+          cuts[i][j] = k;
+        }
+      }
+    }
+  }
+  return multiply_chain(matrices, cuts, 0, n - 1);
+}
+}  // namespace
+Tensor chain_matmul(TensorList matrices) {
+  TANDEM_CHECK(!matrices.empty(), "chain_matmul: the list is empty; accepted: one matrix or more");
+  return multiply_all("chain_matmul", matrices.vec());
+}
+Tensor linalg_multi_dot(TensorList tensors) {
+  TANDEM_CHECK(tensors.size() >= 2, "linalg_multi_dot: there are ", tensors.size(), " tensors; accepted: two or more");
+  std::vector<Tensor> matrices = tensors.vec();
+  const bool row = matrices.front().dim() == 1, column = matrices.back().dim() == 1;
+  if (row) matrices.front() = matrices.front().unsqueeze(0);
+  if (column) matrices.back() = matrices.back().unsqueeze(1);
+  const Tensor y = multiply_all("linalg_multi_dot", matrices);
+  Shape out;
+  if (!row) out.push_back(y.size(0));
+  if (!column) out.push_back(y.size(1));
+  return row || column ? reshape_result(y, out) : y;
+}
+
+}  // namespace tandem

@@ -1,0 +1,62 @@
+// Pseudoinverses: linalg_pinv, pinverse.
+#include "tandem/ops/linalg/pinv.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/eig.h"
+#include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/linalg/rank_bounds.h"
+#include "tandem/ops/linalg/svd.h"
+
+namespace tandem {
+
+Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a) {
+  // Differentiate p = p a p, where a p and p a are symmetric. The rest lies outside of a's rows and columns.
+  const Tensor pt = p.mT(), g = dp.mT();
+  const Tensor down = g.matmul(p).matmul(pt), across = pt.matmul(p).matmul(g);
+  return down - a.matmul(p.matmul(down)) + across - across.matmul(p).matmul(a) - pt.matmul(dp).matmul(pt);
+}
+
+namespace {
+/// The pseudoinverse, and its gradient by its own formula: that of singular vectors would not exist for equal values.
+Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
+  hermitian ? check_square(op, a) : check_matrices(op, a);
+  Tensor p;
+  {
+    const NoGradGuard guard;
+    if (a.numel() == 0) {
+      p = zeros(joined(leading_sizes(a), {a.size(-1), a.size(-2)}), a.options());
+    } else if (hermitian) {
+      const auto [w, v] = linalg_eigh(a);
+      const Tensor inverted = where(counting(op, a, w.abs(), bounds), w.reciprocal(), Scalar(0));
+      p = (v * inverted.unsqueeze(-2)).matmul(v.mT());
+    } else {
+      const auto [U, S, Vh] = linalg_svd(a, /*full_matrices=*/false);
+      const Tensor inverted = where(counting(op, a, S, bounds), S.reciprocal(), Scalar(0));
+      p = (Vh.mT() * inverted.unsqueeze(-2)).matmul(U.mT());
+    }
+  }
+  return record("linalg_pinv", p, {a}, {a, p}, [](const Context& ctx, const Tensor& dp) -> Grads {
+    return {pinv_backward(dp, ctx.saved(1), ctx.saved(0))};
+  });
+}
+}  // namespace
+
+Tensor linalg_pinv(const Tensor& a, const std::optional<Tensor>& atol, const std::optional<Tensor>& rtol,
+                   bool hermitian) {
+  return pseudoinverse("linalg_pinv", a, {atol, rtol}, hermitian);
+}
+Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
+  return pseudoinverse("linalg_pinv", a, bounds_of(a, atol, rtol), hermitian);
+}
+Tensor linalg_pinv(const Tensor& a, double rcond, bool hermitian) {
+  return pseudoinverse("linalg_pinv", a, bounds_of(a, {}, rcond), hermitian);
+}
+Tensor linalg_pinv(const Tensor& a, const Tensor& rcond, bool hermitian) {
+  return pseudoinverse("linalg_pinv", a, {{}, rcond}, hermitian);
+}
+Tensor pinverse(const Tensor& a, double rcond) { return linalg_pinv(a, rcond); }
+Tensor Tensor::pinverse(double rcond) const { return linalg_pinv(*this, rcond); }
+
+}  // namespace tandem

@@ -1,0 +1,92 @@
+// Solutions of linear equations: linalg_solve, linalg_solve_ex, linalg_solve_triangular, triangular_solve.
+#include "tandem/ops/linalg/solve.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/linalg/host_lapack.h"
+
+namespace tandem {
+
+namespace {
+/// x of a x = b with one batch of both, and info.
+std::tuple<Tensor, Tensor> solve_matrices(const Tensor& a, const Tensor& b) {
+  static constexpr const char* kName = "linalg_solve_ex";
+  const LuFactors f = factor_lu(kName, a);
+  Tensor columns = to_columns(kName, b);
+  TANDEM_HOST_DISPATCH(columns.device(), lu_solve, f.lu, f.pivots, columns);
+  const Tensor x = from_columns(columns, leading_sizes(b), b.device());
+  return record(kName, std::tuple(x, from_host(f.info, leading_sizes(a), a.device())), {a, b}, {a, x},
+                [](const Context& ctx, const Grads& dy) -> Grads {
+                  const Tensor db = std::get<0>(solve_matrices(ctx.saved(0).mT(), dy[0]));
+                  return {ctx.needs_grad(0) ? -db.matmul(ctx.saved(1).mT()) : Tensor(), db};
+                });
+}
+}  // namespace
+std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const Tensor& b, bool left,
+                                         bool check_errors) {
+  check_operands(op, a, b);
+  check_square(op, a);
+  const bool vectors = is_vector_side(a, b);
+  TANDEM_CHECK(left || !vectors, op, ": a is ", a.sizes(), " and b ", b.sizes(),
+               "; vectors are accepted from the left only");
+  const Tensor sides = vectors ? b.unsqueeze(-1) : b;
+  TANDEM_CHECK(sides.dim() >= 2 && sides.size(left ? -2 : -1) == a.size(-1), op, ": a is ", a.sizes(), " and b ",
+               b.sizes(), "; accepted: (..., n, n), and (..., n, k) or (..., n), unless left (..., k, n)");
+  const auto [wide_a, wide_b] = broadcast_matrices(op, left ? a : a.mT(), left ? sides : sides.mT());
+  auto [x, info] = solve_matrices(wide_a, wide_b);
+  if (check_errors) check_info(op, info, kSingular);
+  if (vectors) x = reshape_result(x, leading_sizes(x, 1));
+  return {left ? x : transpose_result(x), info};
+}
+std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+  return solve("linalg_solve_ex", a, b, left, check_errors);
+}
+Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
+  return std::get<0>(solve("linalg_solve", a, b, left, true));
+}
+
+namespace {
+/// Solutions of a x = b for triangular a, of one batch: without checks, recorded.
+Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitriangular) {
+  static constexpr const char* kName = "linalg_solve_triangular";
+  const Tensor factor = to_columns(kName, a);
+  Tensor columns = to_columns(kName, b);
+  TANDEM_HOST_DISPATCH(columns.device(), triangular_solve, factor, upper, unitriangular, columns);
+  const Tensor x = from_columns(columns, leading_sizes(b), b.device());
+  return record(kName, x, {a, b}, {a, x}, [upper, unitriangular](const Context& ctx, const Tensor& dx) -> Grads {
+    const Tensor db = solve_triangle(ctx.saved(0).mT(), dx, !upper, unitriangular);
+    Tensor da;
+    if (ctx.needs_grad(0)) {
+      da = -db.matmul(ctx.saved(1).mT());
+      da = upper ? da.triu(unitriangular ? 1 : 0) : da.tril(unitriangular ? -1 : 0);
+    }
+    return {da, db};
+  });
+}
+}  // namespace
+Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
+  static constexpr const char* kName = "linalg_solve_triangular";
+  check_square(kName, a);
+  check_matrices(kName, b);
+  TANDEM_CHECK(b.size(left ? -2 : -1) == a.size(-1), kName, ": a is ", a.sizes(), " and b ", b.sizes(),
+               "; accepted: (..., n, n) and (..., n, k), or (..., k, n) unless left");
+  const auto [wide_a, wide_b] = broadcast_matrices(kName, left ? a : a.mT(), left ? b : b.mT());
+  const Tensor x = solve_triangle(wide_a, wide_b, left == upper, unitriangular);
+  return left ? x : transpose_result(x);
+}
+std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper, bool transpose,
+                                            bool unitriangular) {
+  check_square("triangular_solve", a);
+  check_matrices("triangular_solve", b);
+  const auto [wide_a, wide_b] = broadcast_matrices("triangular_solve", a, b);
+  TANDEM_CHECK(b.size(-2) == a.size(-1), "triangular_solve: b is ", b.sizes(), " and a ", a.sizes(),
+               "; accepted: (..., n, k) and (..., n, n)");
+  return {solve_triangle(transpose ? wide_a.mT() : wide_a, wide_b, upper != transpose, unitriangular),
+          wide_a.clone(MemoryFormat::Contiguous)};
+}
+std::tuple<Tensor, Tensor> Tensor::triangular_solve(const Tensor& a, bool upper, bool transpose,
+                                                    bool unitriangular) const {
+  return tandem::triangular_solve(*this, a, upper, transpose, unitriangular);
+}
+
+}  // namespace tandem

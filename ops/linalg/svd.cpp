@@ -1,0 +1,112 @@
+// Singular values and their vectors: linalg_svd, linalg_svdvals, svd.
+#include "tandem/ops/linalg/svd.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/linalg/host_lapack.h"
+
+namespace tandem {
+
+namespace {
+
+Tensor scale_columns(const Tensor& x, const Tensor& by) { return x * by.unsqueeze(-2); }
+Tensor scale_rows(const Tensor& x, const Tensor& by) { return x * by.unsqueeze(-1); }
+
+/// Townsend 2016, "Differentiating the singular value decomposition": k columns and rows of vectors; gradients may be
+/// undefined.
+Tensor svd_backward(const Tensor& U, const Tensor& S, const Tensor& Vh, const Tensor& dU, const Tensor& dS,
+                    const Tensor& dVh) {
+  const int64_t m = U.size(-2), n = Vh.size(-1), k = S.size(-1);
+  Tensor inner, further;
+  if (dS.defined()) inner = dS.diag_embed();
+  const auto add = [](Tensor& to, const Tensor& x) { to = to.defined() ? to + x : x; };
+  const Tensor apart = differences(S * S);
+  const auto skew = [](const Tensor& x) { return x - x.mT(); };
+  if (dU.defined()) {
+    add(inner, scale_columns(skew(U.mT().matmul(dU)) / apart, S));
+    if (m > k) {
+      const Tensor outside = dU - U.matmul(U.mT().matmul(dU));
+      further = scale_columns(outside, S.reciprocal()).matmul(Vh);
+    }
+  }
+  if (dVh.defined()) {
+    add(inner, scale_rows(skew(Vh.matmul(dVh.mT())) / apart, S));
+    if (n > k) {
+      const Tensor outside = dVh - dVh.matmul(Vh.mT()).matmul(Vh);
+      add(further, U.matmul(scale_rows(outside, S.reciprocal())));
+    }
+  }
+  Tensor da;
+  if (inner.defined()) da = U.matmul(inner).matmul(Vh);
+  if (further.defined()) add(da, further);
+  return da;
+}
+
+void check_no_driver(const char* op, const std::optional<std::string_view>& driver) {
+  TANDEM_CHECK(!driver, op, ": driver is \"", *driver, "\"; accepted: none, drivers are for PyTorch's GPUs");
+}
+struct Factors {
+  Tensor u, s, vt;
+};
+Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
+  Tensor columns = to_columns(op, a);
+  const int64_t batch = columns.size(0), n = columns.size(1), m = columns.size(2), k = std::min(m, n);
+  const auto make = [&](IntArrayRef sizes) { return core::empty(sizes, a.dtype(), columns.device()); };
+  Tensor s = make({batch, k}), u, vt, info = core::empty({batch}, kInt32, columns.device());
+  if (vectors) {
+    u = make({batch, full ? m : k, m});
+    vt = make({batch, n, full ? n : k});
+  }
+  if (k == 0) {  // no call: of the vectors that are there, any will do
+    const NoGradGuard guard;
+    if (vectors && u.numel() > 0) u.copy_(eye(m, u.options()).expand(u.sizes()));
+    if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));
+  } else {
+    TANDEM_HOST_DISPATCH(columns.device(), svd, columns, u, s, vt, info);
+    check_info(op, info, "gave no singular values: it holds elements that are not finite, or they did not converge");
+  }
+  const IntArrayRef leading = leading_sizes(a);
+  return {vectors ? from_columns(u, leading, a.device()) : Tensor(), from_host(s, leading, a.device()),
+          vectors ? from_columns(vt, leading, a.device()) : Tensor()};
+}
+
+}  // namespace
+
+ThreeTensors linalg_svd(const Tensor& a, bool full_matrices, std::optional<std::string_view> driver) {
+  static constexpr const char* kName = "linalg_svd";
+  check_matrices(kName, a);
+  check_no_driver(kName, driver);
+  const Factors f = decompose(kName, a, full_matrices, true);
+  return record(
+      kName, std::tuple(f.u, f.s, f.vt), {a}, {f.u, f.s, f.vt}, [](const Context& ctx, const Grads& dy) -> Grads {
+        const Tensor S = ctx.saved(1);
+        const int64_t k = S.size(-1);
+        const auto cut = [&](const Tensor& x, int64_t dim) {
+          return !x.defined() || x.size(dim) == k ? x : x.narrow(dim, 0, k);
+        };
+        return {svd_backward(cut(ctx.saved(0), -1), S, cut(ctx.saved(2), -2), cut(dy[0], -1), dy[1], cut(dy[2], -2))};
+      });
+}
+Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver) {
+  static constexpr const char* kName = "linalg_svdvals";
+  check_matrices(kName, a);
+  check_no_driver(kName, driver);
+  if (autograd::any_wants_grad({a})) return std::get<1>(linalg_svd(a, /*full_matrices=*/false));
+  return decompose(kName, a, false, false).s;
+}
+ThreeTensors svd(const Tensor& a, bool some, bool compute_uv) {
+  check_matrices("svd", a);
+  if (compute_uv) {
+    const auto [U, S, Vh] = linalg_svd(a, /*full_matrices=*/!some);
+    return {U, S, transpose_result(Vh)};
+  }
+  const int64_t m = a.size(-2), n = a.size(-1);
+  return {zeros(joined(leading_sizes(a), {m, m}), a.options()), linalg_svdvals(a),
+          zeros(joined(leading_sizes(a), {n, n}), a.options())};
+}
+ThreeTensors Tensor::svd(bool some, bool compute_uv) const { return tandem::svd(*this, some, compute_uv); }
+
+}  // namespace tandem

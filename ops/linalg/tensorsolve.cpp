@@ -1,0 +1,43 @@
+// Linear maps of tensors: linalg_tensorsolve, linalg_tensorinv.
+#include "tandem/ops/linalg/tensorsolve.h"
+
+#include <vector>
+
+#include "tandem/ops/linalg/inverse.h"
+#include "tandem/ops/linalg/solve.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+
+Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
+  TANDEM_CHECK(ind > 0 && ind <= a.dim(), "linalg_tensorinv: ind is ", ind, " for ", a.sizes(),
+               "; accepted: 1 to the number of dimensions");
+  const auto at = static_cast<size_t>(ind);
+  const IntArrayRef image = a.sizes().slice(0, at), source = a.sizes().slice(at, a.sizes().size() - at);
+  const int64_t n = numel_of(image);
+  TANDEM_CHECK(n == numel_of(source), "linalg_tensorinv: the first ", ind, " sizes of ", a.sizes(), " give ", n,
+               " and the others ", numel_of(source), "; they must be equal");
+  Shape sizes = source;
+  for (const int64_t size : image) sizes.push_back(size);
+  return reshape_result(linalg_inv(a.reshape({n, n})).contiguous(), sizes);
+}
+Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, OptionalDims dims) {
+  Tensor map = a;
+  if (dims.given) {
+    std::vector<int64_t> source, last;
+    for (size_t i = 0; i < dims.dims.size(); ++i) {
+      source.push_back(wrap_dim("linalg_tensorsolve", dims.dims[i], a.dim()));
+      last.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(dims.dims.size()));
+    }
+    map = a.movedim(source, last);
+  }
+  const int64_t n = b.numel();
+  TANDEM_CHECK(map.dim() >= b.dim() && map.numel() == n * n, "linalg_tensorsolve: a is ", a.sizes(), " and b ",
+               b.sizes(), "; the product of a's first sizes must be that of the others, and b's number of elements");
+  const Shape sizes = map.sizes().slice(static_cast<size_t>(b.dim()), static_cast<size_t>(map.dim() - b.dim()));
+  TANDEM_CHECK(numel_of(sizes) == n, "linalg_tensorsolve: a is ", a.sizes(), " and b ", b.sizes(),
+               "; a's sizes behind the first ", b.dim(), " must have b's number of elements, ", n);
+  return reshape_result(linalg_solve(map.reshape({n, n}), b.reshape({n})), sizes);
+}
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+// Matrices of powers: vander, linalg_vander.
+#include "tandem/ops/linalg/vander.h"
+
+#include <algorithm>
+
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/linalg/host_lapack.h"
+
+namespace tandem {
+
+Tensor vander(const Tensor& x, std::optional<int64_t> N, Flag increasing) {
+  TANDEM_CHECK(x.dim() == 1, "vander: x is ", x.sizes(), "; accepted: one dimension");
+  const int64_t n = N.value_or(x.size(0));
+  TANDEM_CHECK(n >= 0, "vander: N is ", n, "; it must not be negative");
+  const Tensor base = is_floating_point(x.dtype()) ? x : x.to(kInt64);
+  std::vector<Tensor> columns;
+  for (int64_t k = 0; k < n; ++k) columns.push_back(k == 0 ? ones_like(base) : columns.back() * base);
+  if (columns.empty()) return zeros({x.size(0), 0}, base.options());
+  if (!increasing) std::reverse(columns.begin(), columns.end());
+  return stack(columns, 1);
+}
+Tensor linalg_vander(const Tensor& x, std::optional<int64_t> N) {
+  TANDEM_CHECK(x.dim() >= 1 && x.dtype() != kBool, "linalg_vander: x is ", x.dtype(), x.sizes(),
+               "; accepted: numbers, one dimension or more");
+  const int64_t columns = N.value_or(x.size(-1));
+  TANDEM_CHECK(columns > 1, "linalg_vander: N is ", columns, "; accepted: 2 and more");
+  const Tensor powers = x.unsqueeze(-1).expand(joined(x.sizes(), {columns - 1})).cumprod(-1);
+  return cat({ones(joined(x.sizes(), {1}), powers.options()), powers}, -1);
+}
+
+}  // namespace tandem

@@ -1,0 +1,77 @@
+// Distances and similarities of vectors: dist, cdist, pdist, pairwise_distance, cosine_similarity.
+#include "tandem/ops/nn/distance.h"
+
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/shape/tril_triu.h"
+
+namespace tandem {
+
+Tensor Tensor::dist(const Tensor& other, double p) const {
+  const Operands o = prepare("dist", *this, other);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = (*this - other).norm(p);
+  }
+  // What is saved are the operands and the distance, as in PyTorch, and not their difference.
+  return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
+    if (p == 0) return {Tensor(), Tensor()};  // as norm, which counts then
+    const Tensor dx = norm_backward(p, dy, difference, y);
+    return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
+  });
+}
+namespace {
+/// Returns how many elements of each row are not zero, without history: NaN if one of them is NaN, unlike norm(0).
+Tensor differing(const Tensor& rows) {
+  const NoGradGuard guard;
+  return rows.abs().ceil().clamp_max(1).sum(-1);
+}
+}  // namespace
+Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+  for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
+  TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
+               b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
+  TANDEM_CHECK(a.dtype() == b.dtype(), "cdist: a is ", a.dtype(), " and b is ", b.dtype(),
+               "; both must be of one dtype");
+  TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
+  const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
+  if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
+  const Tensor y = differing(difference);  // of no elements all norms are 0
+  return record("cdist", y, {a, b}, {},
+                [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  const auto flat = [&](IntArrayRef sizes) {
+                    return ctx.flat_in(0, ctx.flat_in(1, zeros(sizes, dy.options())));
+                  };
+                  return {ctx.needs_grad(0) ? flat(one) : Tensor(), ctx.needs_grad(1) ? flat(two) : Tensor()};
+                });
+}
+Tensor pdist(const Tensor& x, double p) {
+  check_accepted("pdist", Accepts::real, x.dtype());
+  TANDEM_CHECK(x.dim() == 2 && p >= 0, "pdist: x is ", x.sizes(), " and p ", p,
+               "; accepted: a matrix, and p of 0 or more");
+  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
+  const Tensor difference = x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1));
+  if (p != 0) return difference.norm(x.size(1) > 0 ? p : 1, -1);
+  return record("pdist", differing(difference), {x}, {x},
+                [](const Context& ctx, const Tensor&) -> Grads { return {zeros_like(ctx.saved(0))}; });
+}
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, Flag keepdim) {
+  return (a - b + eps).norm(p, -1, keepdim);
+}
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
+  const Shape sizes = prepare("cosine_similarity", a, b).sizes;
+  const DType type = promote_types(a.dtype(), b.dtype());
+  check_accepted("cosine_similarity", Accepts::real, type);
+  // Each vector is divided by its norm in its own dtype, as in PyTorch; a scalar's dtype counts in the product then.
+  const auto unit = [&](const Tensor& x) {
+    const Tensor v = (x.is_floating_point() ? x : x.to(type)).expand(sizes);
+    return v / v.norm(2, dim, true).clamp_min(eps);
+  };
+  return (unit(a) * unit(b)).sum(dim);
+}
+
+}  // namespace tandem

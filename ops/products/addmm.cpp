@@ -1,0 +1,77 @@
+// Sums with products: addmm, addmv, addr, baddbmm, addbmm.
+#include "tandem/ops/products/addmm.h"
+
+#include <cmath>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/products/matmul.h"
+
+namespace tandem {
+
+namespace {
+/// @throws Error unless the factors of a sum of products fit the product's dtype
+void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
+  if (product.is_floating_point()) return;
+  TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": beta is ", beta, " and alpha ", alpha,
+               "; accepted beside ", product.dtype(), ": integers");
+  for (const double factor : {beta, alpha})
+    if (product.numel() > 0) detail::check_holds(op, product.dtype(), factor);
+}
+/// factor x; 0 leaves nothing of x, not its NaNs and infinities either, as in BLAS.
+Tensor scaled(const Tensor& x, double factor) {
+  if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
+  return record("mul", zeros_like(x), {x}, {},
+                [](const Context&, const Tensor& dy) -> Grads { return {scaled(dy, 0)}; });
+}
+}  // namespace
+
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  check_operands("addmm", a, b);
+  TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "addmm: a is ", a.sizes(), " and b is ",
+               b.sizes(), "; accepted: (n, k) and (k, m)");
+  const Shape sizes{a.size(0), b.size(1)};
+  TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
+               "; it must broadcast to ", sizes);
+  const Tensor added = scaled(bias, beta);  // recorded first, so that backward comes to the product first
+  const Tensor product = mm(a, b);
+  check_factors("addmm", product, beta, alpha);
+  return scaled(product, alpha) + added;
+}
+
+namespace {
+/// scaled(x, beta) + scaled(product, alpha) for the op that the user called, after a check of x and the numbers.
+Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
+               "; it must broadcast to ", product.sizes());
+  TANDEM_CHECK(x.dtype() == product.dtype(), op, ": x is ", x.dtype(), " and the product ", product.dtype(),
+               "; both must be of one dtype");
+  check_factors(op, product, beta, alpha);
+  const Tensor added = scaled(x, beta);
+  return scaled(product, alpha) + added;
+}
+}  // namespace
+Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return tandem::addmm(*this, a, b, beta, alpha);
+}
+Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha) const {
+  TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0), "addmv: the operands are ",
+               matrix.sizes(), " and ", vector.sizes(), "; accepted: (n, k) and (k,)");
+  return add_product("addmv", *this, matrix.mv(vector), beta, alpha);
+}
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
+               "; accepted: (n,) and (m,)");
+  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));  // addr alone promotes, as in PyTorch
+  return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
+}
+Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return add_product("baddbmm", *this, a.bmm(b), beta, alpha);
+}
+Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+  return add_product("addbmm", *this, a.bmm(b).sum(0).to(a.dtype()), beta, alpha);
+}
+
+}  // namespace tandem

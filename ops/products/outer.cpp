@@ -1,0 +1,14 @@
+// The products of all pairs of two vectors' elements: outer; ger is another spelling.
+#include "tandem/ops/products/outer.h"
+
+#include "tandem/ops/elementwise/elementwise.h"
+
+namespace tandem {
+
+Tensor Tensor::outer(const Tensor& other) const {
+  TANDEM_CHECK(dim() == 1 && other.dim() == 1, "outer: the operands are ", sizes(), " and ", other.sizes(),
+               "; accepted: (n,) and (m,)");
+  return unsqueeze(1) * other;
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// Dimensions added up to a number: atleast_1d, atleast_2d, atleast_3d.
+#include "tandem/ops/shape/atleast.h"
+
+namespace tandem {
+
+Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? x.reshape({1}) : x; }
+Tensor atleast_2d(const Tensor& x) { return x.dim() == 0 ? x.reshape({1, 1}) : x.dim() == 1 ? x.unsqueeze(0) : x; }
+Tensor atleast_3d(const Tensor& x) {
+  return x.dim() == 0   ? x.reshape({1, 1, 1})
+         : x.dim() == 1 ? x.unsqueeze(0).unsqueeze(-1)
+         : x.dim() == 2 ? x.unsqueeze(-1)
+                        : x;
+}
+#define TANDEM_AT_LEAST(name)                               \
+  std::vector<Tensor> name(TensorList tensors) {            \
+    std::vector<Tensor> out;                                \
+    for (const Tensor& x : tensors) out.push_back(name(x)); \
+    return out;                                             \
+  }
+TANDEM_AT_LEAST(atleast_1d)
+TANDEM_AT_LEAST(atleast_2d)
+TANDEM_AT_LEAST(atleast_3d)
+#undef TANDEM_AT_LEAST
+
+}  // namespace tandem

@@ -1,0 +1,12 @@
+// Copies of tensors: copy.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// A copy of x with source's elements: copy_ of a copy.
+inline Tensor copy(const Tensor& x, const Tensor& source, bool non_blocking = false) {
+  return x.clone().copy_(source, non_blocking);
+}
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// Choices of elements of vectors: cartesian_prod, combinations.
+#include "tandem/ops/shape/combinations.h"
+
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/shape/meshgrid.h"
+
+namespace tandem {
+
+Tensor cartesian_prod(TensorList tensors) {
+  TANDEM_CHECK(!tensors.empty(), "cartesian_prod: there are no tensors; accepted: one or more");
+  for (const Tensor& t : tensors)
+    TANDEM_CHECK(t.dim() == 1, "cartesian_prod: a tensor is ", t.sizes(), "; accepted: one dimension");
+  if (tensors.size() == 1) return tensors[0];
+  std::vector<Tensor> columns = meshgrid(tensors);
+  for (Tensor& c : columns) c = c.reshape({-1});
+  return stack(columns, 1);
+}
+Tensor combinations(const Tensor& x, int64_t r, Flag with_replacement) {
+  TANDEM_CHECK(x.dim() == 1 && r >= 0, "combinations: x is ", x.sizes(), " and r ", r,
+               "; accepted: one dimension, and r of 0 or more");
+  const int64_t n = x.size(0);
+  if (r == 0) return zeros({0}, x.options());
+  std::vector<int64_t> rows, row(static_cast<size_t>(r));
+  for (size_t k = 0; k < row.size(); ++k) row[k] = with_replacement ? 0 : static_cast<int64_t>(k);
+  const auto most = [&](size_t k) { return with_replacement ? n - 1 : n - static_cast<int64_t>(row.size() - k); };
+  while (n > 0 && row.back() <= most(row.size() - 1)) {
+    rows.insert(rows.end(), row.begin(), row.end());
+    size_t k = row.size();
+    while (k > 0 && row[k - 1] == most(k - 1)) --k;  // the last that can go on
+    if (k == 0) break;
+    ++row[k - 1];
+    for (size_t j = k; j < row.size(); ++j) row[j] = row[j - 1] + (with_replacement ? 0 : 1);
+  }
+  const Tensor places = tensor(rows, TensorOptions(kInt64)).to(x.device());
+  return reshape_result(x.index_select(0, places), {static_cast<int64_t>(rows.size()) / r, r});
+}
+
+}  // namespace tandem

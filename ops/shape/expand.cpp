@@ -1,0 +1,23 @@
+// Broadcasting views: expand, broadcast_tensors.
+#include "tandem/ops/shape/expand.h"
+
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+
+Tensor Tensor::expand(IntArrayRef wanted) const {
+  return record_view(
+      "expand", core::expand(*this, wanted), *this,
+      [sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {tandem::sum_to_size(dy, sizes)}; });
+}
+
+std::vector<Tensor> broadcast_tensors(TensorList tensors) {
+  Shape sizes;
+  for (const Tensor& x : tensors) sizes = broadcast_shapes("broadcast_tensors", sizes, x.sizes());
+  std::vector<Tensor> out;
+  for (const Tensor& x : tensors) out.push_back(x.expand(sizes));
+  return out;
+}
+
+}  // namespace tandem

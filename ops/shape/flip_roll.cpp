@@ -1,0 +1,97 @@
+// Elements in another order along dimensions: flip, fliplr, flipud, roll, rot90.
+#include "tandem/ops/shape/flip_roll.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+
+Tensor Tensor::flip(IntArrayRef dims) const {
+  unsigned named = 0;
+  for (const int64_t d : dims) {
+    const unsigned bit = 1u << wrap_dim("flip", d, dim());
+    TANDEM_CHECK(!(named & bit), "flip: dimension ", d, " is named twice in ", dims);
+    named |= bit;
+  }
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    // The copies are made in the order of memory, so that the result keeps it.
+    const Shape strides = core::strides_like(*this, MemoryFormat::Preserve);
+    std::vector<int64_t> order(strides.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto is_outer = [&](int64_t a, int64_t b) {
+      return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
+    };
+    if (!is_contiguous()) std::stable_sort(order.begin(), order.end(), is_outer);
+    y = core::permute(*this, order);
+    for (size_t k = 0; k < order.size(); ++k) {
+      if (!(named >> order[k] & 1)) continue;
+      const int64_t n = size(order[k]);
+      y = y.index_select(static_cast<int64_t>(k), n - 1 - arange(n, TensorOptions(kInt64).device(device())));
+    }
+    y = y.storage() == storage() ? clone() : core::as_strided(y, sizes(), strides, 0);
+  }
+  return record("flip", y, {*this}, {},
+                [dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });
+}
+Tensor Tensor::fliplr() const {
+  TANDEM_CHECK(dim() >= 2, "fliplr: x is ", sizes(), "; accepted: two dimensions or more");
+  return flip({1});
+}
+Tensor Tensor::flipud() const {
+  TANDEM_CHECK(dim() >= 1, "flipud: x is ", sizes(), "; accepted: one dimension or more");
+  return flip({0});
+}
+
+Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
+  TANDEM_CHECK(!shifts.empty(), "roll: shifts is empty; accepted: one shift for each dimension");
+  if (dims.empty() && shifts.size() == 1) return reshape_result(reshape({-1}).roll(shifts, 0), sizes());
+  TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts are ", shifts, " and dims ", dims,
+               "; both must be of one length");
+  TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
+  Tensor y;
+  std::vector<int64_t> back;  // a dimension may be rolled more than once
+  {
+    const NoGradGuard guard;
+    y = *this;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const int64_t d = wrap_dim("roll", dims[i], dim());
+      const int64_t n = size(d);
+      const int64_t shift = n ? (shifts[i] % n + n) % n : 0;
+      back.push_back(-shift);
+      if (shift != 0) y = cat({y.narrow(d, n - shift, shift), y.narrow(d, 0, n - shift)}, d);
+    }
+    if (y.storage() == storage()) y = clone(MemoryFormat::Contiguous);
+  }
+  return record("roll", y, {*this}, {},
+                [back, dims = dims.vec()](const Context&, const Tensor& dy) -> Grads { return {dy.roll(back, dims)}; });
+}
+
+Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
+  TANDEM_CHECK(dims.size() == 2 && dim() >= 2, "rot90: dims are ", dims, " and x is ", sizes(),
+               "; accepted: two dimensions of two or more");
+  const int64_t from = wrap_dim("rot90", dims[0], dim()), to = wrap_dim("rot90", dims[1], dim());
+  TANDEM_CHECK(from != to, "rot90: dims are ", dims, "; accepted: two different dimensions");
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    switch ((k % 4 + 4) % 4) {
+      case 1: y = transpose(from, to).flip({from}); break;
+      case 2: y = flip({from, to}); break;
+      case 3: y = transpose(from, to).flip({to}); break;
+      default: y = clone(MemoryFormat::Contiguous);
+    }
+  }
+  return record("rot90", y, {*this}, {}, [=](const Context&, const Tensor& dy) -> Grads {
+    return {dy.rot90(-(k % 4), {from, to})};
+  });
+}
+
+}  // namespace tandem

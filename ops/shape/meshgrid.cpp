@@ -1,0 +1,32 @@
+// The grid that vectors span: meshgrid.
+#include "tandem/ops/shape/meshgrid.h"
+
+#include "tandem/core/internal.h"
+
+namespace tandem {
+
+std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
+  TANDEM_CHECK(!tensors.empty(), "meshgrid: the list is empty; accepted: one tensor or more");
+  TANDEM_CHECK(indexing == "ij" || indexing == "xy", "meshgrid: indexing is \"", indexing,
+               "\"; accepted: \"ij\" and \"xy\"");
+  const bool exchanged = indexing == "xy" && tensors.size() >= 2;
+  const auto place = [&](size_t i) { return exchanged && i < 2 ? 1 - i : i; };
+  Shape sizes(tensors.size(), 1);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor &x = tensors[i], &first = tensors[0];
+    TANDEM_CHECK(x.dim() <= 1, "meshgrid: tensor ", i, " is ", x.sizes(), "; accepted: scalars and vectors");
+    TANDEM_CHECK(x.dtype() == first.dtype() && x.device() == first.device(), "meshgrid: ", x.dtype(), " on ",
+                 x.device(), " beside ", first.dtype(), " on ", first.device(),
+                 "; all must be of one dtype and device");
+    sizes[place(i)] = x.numel();
+  }
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Shape own(tensors.size(), 1);
+    own[place(i)] = tensors[i].numel();
+    out.push_back(tensors[i].view(own).expand(sizes));
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,62 @@
+// Another size or storage for a tensor: resize_, resize_as_, set_, set_data.
+#include "tandem/ops/shape/resize.h"
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/memory_format.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem {
+
+namespace {
+void check_no_grad(const char* op, const Tensor& x) {
+  check_changeable(op, x);
+  TANDEM_CHECK(!x.requires_grad(), op,
+               ": the tensor requires a gradient; accepted: one that does not, as detach() gives");
+}
+}  // namespace
+
+const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> format) const {
+  check_no_grad("resize_", self());
+  checked_bytes("resize_", sizes, dtype());
+  const MemoryFormat wanted = format.value_or(MemoryFormat::Contiguous);
+  const Shape to = sizes, strides = core::strides_of("resize_", to, wanted);
+  if (to == this->sizes() && (!format || strides == Shape(this->strides()))) return self();
+  const int64_t held = storage()->bytes / itemsize() - storage_offset(), needed = numel_of(to);
+  Tensor y;
+  if (needed <= held) {
+    y = core::as_strided(self(), to, strides, storage_offset());
+  } else {
+    TANDEM_CHECK(storage().get()->is_alone() || numel() == 0, "resize_: ", to, " needs ", needed,
+                 " elements of a storage of ", held,
+                 " that other tensors share; accepted: one that is this tensor's alone");
+    const NoGradGuard guard;
+    y = core::empty_dense(to, strides, dtype(), device());
+    copy_elements(core::as_strided(self(), {held}, {1}, storage_offset()), core::as_strided(y, {held}, {1}, 0));
+  }
+  impl()->take_layout(*y.impl());
+  bump_version();
+  return self();
+}
+const Tensor& Tensor::resize_as_(const Tensor& other, std::optional<MemoryFormat> format) const {
+  const bool preserve = format == MemoryFormat::Preserve;
+  return resize_(other.sizes(), preserve ? std::optional(other.suggest_memory_format()) : format);
+}
+void Tensor::set_data(const Tensor& source) const {
+  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_data: x is ", dtype(), " on ", device(),
+               " and the source ", source.dtype(), " on ", source.device(), "; both must be of one kind");
+  impl()->take_layout(*source.impl());
+}
+Tensor& Tensor::set_(const Tensor& source) const {
+  check_no_grad("set_", self());
+  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
+               source.device(), "; accepted: ", dtype(), " on ", device());
+  if (source.is_same(self())) return self();
+  impl()->autograd = {};  // it may have been a view of something else
+  impl()->take_layout(*source.impl());
+  bump_version();
+  return self();
+}
+Tensor& Tensor::set_() const { return set_(empty({0}, options())); }
+
+}  // namespace tandem

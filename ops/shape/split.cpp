@@ -1,0 +1,145 @@
+// Tensors cut into parts: split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_chunk.
+#include "tandem/ops/shape/split.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/view_helpers.h"
+
+namespace tandem {
+
+namespace {
+std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {
+  std::vector<Tensor> parts;
+  parts.reserve(sizes.size());
+  int64_t at = 0;
+  for (const int64_t size : sizes) {
+    parts.push_back(core::narrow(x, d, at, size));
+    at += size;
+  }
+  return record_parts(op, std::move(parts), x,
+                      [d, whole = Shape(x.sizes()), lengths = sizes.vec()](const Context&, const Grads& dy) -> Grads {
+                        const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+                        Grads all = dy;
+                        for (size_t i = 0; i < all.size(); ++i) {
+                          if (all[i].defined()) continue;
+                          Shape sizes = whole;
+                          sizes[static_cast<size_t>(d)] = lengths[i];
+                          all[i] = zeros(sizes, like.options());
+                        }
+                        return {cat(all, d)};
+                      });
+}
+/// Into parts of `part` each, the last of what is left; a dimension of size 0 has one part.
+std::vector<Tensor> cut_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
+  const int64_t size = x.size(d);
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < size || sizes.empty(); at += part) sizes.push_back(std::min(part, size - at));
+  return cut(op, x, sizes, d);
+}
+}  // namespace
+std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
+  check_has_dims("split", *this);
+  d = wrap_dim("split", d, dim());
+  int64_t total = 0;
+  bool negative = false;
+  for (const int64_t p : parts) {
+    total += p;
+    negative |= p < 0;
+  }
+  TANDEM_CHECK(total == size(d) && !negative, "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ",
+               sizes(), " has ", size(d), "; accepted: sizes of 0 or more that add up to that");
+  return cut("split", *this, parts, d);
+}
+std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
+  check_has_dims("split", *this);
+  d = wrap_dim("split", d, dim());
+  TANDEM_CHECK(part > 0 || (part == 0 && size(d) == 0), "split: split_size is ", part, " for dimension ", d, " of ",
+               sizes(), "; it must be positive");
+  return cut_evenly("split", *this, std::max<int64_t>(std::min(part, size(d)), 1), d);
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
+  check_has_dims("chunk", *this);
+  d = wrap_dim("chunk", d, dim());
+  TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
+  if (size(d) == 0) return cut("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
+  return cut_evenly("chunk", *this, size(d) / chunks + (size(d) % chunks != 0), d);
+}
+std::vector<Tensor> Tensor::unbind(int64_t d) const {
+  check_has_dims("unbind", *this);
+  d = wrap_dim("unbind", d, dim());
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < size(d); ++i) out.push_back(core::select(*this, d, i));
+  return record_parts("unbind", std::move(out), *this, [d](const Context&, const Grads& dy) -> Grads {
+    const Tensor& like = *std::find_if(dy.begin(), dy.end(), [](auto& g) { return g.defined(); });
+    Grads all = dy;
+    for (Tensor& g : all)
+      if (!g.defined()) g = zeros_like(like);
+    return {stack(all, d)};
+  });
+}
+
+namespace {
+std::vector<Tensor> apart(std::vector<Tensor> parts) {
+  for (Tensor& part : parts) part = part.clone();
+  return parts;
+}
+}  // namespace
+std::vector<Tensor> Tensor::unsafe_chunk(int64_t chunks, int64_t dim) const { return apart(chunk(chunks, dim)); }
+std::vector<Tensor> Tensor::unsafe_split(int64_t size, int64_t dim) const { return apart(split(size, dim)); }
+std::vector<Tensor> Tensor::unsafe_split_with_sizes(IntArrayRef sizes, int64_t dim) const {
+  return apart(split(sizes, dim));
+}
+
+std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t d) const {
+  TANDEM_CHECK(dim() > 0, "tensor_split: a scalar has no dimension to cut; accepted: one or more dimensions");
+  d = wrap_dim("tensor_split", d, dim());
+  TANDEM_CHECK(sections > 0, "tensor_split: sections is ", sections, "; it must be positive");
+  std::vector<Tensor> parts;
+  int64_t at = 0;
+  for (int64_t i = 0; i < sections; ++i) {
+    const int64_t length = size(d) / sections + (i < size(d) % sections);
+    parts.push_back(narrow(d, at, length));
+    at += length;
+  }
+  return parts;
+}
+std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
+  TANDEM_CHECK(dim() > 0, "tensor_split: a scalar has no dimension to cut; accepted: one or more dimensions");
+  d = wrap_dim("tensor_split", d, dim());
+  std::vector<Tensor> parts;
+  int64_t at = 0;
+  for (const int64_t index : indices) {
+    parts.push_back(slice(d, at, index));
+    at = index;
+  }
+  parts.push_back(slice(d, at));
+  return parts;
+}
+
+namespace {
+/// The dimension that hsplit, vsplit and dsplit cut.
+int64_t cut_dim(const char* op, const Tensor& x, int64_t least) {
+  TANDEM_CHECK(x.dim() >= least, op, ": x is ", x.sizes(), "; accepted: ", least, " dimensions or more");
+  return least == 2 ? 0 : least == 3 ? 2 : x.dim() == 1 ? 0 : 1;
+}
+std::vector<Tensor> cut_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
+  const int64_t d = cut_dim(op, x, least);
+  TANDEM_CHECK(sections > 0 && x.size(d) % sections == 0, op, ": dimension ", d, " of ", x.sizes(),
+               " is not divided by ", sections, " sections; accepted: a number that divides ", x.size(d));
+  return x.tensor_split(sections, d);
+}
+}  // namespace
+#define TANDEM_NAMED_SPLIT(name, least)                                                                           \
+  std::vector<Tensor> Tensor::name(int64_t sections) const { return cut_equally(#name, *this, sections, least); } \
+  std::vector<Tensor> Tensor::name(IntArrayRef indices) const {                                                   \
+    return tensor_split(indices, cut_dim(#name, *this, least));                                                   \
+  }
+TANDEM_NAMED_SPLIT(hsplit, 1)
+TANDEM_NAMED_SPLIT(vsplit, 2)
+TANDEM_NAMED_SPLIT(dsplit, 3)
+#undef TANDEM_NAMED_SPLIT
+
+}  // namespace tandem

@@ -1,0 +1,17 @@
+// Triangles of matrices: tril, triu, tril_, triu_, tril_indices, triu_indices.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// Matrices (..., n, m) with 0 above (tril) or below (triu) a diagonal.
+inline Tensor tril(const Tensor& x, int64_t diagonal = 0) { return x.tril(diagonal); }
+inline Tensor triu(const Tensor& x, int64_t diagonal = 0) { return x.triu(diagonal); }
+inline Tensor& tril_(Tensor& x, int64_t diagonal = 0) { return x.tril_(diagonal); }
+inline Tensor& triu_(Tensor& x, int64_t diagonal = 0) { return x.triu_(diagonal); }
+/// The places (2, count) of such triangles of a matrix of `row` rows and `col` columns, int64 unless the options name
+/// another dtype.
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, const TensorOptions& options = kLong);
+
+}  // namespace tandem

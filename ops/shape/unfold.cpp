@@ -1,0 +1,35 @@
+// All windows along a dimension, as a view: Tensor::unfold.
+#include "tandem/ops/shape/unfold.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+
+namespace tandem {
+
+Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
+  const int64_t d = wrap_dim("unfold", dimension, dim()), n = dim() == 0 ? 1 : this->size(d);
+  TANDEM_CHECK(size >= 0 && size <= n && step > 0, "unfold: size is ", size, " and step ", step, " for dimension ", d,
+               " of ", sizes(), "; accepted: a size of 0 to ", n, " and a positive step");
+  Shape to = sizes(), strides = this->strides();
+  const int64_t stride = dim() == 0 ? 1 : this->stride(d), count = (n - size) / step + 1;
+  if (dim() > 0) {
+    to[static_cast<size_t>(d)] = count;
+    strides[static_cast<size_t>(d)] = stride * step;
+  }
+  to.push_back(size);
+  strides.push_back(stride);
+  Tensor y = core::as_strided(*this, to, strides, storage_offset());
+  return record_view("unfold", std::move(y), *this,
+                     [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
+                       if (sizes.empty()) return {dy.sum(-1)};
+                       if (size == 0) return {zeros(sizes, dy.options())};
+                       // An element is in several windows perhaps: window i has place i * step + j.
+                       const TensorOptions places = TensorOptions(kInt64).device(dy.device());
+                       const Tensor at = arange(count, places).unsqueeze(1) * step + arange(size, places);
+                       const Tensor flat = dy.movedim(-1, d + 1).flatten(d, d + 1);
+                       return {zeros(sizes, dy.options()).index_add(d, at.reshape({-1}), flat)};
+                     });
+}
+
+}  // namespace tandem

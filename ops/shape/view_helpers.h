@@ -1,0 +1,57 @@
+// Helpers of views: the size that -1 stands for, checks, records, and views in place (squeeze_, transpose_, ...).
+// Internal.
+#pragma once
+#include <utility>
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem::detail {
+
+/// Sizes with their one -1 filled in so that they hold as many elements as `held`.
+inline Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
+  const int64_t numel = numel_of(held);
+  Shape sizes = wanted;
+  int64_t known = 1, missing = -1;
+  bool overflow = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    TANDEM_CHECK(sizes[d] >= -1, op, ": sizes ", wanted, " hold a negative number; only one -1 may stand for the rest");
+    if (sizes[d] == -1) {
+      TANDEM_CHECK(missing < 0, op, ": sizes ", wanted, " hold -1 more than once");
+      missing = static_cast<int64_t>(d);
+    } else {
+      overflow |= __builtin_mul_overflow(known, sizes[d], &known);
+    }
+  }
+  const bool fits = !overflow && (missing < 0 ? known == numel : known != 0 && numel % known == 0);
+  TANDEM_CHECK(fits, op, ": ", held, " has ", numel, " elements, which sizes ", wanted, " cannot hold");
+  if (missing >= 0) sizes[static_cast<size_t>(missing)] = numel / known;
+  return sizes;
+}
+inline void check_has_dims(const char* op, const Tensor& x) {
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+}
+inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
+  return record_view(name, std::move(y), x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {
+    return {dy.reshape(sizes)};
+  });
+}
+/// x becomes what `view` makes of it. Of a view of another tensor the history is made anew from that one's, as after
+/// any change in place; of others the view's node is taken over.
+template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
+  check_changeable(op, x);
+  const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
+  if (recorded) autograd::check_inplace(op, x);
+  const Tensor y = view();
+  autograd::Meta* const own = autograd::find_meta(x);
+  if (recorded && !own->base.defined()) {
+    const autograd::Meta* const made = autograd::find_meta(y);
+    own->node = made->node;
+    own->slot = made->slot;
+  }
+  x.impl()->take_layout(*y.impl());
+  x.bump_version();
+  return x;
+}
+
+}  // namespace tandem::detail
