@@ -6,6 +6,8 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/inplace.h"
+#include "tandem/ops/nn/activation.h"
 #include "tandem/ops/operands.h"
 
 namespace tandem {
@@ -122,5 +124,26 @@ TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tens
 TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
 TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
 // clang-format on
+
+// ---- in place
+#define TANDEM_ACTIVATION_INPLACE(name, parameters, call)                                              \
+  Tensor& name##_ parameters {                                                                         \
+    return formula_inplace(#name "_", target, {}, [&](const Tensor& x) { return tandem::name call; }); \
+  }
+TANDEM_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, double negative_slope), (x, negative_slope))
+TANDEM_ACTIVATION_INPLACE(elu, (Tensor & target, double alpha), (x, alpha))
+TANDEM_ACTIVATION_INPLACE(celu, (Tensor & target, const Scalar& alpha), (x, alpha))
+TANDEM_ACTIVATION_INPLACE(selu, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(threshold, (Tensor & target, const Scalar& threshold, const Scalar& value),
+                          (x, threshold, value))
+TANDEM_ACTIVATION_INPLACE(hardtanh, (Tensor & target, const Scalar& min_val, const Scalar& max_val),
+                          (x, min_val, max_val))
+TANDEM_ACTIVATION_INPLACE(relu6, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(hardsigmoid, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(hardswish, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(mish, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(rrelu, (Tensor & target, const Scalar& lower, const Scalar& upper, detail::Flag training),
+                          (x, lower, upper, training))
+#undef TANDEM_ACTIVATION_INPLACE
 
 }  // namespace tandem

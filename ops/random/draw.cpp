@@ -1,3 +1,4 @@
+// Where the random numbers of an operation come from.
 #include "tandem/ops/random/draw.h"
 
 #include <map>

@@ -8,8 +8,10 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/reduce/reduced_dims.h"
@@ -280,6 +282,23 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
                "; both must be of one dtype");
   broadcast_shapes("allclose", sizes(), other.sizes());
   return isclose(other, rtol, atol, equal_nan).all().item<bool>();
+}
+
+Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const {
+  if (dtype && !tandem::is_floating_point(*dtype)) return to(*dtype).prod(dim, keepdim).to(*dtype);
+  const Tensor x = dtype ? to(*dtype) : is_floating_point() ? *this : to(kInt64);
+  const int64_t d = wrap_dim("prod", dim, x.dim());
+  if (x.dim() == 0) return x.clone();
+  if (x.size(d) > 0) {
+    const Tensor last = (x.size(d) == 1 ? lead_gradient_to(x) : x).cumprod(d).narrow(d, -1, 1);
+    return (keepdim ? last : last.squeeze(d)).clone(MemoryFormat::Contiguous);
+  }
+  Shape sizes = x.sizes();
+  sizes[static_cast<size_t>(d)] = 1;
+  return record("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
+                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, zeros(sizes, dy.options()))};
+                });
 }
 
 }  // namespace tandem

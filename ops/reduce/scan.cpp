@@ -8,6 +8,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/index/index.h"
+#include "tandem/ops/inplace.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce/reduce.h"
 #include "tandem/ops/reduce/statistics.h"
@@ -157,6 +158,13 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
   const Tensor pairs = areas("cumulative_trapezoid", y, {}, 1, dim);
   return (pairs * (dx.to_double() / 2)).cumsum(dim);  // sums of integers as real numbers, as in PyTorch
+}
+
+Tensor& Tensor::cumsum_(int64_t dim) const {
+  return formula_inplace("cumsum_", self(), {}, [&](const Tensor& x) { return x.cumsum(dim); });
+}
+Tensor& Tensor::cumprod_(int64_t dim) const {
+  return formula_inplace("cumprod_", self(), {}, [&](const Tensor& x) { return x.cumprod(dim); });
 }
 
 }  // namespace tandem

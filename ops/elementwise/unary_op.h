@@ -1,0 +1,42 @@
+// What the operations of one tensor in core/elementwise_ops.h have in common: a line of the lists as a value, and the
+// operation, in place and with an output, that it stands for. Internal.
+#pragma once
+#include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/promote_operands.h"
+
+namespace tandem::detail {
+
+/// A line of the list.
+struct UnaryOp {
+  enum class Saves { nothing, input, output };
+  const char *name, *inplace_name, *out_name;
+  Accepts accepts;
+  Saves saves;
+  bool gives_bool;
+  void (*run)(const Tensor& x, Tensor& y);
+  Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null: it has none
+};
+Tensor unary(const UnaryOp& op, const Tensor& input);
+Tensor& unary_inplace(const UnaryOp& op, Tensor& x);
+Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
+
+}  // namespace tandem::detail
+
+/// The derivative of a line: dx of dy and of s, which is what the list says is saved.
+#define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
+#define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
+/// The line as a value.
+#define TANDEM_UNARY_LINE(name, accepts, saves, gives_bool, derivative)                               \
+  constexpr UnaryOp name{#name,                                                                       \
+                         #name "_",                                                                   \
+                         #name "_out",                                                                \
+                         Accepts::accepts,                                                            \
+                         UnaryOp::Saves::saves,                                                       \
+                         gives_bool,                                                                  \
+                         [](const Tensor& x, Tensor& y) { TANDEM_DISPATCH(y.device(), name, x, y); }, \
+                         derivative};
+#define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \
+  TANDEM_UNARY_LINE(name, accepts, saves, false, derivative::name)
