@@ -1,5 +1,5 @@
 // The forms that write into given tensors, of operations for which the result is computed first and then copied.
-// name_out(out, ...) takes the arguments of name(...); ops/elementwise/unary.h says what `out` must be. They
+// name_out(out, ...) takes the arguments of name(...); ops/declare_op.h says what `out` must be. They
 // record nothing, and throw where a gradient is wanted. Operations whose kernels write into `out` itself have their
 // forms beside them.
 #pragma once
@@ -7,15 +7,18 @@
 #include "tandem/ops/elementwise/addcmul.h"
 #include "tandem/ops/elementwise/bessel.h"
 #include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
 #include "tandem/ops/elementwise/clamp.h"
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/erf.h"
 #include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/gamma.h"
 #include "tandem/ops/elementwise/lerp.h"
 #include "tandem/ops/elementwise/logaddexp.h"
+#include "tandem/ops/elementwise/logical.h"
 #include "tandem/ops/elementwise/nan_to_num.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/polygamma.h"
 #include "tandem/ops/elementwise/polynomials.h"
 #include "tandem/ops/elementwise/special.h"
 #include "tandem/ops/elementwise/unary.h"

@@ -1,4 +1,5 @@
-// Bessel's and Airy's functions of torch.special, computed on the host.
+// Bessel's and Airy's functions: i0, i0e, i1 and i1e of the lists in core/elementwise_ops.h, and those that the host
+// computes: bessel_j0, bessel_y0, modified_bessel_k0, airy_ai, ...
 #include "tandem/ops/elementwise/bessel.h"
 
 #include <algorithm>
@@ -9,11 +10,43 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/promote_operands.h"
 
 namespace tandem {
+namespace {
+
+// ---- of the lists
+
+namespace derivative {
+TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+}  // namespace derivative
+/// y / x of a function that is x / 2 beside 0.
+Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
+  const Tensor zero = x == 0;
+  return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
+}
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(i0)         { return dy * special_i1(s); }
+TANDEM_UNARY_DERIVATIVE(special_i0e)   { return dy * (special_i1e(s) - s.sign() * special_i0e(s)); }
+TANDEM_UNARY_DERIVATIVE(special_i1)    { return dy * (s.i0() - quotient_of_odd(special_i1(s), s)); }
+TANDEM_UNARY_DERIVATIVE(special_i1e)   { const Tensor y = special_i1e(s);
+                                         return dy * (special_i0e(s) - s.sign() * y - quotient_of_odd(y, s)); }
+// clang-format on
+namespace line {
+TANDEM_BESSEL_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_BESSEL_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DEFINE_SPECIAL)
+
+// ---- on the host
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();

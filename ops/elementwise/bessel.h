@@ -1,12 +1,18 @@
-// Bessel's and Airy's functions of torch.special: bessel_j0, bessel_y0, modified_bessel_i0, modified_bessel_k0,
-// scaled_modified_bessel_k0, spherical_bessel_j0, airy_ai, ... In namespace tandem as special_bessel_j0, in
-// tandem::special as bessel_j0. Of float32 and float64; integers and bool become the default floating dtype first.
+// Bessel's and Airy's functions: i0, and of torch.special i0e, i1, i1e, bessel_j0, bessel_j1, bessel_y0, bessel_y1,
+// modified_bessel_i0, modified_bessel_k0, scaled_modified_bessel_k0, spherical_bessel_j0, airy_ai, ... These are in
+// namespace tandem as special_bessel_j0, in tandem::special as bessel_j0.
 #pragma once
-#include "tandem/ops/elementwise/special.h"
+#include "tandem/ops/declare_op.h"
+#include "tandem/ops/write_result.h"
 
 namespace tandem {
 
-// f(x), computed on the host in float64, without a gradient: backward throws NotImplementedError, as PyTorch's does.
+// core/elementwise_ops.h says what they compute.
+TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_OP)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_SPECIAL_OP)
+
+// f(x) of float32 and float64 (integers and bool become the default floating dtype first), computed on the host in
+// float64, without a gradient: backward throws NotImplementedError, as PyTorch's does.
 // clang-format off
 #define TANDEM_BESSEL_FUNCTIONS(X)                                                                                     \
   X(airy_ai,                   "Airy's function Ai")                                                                   \

@@ -21,7 +21,7 @@ namespace {
 // ---- the derivatives of the list
 
 namespace derivative {
-TANDEM_BINARY_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
+TANDEM_ARITHMETIC_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 }  // namespace derivative
 TANDEM_BINARY_DERIVATIVES(mul) {
   return {ctx.needs_grad(0) ? dz * ctx.saved(1) : Tensor(), ctx.needs_grad(1) ? dz * ctx.saved(0) : Tensor()};
@@ -82,30 +82,15 @@ TANDEM_BINARY_DERIVATIVES(nextafter) {
   return {ctx.needs_grad(0) ? where(ctx.saved(0) == ctx.saved(1), Scalar(0), dz) : Tensor(),
           ctx.needs_grad(1) ? zeros(dz.sizes(), dz.options()) : Tensor()};
 }
-/// x^(a - 1) e^-x / Gamma(a), the slope of igamma
-Tensor gamma_density(const Context& ctx) {
-  const Tensor a = ctx.saved(0), x = ctx.saved(1);
-  return ((a - 1) * x.log() - x - a.lgamma()).exp();
-}
-TANDEM_BINARY_DERIVATIVES(igamma) {
-  refuse_first(ctx, "igamma");
-  return {Tensor(), dz * gamma_density(ctx)};
-}
-TANDEM_BINARY_DERIVATIVES(igammac) {
-  refuse_first(ctx, "igammac");
-  return {Tensor(), dz.neg() * gamma_density(ctx)};
-}
 
 namespace line {
-TANDEM_BINARY_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
-TANDEM_BITWISE_OPS(TANDEM_INTEGRAL_BINARY_LINE)
-TANDEM_INTEGER_OPS(TANDEM_INTEGRAL_BINARY_LINE)
+TANDEM_ARITHMETIC_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
+TANDEM_GCD_OPS(TANDEM_INTEGRAL_BINARY_LINE)
 }  // namespace line
 }  // namespace
 
-TANDEM_BINARY_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_BITWISE_OPS(TANDEM_DEFINE_BINARY)
-TANDEM_INTEGER_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_ARITHMETIC_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_GCD_OPS(TANDEM_DEFINE_BINARY)
 
 Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) const {
   if (!mode) return div(other);
@@ -136,8 +121,6 @@ Tensor& Tensor::div_(const Tensor& other, std::optional<std::string_view> mode) 
 Tensor& Tensor::div_(const Scalar& other, std::optional<std::string_view> mode) const {
   return formula_inplace("div_", self(), {}, [&](const Tensor& x) { return x.div(other, mode); });
 }
-Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_left_shift(b); }
-Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return beside(b, a).bitwise_right_shift(b); }
 Tensor pow(const Scalar& base, const Tensor& exponent) { return beside(exponent, base).pow(exponent); }
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });

@@ -1,43 +1,27 @@
 // Functions of two tensors, element by element: mul, div, pow, fmod, remainder, floor_divide, maximum, minimum, fmax,
-// fmin, atan2, hypot, copysign, heaviside, xlogy, ldexp, float_power, nextafter, igamma, gcd, lcm, bitwise_and,
-// bitwise_left_shift, ... add and sub have a file of their own, and so have comparisons. Operands broadcast, and dtypes
-// promote as in PyTorch: dimensions before 0-dim tensors before plain numbers, and bool before integers before floating
-// point. Gradients are of floating dtypes. A number beside a tensor of integers wraps in their dtype, but not where it
-// stays as it is (alpha, a power, a value to fill in): there one that does not fit is an error. So are subtraction of
-// bools, integers to negative powers that are plain numbers, and (on the CPU, or by a number) integers divided by 0
-// with floor_divide, remainder and fmod.
+// fmin, atan2, hypot, copysign, heaviside, xlogy, ldexp, float_power, nextafter, gcd, lcm. add and sub, comparisons,
+// logical_and, ... and bitwise_and, ... have files of their own. Operands broadcast, and dtypes promote as in PyTorch:
+// dimensions before 0-dim tensors before plain numbers, and bool before integers before floating point. Gradients are
+// of floating dtypes. A number beside a tensor of integers wraps in their dtype, but not where it stays as it is
+// (alpha, a power, a value to fill in): there one that does not fit is an error. So are subtraction of bools, integers
+// to negative powers that are plain numbers, and (on the CPU, or by a number) integers divided by 0 with floor_divide,
+// remainder and fmod.
 #pragma once
-#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
-// core/elementwise_ops.h says what they compute. The forms with `out` are as those of unary.h.
-#define TANDEM_DECLARE_BINARY_OP(name, ...)                                  \
-  inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); } \
-  inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
-  Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
-  Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
-TANDEM_BINARY_OPS(TANDEM_DECLARE_BINARY_OP)
-TANDEM_BITWISE_OPS(TANDEM_DECLARE_BINARY_OP)
-TANDEM_INTEGER_OPS(TANDEM_DECLARE_BINARY_OP)
-#undef TANDEM_DECLARE_BINARY_OP
+// core/elementwise_ops.h says what they compute.
+TANDEM_ARITHMETIC_OPS(TANDEM_DECLARE_BINARY_OP)
+TANDEM_GCD_OPS(TANDEM_DECLARE_BINARY_OP)
 // Other spellings.
-#define TANDEM_DECLARE_BINARY_ALIAS(alias, name)                                                              \
-  inline Tensor alias(const Tensor& a, const Tensor& b) { return a.name(b); }                                 \
-  inline Tensor alias(const Tensor& a, const Scalar& b) { return a.name(b); }                                 \
-  inline Tensor& alias##_out(Tensor& out, const Tensor& a, const Tensor& b) { return name##_out(out, a, b); } \
-  inline Tensor& alias##_out(Tensor& out, const Tensor& a, const Scalar& b) { return name##_out(out, a, b); }
-TANDEM_BINARY_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
-#undef TANDEM_DECLARE_BINARY_ALIAS
+TANDEM_ARITHMETIC_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
 /// A number to the power of each element.
 Tensor pow(const Scalar& base, const Tensor& exponent);
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent);
 /// In place: x becomes the result.
 inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
 inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }
-// A number as the first operand.
-Tensor bitwise_left_shift(const Scalar& a, const Tensor& b);
-Tensor bitwise_right_shift(const Scalar& a, const Tensor& b);
 
 /// a / b, rounded down ("floor") or towards 0 ("trunc"): of integers an integer, with the divisors of floor_divide. The
 /// gradient is then 0. @throws Error for any other rounding_mode, and where both are bool

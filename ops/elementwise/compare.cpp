@@ -4,8 +4,9 @@
 #include <limits>
 
 #include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/elementwise/binary_op.h"
+#include "tandem/ops/elementwise/bitwise.h"
+#include "tandem/ops/elementwise/logical.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 
@@ -14,11 +15,11 @@ using namespace detail;
 
 namespace {
 namespace line {
-TANDEM_COMPARE_OPS(TANDEM_COMPARISON_LINE)
+TANDEM_ORDER_OPS(TANDEM_COMPARISON_LINE)
 }  // namespace line
 }  // namespace
 
-TANDEM_COMPARE_OPS(TANDEM_DEFINE_BINARY)
+TANDEM_ORDER_OPS(TANDEM_DEFINE_BINARY)
 #define TANDEM_DEFINE_PREDICATE(name, ...)                       \
   Tensor Tensor::name() const {                                  \
     Tensor y = core::empty_for(sizes(), kBool, device(), *this); \

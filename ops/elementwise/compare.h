@@ -1,7 +1,6 @@
-// Comparisons: eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, isnan, isinf, isfinite, isclose, isreal,
-// isposinf, isneginf.
+// Comparisons: eq, ne, lt, le, gt, ge, isnan, isinf, isfinite, isclose, isreal, isposinf, isneginf.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
@@ -10,13 +9,9 @@ namespace tandem {
   inline Tensor name(const Tensor& x) { return x.name(); }
 TANDEM_PREDICATE_OPS(TANDEM_DECLARE_PREDICATE)
 #undef TANDEM_DECLARE_PREDICATE
-#define TANDEM_DECLARE_COMPARISON(name, ...)                                 \
-  inline Tensor name(const Tensor& a, const Tensor& b) { return a.name(b); } \
-  inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
-  Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
-  Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
-TANDEM_COMPARE_OPS(TANDEM_DECLARE_COMPARISON)
-#undef TANDEM_DECLARE_COMPARISON
+TANDEM_ORDER_OPS(TANDEM_DECLARE_BINARY_OP)
+// Other spellings.
+TANDEM_ORDER_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
 /// Whether x is the positive infinity, the negative one, a real number (all of them are).
 inline Tensor isposinf(const Tensor& x) { return x.isposinf(); }
 inline Tensor isneginf(const Tensor& x) { return x.isneginf(); }

@@ -1,11 +1,16 @@
 // STUB
 #pragma once
 #include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/bessel.h"
 #include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
 #include "tandem/ops/elementwise/clamp.h"
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/erf.h"
 #include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/gamma.h"
+#include "tandem/ops/elementwise/logical.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"

@@ -1,5 +1,4 @@
-// Functions of torch.special: erfcx, ndtri, i0e, i1, i1e, zeta of the lists in core/elementwise_ops.h, entr, ndtr,
-// log_ndtr, xlog1py.
+// Functions of torch.special: erfcx, ndtri, zeta, entr, ndtr, log_ndtr, xlog1py.
 #include "tandem/ops/elementwise/special.h"
 
 #include <cmath>
@@ -15,21 +14,12 @@ using namespace detail;
 
 namespace {
 namespace derivative {
-TANDEM_SPECIAL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 }  // namespace derivative
-/// y / x of a function that is x / 2 beside 0.
-Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
-  const Tensor zero = x == 0;
-  return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
-}
 // clang-format off
 TANDEM_UNARY_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
 TANDEM_UNARY_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
-TANDEM_UNARY_DERIVATIVE(special_i0e)   { return dy * (special_i1e(s) - s.sign() * special_i0e(s)); }
-TANDEM_UNARY_DERIVATIVE(special_i1)    { return dy * (s.i0() - quotient_of_odd(special_i1(s), s)); }
-TANDEM_UNARY_DERIVATIVE(special_i1e)   { const Tensor y = special_i1e(s);
-                                         return dy * (special_i0e(s) - s.sign() * y - quotient_of_odd(y, s)); }
 // clang-format on
 TANDEM_BINARY_DERIVATIVES(special_zeta) {
   refuse_first(ctx, "special_zeta");
@@ -38,16 +28,12 @@ TANDEM_BINARY_DERIVATIVES(special_zeta) {
 }
 
 namespace line {
-TANDEM_SPECIAL_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
 }  // namespace line
 }  // namespace
 
-#define TANDEM_DEFINE_SPECIAL(name, ...)                        \
-  Tensor name(const Tensor& x) { return unary(line::name, x); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-TANDEM_SPECIAL_OPS(TANDEM_DEFINE_SPECIAL)
-#undef TANDEM_DEFINE_SPECIAL
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_SPECIAL)
 #define TANDEM_DEFINE_SPECIAL_BINARY(name, ...)                                                                   \
   Tensor name(const Tensor& x, const Tensor& y) { return binary(line::name, x, y); }                              \
   Tensor name(const Tensor& x, const Scalar& y) { return binary(line::name, x, y); }                              \

@@ -2,19 +2,18 @@
 // that are operations of another name are only spelled otherwise. Integers and bool become the default floating dtype
 // first, unless the operation that is meant says otherwise.
 #pragma once
+#include "tandem/ops/elementwise/bessel.h"
 #include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/polygamma.h"
+#include "tandem/ops/elementwise/erf.h"
+#include "tandem/ops/elementwise/gamma.h"
 #include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/nn/activation.h"
 #include "tandem/ops/write_result.h"
 
 namespace tandem {
 
 // core/elementwise_ops.h says what they compute.
-#define TANDEM_DECLARE_SPECIAL(name, ...) \
-  Tensor name(const Tensor& x);           \
-  Tensor& name##_out(Tensor& out, const Tensor& x);
-TANDEM_SPECIAL_OPS(TANDEM_DECLARE_SPECIAL)
-#undef TANDEM_DECLARE_SPECIAL
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_SPECIAL_OP)
 #define TANDEM_DECLARE_SPECIAL_BINARY(name, ...)                     \
   Tensor name(const Tensor& x, const Tensor& y);                     \
   Tensor name(const Tensor& x, const Scalar& y);                     \

@@ -7,9 +7,10 @@
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
 #include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/logical.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/special.h"
 #include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
@@ -23,18 +24,8 @@ namespace {
 // ---- the derivatives of the list
 
 namespace derivative {
-TANDEM_UNARY_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
-/// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
-/// takes the result.
-Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
-  const bool alone =
-      dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() && core::is_dense(*y.impl());
-  if (is_grad_enabled() || !alone) return relu_backward(dy, y);
-  Tensor dx = dy;
-  TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
-  return dx;
-}
 // clang-format off
 TANDEM_UNARY_DERIVATIVE(abs)        { return dy * s.sign(); }
 TANDEM_UNARY_DERIVATIVE(neg)        { return dy.neg(); }
@@ -50,9 +41,6 @@ TANDEM_UNARY_DERIVATIVE(sin)        { return dy * s.cos(); }
 TANDEM_UNARY_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
 TANDEM_UNARY_DERIVATIVE(tan)        { return dy * (s * s + 1); }
 TANDEM_UNARY_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
-TANDEM_UNARY_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
 TANDEM_UNARY_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
 TANDEM_UNARY_DERIVATIVE(square)     { return dy * 2 * s; }
 TANDEM_UNARY_DERIVATIVE(sign)       { return zeros_like(dy); }
@@ -61,10 +49,6 @@ TANDEM_UNARY_DERIVATIVE(ceil)       { return zeros_like(dy); }
 TANDEM_UNARY_DERIVATIVE(round)      { return zeros_like(dy); }
 TANDEM_UNARY_DERIVATIVE(trunc)      { return zeros_like(dy); }
 TANDEM_UNARY_DERIVATIVE(frac)       { return dy; }
-TANDEM_UNARY_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
-TANDEM_UNARY_DERIVATIVE(silu)       { return silu_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
-TANDEM_UNARY_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
 TANDEM_UNARY_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
 TANDEM_UNARY_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
 TANDEM_UNARY_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
@@ -74,25 +58,14 @@ TANDEM_UNARY_DERIVATIVE(cosh)       { return dy * s.sinh(); }
 TANDEM_UNARY_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
 TANDEM_UNARY_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
 TANDEM_UNARY_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
-TANDEM_UNARY_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
-TANDEM_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
-TANDEM_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
-TANDEM_UNARY_DERIVATIVE(i0)         { return dy * special_i1(s); }
 // clang-format on
 
 namespace line {
-TANDEM_UNARY_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
-TANDEM_UNARY_LINE(logical_not, any, nothing, true, nullptr)
-TANDEM_UNARY_LINE(bitwise_not, integral, nothing, false, nullptr)
+TANDEM_MATH_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
 }  // namespace line
 }  // namespace
 
-#define TANDEM_DEFINE_UNARY(name, ...)                                          \
-  Tensor Tensor::name() const { return unary(line::name, *this); }              \
-  Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-TANDEM_ALL_UNARY_OPS(TANDEM_DEFINE_UNARY)
-#undef TANDEM_DEFINE_UNARY
+TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY)
 
 // ---- made of others
 

@@ -1,21 +1,13 @@
-// Functions of one tensor, element by element: abs, neg, exp, log, sqrt, sin, tanh, sigmoid, floor, round, sign, erf,
-// lgamma, ..., bitwise_not, deg2rad, sinc, logit, angle, signbit, frexp. Dtypes promote as in PyTorch; gradients are of
-// floating dtypes.
+// Functions of one tensor, element by element: abs, neg, exp, log, sqrt, sin, tanh, floor, round, sign, reciprocal,
+// square, ..., deg2rad, sinc, logit, angle, signbit, frexp. Activations, erf, gamma, comparisons, logical_not and
+// bitwise_not have files of their own. Dtypes promote as in PyTorch; gradients are of floating dtypes.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
-// core/elementwise_ops.h says what they compute. The forms with `out` write into it and give it back: it has the
-// result's sizes, or no elements, and then gets those; its dtype holds the result's kind, and is the result's own where
-// that is x's (column `accepts`: numbers, real, rounded, integral, and sign). They record nothing, and throw where a
-// gradient is wanted.
-#define TANDEM_DECLARE_UNARY_OP(name, ...)                  \
-  inline Tensor name(const Tensor& x) { return x.name(); }  \
-  inline Tensor& name##_(Tensor& x) { return x.name##_(); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x);
-TANDEM_ALL_UNARY_OPS(TANDEM_DECLARE_UNARY_OP)
-#undef TANDEM_DECLARE_UNARY_OP
+// core/elementwise_ops.h says what they compute.
+TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_OP)
 // Other spellings.
 #define TANDEM_DECLARE_UNARY_ALIAS(alias, name)              \
   inline Tensor alias(const Tensor& x) { return x.name(); }  \

@@ -40,3 +40,12 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
                          derivative};
 #define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \
   TANDEM_UNARY_LINE(name, accepts, saves, false, derivative::name)
+/// Its methods, and its function with an output.
+#define TANDEM_DEFINE_UNARY(name, ...)                                          \
+  Tensor Tensor::name() const { return unary(line::name, *this); }              \
+  Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
+/// The same for functions alone, with the names of torch.special.
+#define TANDEM_DEFINE_SPECIAL(name, ...)                        \
+  Tensor name(const Tensor& x) { return unary(line::name, x); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }

@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
@@ -62,5 +62,8 @@ Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
 Tensor elu(const Tensor& x, double alpha = 1.0);
 /// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
+
+// core/elementwise_ops.h says what they compute: sigmoid, relu, silu, gelu, softsign.
+TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_OP)
 
 }  // namespace tandem

@@ -1,16 +1,50 @@
-// Derivatives of ln Gamma and the multivariate gamma function: polygamma, mvlgamma.
-#include "tandem/ops/elementwise/polygamma.h"
+// Gamma functions: lgamma, digamma, polygamma, mvlgamma, igamma, igammac.
+#include "tandem/ops/elementwise/gamma.h"
 
 #include <cmath>
 #include <numbers>
 
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/binary_op.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/special.h"
+#include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/inplace.h"
 #include "tandem/ops/out.h"
 
 namespace tandem {
 using namespace detail;
+
+namespace {
+namespace derivative {
+TANDEM_GAMMA_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
+}  // namespace derivative
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
+TANDEM_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
+// clang-format on
+/// x^(a - 1) e^-x / Gamma(a), the slope of igamma
+Tensor gamma_density(const Context& ctx) {
+  const Tensor a = ctx.saved(0), x = ctx.saved(1);
+  return ((a - 1) * x.log() - x - a.lgamma()).exp();
+}
+TANDEM_BINARY_DERIVATIVES(igamma) {
+  refuse_first(ctx, "igamma");
+  return {Tensor(), dz * gamma_density(ctx)};
+}
+TANDEM_BINARY_DERIVATIVES(igammac) {
+  refuse_first(ctx, "igammac");
+  return {Tensor(), dz.neg() * gamma_density(ctx)};
+}
+namespace line {
+TANDEM_GAMMA_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_GAMMA_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_BINARY)
 
 Tensor Tensor::polygamma(int64_t n) const {
   TANDEM_CHECK(n >= 0, "polygamma: n is ", n, "; accepted: 0 or more");

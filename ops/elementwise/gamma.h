@@ -1,9 +1,12 @@
-// Derivatives of ln Gamma and the multivariate gamma function: polygamma, mvlgamma (multigammaln).
+// Gamma functions: lgamma, digamma, polygamma, mvlgamma (multigammaln), igamma, igammac.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
+// core/elementwise_ops.h says what they compute.
+TANDEM_GAMMA_OPS(TANDEM_DECLARE_UNARY_OP)
+TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DECLARE_BINARY_OP)
 /// The derivative number n + 1 of ln Gamma(x). @throws Error for a negative n
 inline Tensor polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
 /// ln of the multivariate gamma function of dimension p: the sum of lgamma(x - j/2) over j = 0 ... p - 1, plus
