@@ -1,4 +1,5 @@
-// How headers declare the operations of the lists in core/elementwise_ops.h: the function, in place, and with `out`.
+// Macros with which headers declare the operations that core/elementwise_ops.h lists: the function, its in-place form,
+// and its form with `out`.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// What elementwise operations do with their operands before a kernel sees them.
+// Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices.
 #include "tandem/ops/promote_operands.h"
 
 #include <optional>

@@ -1,5 +1,4 @@
-// What elementwise operations do with their operands before a kernel sees them: numbers beside tensors, dtypes,
-// devices.
+// Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices. Internal.
 #pragma once
 #include "tandem/autograd/record.h"
 #include "tandem/ops/promotion.h"

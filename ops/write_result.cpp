@@ -1,4 +1,4 @@
-// How the forms of operations that write into given tensors do that.
+// Copies a result into the tensor that the caller gave: write_result, which the functions with `out` call.
 #include "tandem/ops/write_result.h"
 
 #include "tandem/ops/out.h"

@@ -1,4 +1,4 @@
-// How the forms of operations that write into given tensors do that: the result is computed first and then copied.
+// Copies a result into the tensor that the caller gave: write_result, which the functions with `out` call.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,4 +1,4 @@
-// What the operations of two tensors in core/elementwise_ops.h have in common.
+// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists.
 #include "tandem/ops/elementwise/binary_op.h"
 
 #include "tandem/ops/argument.h"

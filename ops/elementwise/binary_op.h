@@ -1,5 +1,5 @@
-// What the operations of two tensors in core/elementwise_ops.h have in common: a line of the lists as a value, and the
-// operation, in place and with an output, that it stands for. Internal.
+// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists: BinaryOp is a line of a
+// list, from which the operation, its in-place form and its form with an output come. Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
@@ -25,19 +25,19 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b);
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b);
-/// A number as the second operand.
+/// Returns b as the second operand beside a.
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
 /// @throws NotImplementedError where a gradient of the first operand is wanted
 void refuse_first(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail
 
-/// The derivatives of a line: of dz the gradients of x and y, which are saved(0) and saved(1), with the output as
-/// saved(2).
+/// Defines the derivatives of a line: the gradients of x and y, computed from dz. x is saved(0), y is saved(1), the
+/// output is saved(2).
 #define TANDEM_DECLARE_BINARY_DERIVATIVES(name, ...) Grads name(const Context& ctx, const Tensor& dz);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
-/// The line as a value.
+/// Defines a line as a constant.
 #define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, gives_bool, derivative)                        \
   constexpr BinaryOp name{                                                                             \
       #name,                                                                                           \
@@ -55,7 +55,7 @@ void refuse_first(const Context& ctx, const char* op);
   TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, nullptr)
 #define TANDEM_COMPARISON_LINE(name, F, accepts, for_x, for_y, what) \
   TANDEM_BINARY_LINE(name, accepts, for_x, for_y, true, nullptr)
-/// Its methods, and its functions with an output.
+/// Defines the methods of a line, and its functions with an output.
 #define TANDEM_DEFINE_BINARY(name, ...)                                                                           \
   Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \
   Tensor& Tensor::name##_(const Tensor& other) const { return binary_inplace(line::name, self(), other); }        \

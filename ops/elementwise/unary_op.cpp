@@ -1,4 +1,4 @@
-// What the operations of one tensor in core/elementwise_ops.h have in common.
+// Shared implementation of the operations of one tensor that core/elementwise_ops.h lists.
 #include "tandem/ops/elementwise/unary_op.h"
 
 #include "tandem/ops/argument.h"

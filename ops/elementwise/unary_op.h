@@ -1,5 +1,5 @@
-// What the operations of one tensor in core/elementwise_ops.h have in common: a line of the lists as a value, and the
-// operation, in place and with an output, that it stands for. Internal.
+// Shared implementation of the operations of one tensor that core/elementwise_ops.h lists: UnaryOp is a line of a list,
+// from which the operation, its in-place form and its form with an output come. Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
@@ -25,10 +25,10 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 
 }  // namespace tandem::detail
 
-/// The derivative of a line: dx of dy and of s, which is what the list says is saved.
+/// Defines the derivative of a line: dx, computed from dy and s, the tensor that the list says is saved.
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
-/// The line as a value.
+/// Defines a line as a constant.
 #define TANDEM_UNARY_LINE(name, accepts, saves, gives_bool, derivative)                               \
   constexpr UnaryOp name{#name,                                                                       \
                          #name "_",                                                                   \
@@ -40,12 +40,12 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
                          derivative};
 #define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \
   TANDEM_UNARY_LINE(name, accepts, saves, false, derivative::name)
-/// Its methods, and its function with an output.
+/// Defines the methods of a line, and its function with an output.
 #define TANDEM_DEFINE_UNARY(name, ...)                                          \
   Tensor Tensor::name() const { return unary(line::name, *this); }              \
   Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-/// The same for functions alone, with the names of torch.special.
+/// Defines the functions of a line that has no methods: those with the names of torch.special.
 #define TANDEM_DEFINE_SPECIAL(name, ...)                        \
   Tensor name(const Tensor& x) { return unary(line::name, x); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }

@@ -1,4 +1,4 @@
-// The kernel of where for the operation that the user called. Internal.
+// Calls the kernel of where for where and masked_fill. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

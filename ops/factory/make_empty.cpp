@@ -1,4 +1,4 @@
-// What functions that make new tensors have in common: memory as the options say.
+// Helpers of the functions that make new tensors: they allocate memory as the options say.
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem::detail {

@@ -1,4 +1,4 @@
-// What functions that make new tensors have in common: memory as the options say. Internal.
+// Helpers of the functions that make new tensors: they allocate memory as the options say. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

@@ -1,4 +1,4 @@
-// How in-place operations fill a tensor with random numbers. Internal.
+// Helpers of the operations that draw random numbers: fill a tensor in place, check parameters. Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"
