@@ -325,4 +325,17 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
   autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs);
 }
 
+bool Tensor::retains_grad() const {
+  const autograd::Meta* m = autograd::find_meta(*this);
+  return m && m->retained;
+}
+bool Tensor::is_view() const {
+  const autograd::Meta* m = autograd::find_meta(*this);
+  return m && m->base.defined();
+}
+int64_t Tensor::output_nr() const {
+  const autograd::Meta* m = autograd::find_meta(*this);
+  return m ? m->slot : 0;
+}
+
 }  // namespace tandem

@@ -1,8 +1,8 @@
 // The elementwise operations, a line each. From a line come the method (x.exp()), the function (exp(x)), both in place
 // (x.exp_(), exp_(x)), the form that writes into a given tensor (exp_out(y, x)), the kernels of both backends, and its
 // places in the tests, the benchmarks and the search. What else an operation needs is its functor (kernels/functors.h)
-// and its derivative (ops/elementwise/unary.cpp, ops/elementwise/binary.cpp); a missing one is an error of the compiler
-// or linker that names it. Includes nothing, so that anybody can expand it.
+// and its derivative (the source of its family: ops/elementwise/unary.cpp, ops/nn/activation.cpp, ...); a missing one is
+// an error of the compiler or linker that names it. Includes nothing, so that anybody can expand it.
 //
 // Column `accepts`:
 //   any        every dtype
@@ -21,8 +21,8 @@
 #pragma once
 // clang-format off
 
-// y = f(x)
-#define TANDEM_UNARY_OPS(X)                                                                                            \
+// y = f(x), in five lists: each has a header and a source in ops/ (ops/elementwise/unary.h, ops/nn/activation.h, ...).
+#define TANDEM_MATH_OPS(X)                                                                                             \
   /* name        functor     accepts   saves    what it computes                                                  */   \
   X(abs,         Abs,        numbers,  input,   "|x|; the gradient at 0 is 0")                                         \
   X(neg,         Neg,        numbers,  nothing, "-x")                                                                  \
@@ -38,9 +38,6 @@
   X(cos,         Cos,        floating, input,   "cosine of x radians")                                                 \
   X(tan,         Tan,        floating, output,  "tangent of x radians")                                                \
   X(tanh,        Tanh,       floating, output,  "hyperbolic tangent")                                                  \
-  X(sigmoid,     Sigmoid,    floating, output,  "1 / (1 + e^-x)")                                                      \
-  X(erf,         Erf,        floating, input,   "error function")                                                      \
-  X(erfc,        Erfc,       floating, input,   "1 - erf(x), exact for large x")                                       \
   X(reciprocal,  Reciprocal, floating, output,  "1 / x")                                                               \
   X(square,      Square,     counted,  input,   "x^2")                                                                 \
   X(sign,        Sign,       any,      nothing, "-1, 0 or 1; 0 for NaN; the gradient is 0")                            \
@@ -49,10 +46,6 @@
   X(round,       Round,      rounded,  nothing, "the nearest integer, of two the even one; the gradient is 0")         \
   X(trunc,       Trunc,      rounded,  nothing, "x without its fraction; the gradient is 0")                           \
   X(frac,        Frac,       real,     nothing, "the fraction of x, of its sign")                                      \
-  X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
-  X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
-  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")      \
-  X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")                                                       \
   X(exp2,        Exp2,       floating, output,  "2^x")                                                                 \
   X(asin,        Asin,       floating, input,   "arc sine, from -pi/2 to pi/2; NaN beyond [-1, 1]")                    \
   X(acos,        Acos,       floating, input,   "arc cosine, from 0 to pi; NaN beyond [-1, 1]")                        \
@@ -61,24 +54,41 @@
   X(cosh,        Cosh,       floating, input,   "hyperbolic cosine")                                                   \
   X(asinh,       Asinh,      floating, input,   "inverse hyperbolic sine")                                             \
   X(acosh,       Acosh,      floating, input,   "inverse hyperbolic cosine; NaN below 1")                              \
-  X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN beyond [-1, 1]")                      \
-  X(erfinv,      Erfinv,     floating, input,   "the inverse of erf; NaN beyond [-1, 1]")                              \
+  X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN beyond [-1, 1]")
+#define TANDEM_ACTIVATION_OPS(X)                                                                                       \
+  X(sigmoid,     Sigmoid,    floating, output,  "1 / (1 + e^-x)")                                                      \
+  X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
+  X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
+  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")      \
+  X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")
+#define TANDEM_ERF_OPS(X)                                                                                              \
+  X(erf,         Erf,        floating, input,   "error function")                                                      \
+  X(erfc,        Erfc,       floating, input,   "1 - erf(x), exact for large x")                                       \
+  X(erfinv,      Erfinv,     floating, input,   "the inverse of erf; NaN beyond [-1, 1]")
+#define TANDEM_GAMMA_OPS(X)                                                                                            \
   X(lgamma,      Lgamma,     floating, input,   "ln |Gamma(x)|")                                                       \
-  X(digamma,     Digamma,    floating, input,   "the derivative of ln Gamma(x); NaN at negative integers")             \
+  X(digamma,     Digamma,    floating, input,   "the derivative of ln Gamma(x); NaN at negative integers")
+#define TANDEM_BESSEL_OPS(X)                                                                                           \
   X(i0,          I0,         floating, input,   "modified Bessel function of the first kind, of order 0")
+#define TANDEM_UNARY_OPS(X)                                                                                            \
+  TANDEM_MATH_OPS(X) TANDEM_ACTIVATION_OPS(X) TANDEM_ERF_OPS(X) TANDEM_GAMMA_OPS(X) TANDEM_BESSEL_OPS(X)
 
 // The same without methods and forms in place: functions with the names of torch.special.
-#define TANDEM_SPECIAL_OPS(X)                                                                                          \
+#define TANDEM_SPECIAL_ERF_OPS(X)                                                                                      \
   X(special_erfcx, Erfcx, floating, input,  "e^(x^2) erfc(x)")                                                         \
-  X(special_ndtri, Ndtri, floating, output, "where the normal distribution function is x; NaN beyond [0, 1]")          \
+  X(special_ndtri, Ndtri, floating, output, "where the normal distribution function is x; NaN beyond [0, 1]")
+#define TANDEM_SPECIAL_BESSEL_OPS(X)                                                                                   \
   X(special_i0e,   I0e,   floating, input,  "e^-|x| i0(x)")                                                            \
   X(special_i1,    I1,    floating, input,  "modified Bessel function of the first kind, of order 1")                  \
   X(special_i1e,   I1e,   floating, input,  "e^-|x| special_i1(x)")
+#define TANDEM_SPECIAL_OPS(X) TANDEM_SPECIAL_ERF_OPS(X) TANDEM_SPECIAL_BESSEL_OPS(X)
 
 // y = f(x) without a derivative. The first gives bool.
-#define TANDEM_NOT_OPS(X)                                                                                              \
-  X(logical_not, LogicalNot, any,      nothing, "whether x is 0")                                                      \
+#define TANDEM_LOGICAL_NOT_OPS(X)                                                                                      \
+  X(logical_not, LogicalNot, any,      nothing, "whether x is 0")
+#define TANDEM_BITWISE_NOT_OPS(X)                                                                                      \
   X(bitwise_not, BitwiseNot, integral, nothing, "all bits of x inverted; of a bool its opposite")
+#define TANDEM_NOT_OPS(X) TANDEM_LOGICAL_NOT_OPS(X) TANDEM_BITWISE_NOT_OPS(X)
 
 // Predicates: they accept any dtype and give bool. There is no form in place.
 #define TANDEM_PREDICATE_OPS(X)                                                                                        \
@@ -87,7 +97,7 @@
   X(isfinite,    IsFinite,   "whether x is neither infinite nor NaN")
 
 // z = f(x, y). The operands broadcast against each other; y may be a number.
-#define TANDEM_BINARY_OPS(X)                                                                                           \
+#define TANDEM_ARITHMETIC_OPS(X)                                                                                       \
   /* name          functor      accepts   for x    for y       what it computes                                    */  \
   X(mul,           Mul,         any,      y,       x,          "the product of x and y")                               \
   X(div,           Div,         floating, y,       x_y,        "x / y")                                                \
@@ -100,9 +110,11 @@
   X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant") \
   X(fmax,          Fmax,        any,      x_y,     x_y,        "the larger one; a number wins over NaN; equal ones share the gradient") \
   X(fmin,          Fmin,        any,      x_y,     x_y,        "the smaller one; a number wins over NaN; equal ones share the gradient") \
-  X(nextafter,     Nextafter,   stepped,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere") \
+  X(nextafter,     Nextafter,   stepped,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere")
+#define TANDEM_INCOMPLETE_GAMMA_OPS(X)                                                                                 \
   X(igamma,        Igamma,      real,     nothing, x_y,        "the regularised lower incomplete gamma function P(x, y); no derivative for x") \
   X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
+#define TANDEM_BINARY_OPS(X) TANDEM_ARITHMETIC_OPS(X) TANDEM_INCOMPLETE_GAMMA_OPS(X)
 
 // The same without methods and forms in place.
 #define TANDEM_SPECIAL_BINARY_OPS(X)                                                                                   \
@@ -113,23 +125,27 @@
   X(bitwise_or,    BitwiseOr,   integral, nothing, nothing,    "the bits that either has")                             \
   X(bitwise_xor,   BitwiseXor,  integral, nothing, nothing,    "the bits that one alone has")
 
-#define TANDEM_INTEGER_OPS(X)                                                                                          \
+#define TANDEM_GCD_OPS(X)                                                                                              \
   X(gcd,                 Gcd,        integers, nothing, nothing, "the greatest common divisor; of two zeros 0")        \
-  X(lcm,                 Lcm,        integers, nothing, nothing, "the least common multiple; beside a zero 0")         \
+  X(lcm,                 Lcm,        integers, nothing, nothing, "the least common multiple; beside a zero 0")
+#define TANDEM_SHIFT_OPS(X)                                                                                            \
   X(bitwise_left_shift,  LeftShift,  integers, nothing, nothing, "x 2^y; 0 where y is negative, or more than x has bits") \
   X(bitwise_right_shift, RightShift, integers, nothing, nothing, "x / 2^y, rounded down; only the sign is left where y is negative, or more than x has bits")
+#define TANDEM_INTEGER_OPS(X) TANDEM_GCD_OPS(X) TANDEM_SHIFT_OPS(X)
 
 // They give bool.
-#define TANDEM_COMPARE_OPS(X)                                                                                          \
+#define TANDEM_ORDER_OPS(X)                                                                                            \
   X(eq,            Eq,          any,      nothing, nothing,    "x == y")                                               \
   X(ne,            Ne,          any,      nothing, nothing,    "x != y")                                               \
   X(lt,            Lt,          any,      nothing, nothing,    "x < y")                                                \
   X(le,            Le,          any,      nothing, nothing,    "x <= y")                                               \
   X(gt,            Gt,          any,      nothing, nothing,    "x > y")                                                \
-  X(ge,            Ge,          any,      nothing, nothing,    "x >= y")                                               \
+  X(ge,            Ge,          any,      nothing, nothing,    "x >= y")
+#define TANDEM_LOGICAL_OPS(X)                                                                                          \
   X(logical_and,   LogicalAnd,  any,      nothing, nothing,    "whether both are other than 0")                        \
   X(logical_or,    LogicalOr,   any,      nothing, nothing,    "whether either is other than 0")                       \
   X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "whether one alone is other than 0")
+#define TANDEM_COMPARE_OPS(X) TANDEM_ORDER_OPS(X) TANDEM_LOGICAL_OPS(X)
 
 // dx = f(dy, saved): gradients with a kernel of their own. Each is an operation, declared in ops/backward.h.
 #define TANDEM_GRADIENT_OPS(X)                                                                                         \
@@ -156,16 +172,18 @@
   X(arcsinh,  asinh)                                                                                                   \
   X(arccosh,  acosh)                                                                                                   \
   X(arctanh,  atanh)
-#define TANDEM_BINARY_ALIASES(X)                                                                                       \
+#define TANDEM_ARITHMETIC_ALIASES(X)                                                                                   \
   X(multiply,      mul)                                                                                                \
   X(divide,        div)                                                                                                \
   X(true_divide,   div)                                                                                                \
-  X(arctan2,       atan2)                                                                                              \
+  X(arctan2,       atan2)
+#define TANDEM_ORDER_ALIASES(X)                                                                                        \
   X(not_equal,     ne)                                                                                                 \
   X(less,          lt)                                                                                                 \
   X(less_equal,    le)                                                                                                 \
   X(greater,       gt)                                                                                                 \
   X(greater_equal, ge)
+#define TANDEM_BINARY_ALIASES(X) TANDEM_ARITHMETIC_ALIASES(X) TANDEM_ORDER_ALIASES(X)
 
 // Kinds of tensors, of numbers and of devices that LibTorch has and Tandem has not. Of each there is a method and a
 // function that says so.

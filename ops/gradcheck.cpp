@@ -1,3 +1,4 @@
+// Compares gradients with finite differences, element by element, in float64.
 #include "tandem/ops/gradcheck.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// The forms of operations that write into a given tensor, like exp_out.
 #include "tandem/ops/out.h"
 
 #include <atomic>
@@ -5,8 +6,7 @@
 #include <sstream>
 
 #include "tandem/autograd/inplace.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/out_forms.h"
+#include "tandem/ops/promote_operands.h"
 
 namespace tandem::detail {
 
@@ -37,23 +37,6 @@ bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, De
 }
 void restride(const Tensor& out, const Shape& strides) {
   out.impl()->take_layout(*core::as_strided(out, out.sizes(), strides, out.storage_offset()).impl());
-}
-
-Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
-  check_out(op, out, {y});
-  if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
-    restride(out, core::strides_like(y, MemoryFormat::Preserve));
-  copy_elements(y, out);
-  out.bump_version();
-  return out;
-}
-void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts) {
-  TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
-               " parts; accepted: the same number of both");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Tensor each = out[i];  // another handle on it
-    write_result(op, each, parts[i]);
-  }
 }
 
 }  // namespace tandem::detail

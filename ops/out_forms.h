@@ -1,14 +1,37 @@
 // The forms that write into given tensors, of operations for which the result is computed first and then copied.
-// name_out(out, ...) takes the arguments of name(...); ops/elementwise/elementwise.h says what `out` must be. They
+// name_out(out, ...) takes the arguments of name(...); ops/declare_op.h says what `out` must be. They
 // record nothing, and throw where a gradient is wanted. Operations whose kernels write into `out` itself have their
 // forms beside them.
 #pragma once
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/addcmul.h"
+#include "tandem/ops/elementwise/bessel.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
+#include "tandem/ops/elementwise/clamp.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/erf.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/gamma.h"
+#include "tandem/ops/elementwise/lerp.h"
+#include "tandem/ops/elementwise/logaddexp.h"
+#include "tandem/ops/elementwise/logical.h"
+#include "tandem/ops/elementwise/nan_to_num.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/polynomials.h"
 #include "tandem/ops/elementwise/special.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/linspace.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/window.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index.h"
+#include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/index/scatter.h"
 #include "tandem/ops/linalg/linalg.h"
 #include "tandem/ops/loss/loss.h"
@@ -21,20 +44,24 @@
 #include "tandem/ops/nn/vision.h"
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/products/products.h"
-#include "tandem/ops/random/random.h"
+#include "tandem/ops/random/bernoulli.h"
+#include "tandem/ops/random/distributions.h"
+#include "tandem/ops/random/multinomial.h"
+#include "tandem/ops/random/normal.h"
+#include "tandem/ops/random/poisson_binomial.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/randint.h"
+#include "tandem/ops/random/randperm.h"
+#include "tandem/ops/random/uniform.h"
 #include "tandem/ops/reduce/reduce.h"
 #include "tandem/ops/reduce/search.h"
 #include "tandem/ops/reduce/statistics.h"
 #include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/view.h"
+#include "tandem/ops/write_result.h"
 
 namespace tandem {
-
-namespace detail {
-/// Copies y into out. @throws Error where out does not fit it, or either wants a gradient
-Tensor& write_result(const char* op, Tensor& out, const Tensor& y);
-void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts);
-}  // namespace detail
 
 // clang-format off
 // One result.
@@ -102,7 +129,7 @@ void write_results(const char* op, TensorList out, const std::vector<Tensor>& pa
   X(native_layer_norm) X(svd) X(unique_consecutive) X(unique_dim) X(unique_dim_consecutive)
 // clang-format on
 
-#define TANDEM_DECLARE(name)                                               \
+#define TANDEM_DECLARE_OUT(name)                                           \
   template <class... Args>                                                 \
   requires requires(const Args&... args) {                                 \
     { tandem::name(args...) } -> std::same_as<Tensor>;                     \
@@ -110,33 +137,33 @@ void write_results(const char* op, TensorList out, const std::vector<Tensor>& pa
   Tensor& name##_out(Tensor& out, const Args&... args) {                   \
     return detail::write_result(#name "_out", out, tandem::name(args...)); \
   }
-TANDEM_OUT_FORMS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                                                         \
+TANDEM_OUT_FORMS(TANDEM_DECLARE_OUT)
+#undef TANDEM_DECLARE_OUT
+#define TANDEM_DECLARE_OUT_OF_LIST(name)                                                                             \
   template <class... Args> Tensor& name##_out(Tensor& out, const Tensor& x, IntArrayRef list, const Args&... args) { \
     return detail::write_result(#name "_out", out, tandem::name(x, list, args...));                                  \
   }
-TANDEM_OUT_FORMS_OF_LISTS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                                          \
+TANDEM_OUT_FORMS_OF_LISTS(TANDEM_DECLARE_OUT_OF_LIST)
+#undef TANDEM_DECLARE_OUT_OF_LIST
+#define TANDEM_DECLARE_OUT_OF_TENSORS(name)                                                           \
   template <class... Args> Tensor& name##_out(Tensor& out, TensorList tensors, const Args&... args) { \
     return detail::write_result(#name "_out", out, tandem::name(tensors, args...));                   \
   }
-TANDEM_OUT_FORMS_OF_TENSORS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                                         \
+TANDEM_OUT_FORMS_OF_TENSORS(TANDEM_DECLARE_OUT_OF_TENSORS)
+#undef TANDEM_DECLARE_OUT_OF_TENSORS
+#define TANDEM_DECLARE_OUT_OF_SIZES(name)                                                            \
   template <class... Args> Tensor& name##_out(Tensor& out, IntArrayRef sizes, const Args&... args) { \
     return detail::write_result(#name "_out", out, tandem::name(sizes, args..., out.options()));     \
   }
-TANDEM_OUT_FORMS_OF_SIZES(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                              \
+TANDEM_OUT_FORMS_OF_SIZES(TANDEM_DECLARE_OUT_OF_SIZES)
+#undef TANDEM_DECLARE_OUT_OF_SIZES
+#define TANDEM_DECLARE_OUT_OF_NUMBERS(name)                                               \
   template <class... Args> Tensor& name##_out(Tensor& out, const Args&... args) {         \
     return detail::write_result(#name "_out", out, tandem::name(args..., out.options())); \
   }
-TANDEM_OUT_FORMS_OF_NUMBERS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                                    \
+TANDEM_OUT_FORMS_OF_NUMBERS(TANDEM_DECLARE_OUT_OF_NUMBERS)
+#undef TANDEM_DECLARE_OUT_OF_NUMBERS
+#define TANDEM_DECLARE_TWO_OUT(name)                                                            \
   template <class... Args>                                                                      \
   requires requires(const Args&... args) {                                                      \
     { tandem::name(args...) } -> std::same_as<std::tuple<Tensor, Tensor>>;                      \
@@ -146,9 +173,9 @@ TANDEM_OUT_FORMS_OF_NUMBERS(TANDEM_DECLARE)
     return {detail::write_result(#name "_out", first, std::get<0>(y)),                          \
             detail::write_result(#name "_out", second, std::get<1>(y))};                        \
   }
-TANDEM_TWO_OUT_FORMS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                                     \
+TANDEM_TWO_OUT_FORMS(TANDEM_DECLARE_TWO_OUT)
+#undef TANDEM_DECLARE_TWO_OUT
+#define TANDEM_DECLARE_THREE_OUT(name)                                                           \
   template <class... Args>                                                                       \
   std::tuple<Tensor&, Tensor&, Tensor&> name##_out(Tensor& first, Tensor& second, Tensor& third, \
                                                    const Args&... args) {                        \
@@ -157,23 +184,23 @@ TANDEM_TWO_OUT_FORMS(TANDEM_DECLARE)
             detail::write_result(#name "_out", second, std::get<1>(y)),                          \
             detail::write_result(#name "_out", third, std::get<2>(y))};                          \
   }
-TANDEM_THREE_OUT_FORMS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
+TANDEM_THREE_OUT_FORMS(TANDEM_DECLARE_THREE_OUT)
+#undef TANDEM_DECLARE_THREE_OUT
 /// Each of `out` gets one of the parts, of which there are as many.
-#define TANDEM_DECLARE(name)                                                                   \
+#define TANDEM_DECLARE_SPLIT_SIZES_OUT(name)                                                   \
   inline void name##_out(TensorList out, const Tensor& x, IntArrayRef list, int64_t dim = 0) { \
     detail::write_results(#name "_out", out, tandem::name(x, list, dim));                      \
   }
-TANDEM_DECLARE(split_with_sizes_copy)
-TANDEM_DECLARE(unsafe_split_with_sizes)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name)                                                               \
+TANDEM_DECLARE_SPLIT_SIZES_OUT(split_with_sizes_copy)
+TANDEM_DECLARE_SPLIT_SIZES_OUT(unsafe_split_with_sizes)
+#undef TANDEM_DECLARE_SPLIT_SIZES_OUT
+#define TANDEM_DECLARE_SPLIT_OUT(name)                                                     \
   inline void name##_out(TensorList out, const Tensor& x, int64_t size, int64_t dim = 0) { \
     detail::write_results(#name "_out", out, tandem::name(x, size, dim));                  \
   }
-TANDEM_DECLARE(split_copy)
-TANDEM_DECLARE(unsafe_split)
-#undef TANDEM_DECLARE
+TANDEM_DECLARE_SPLIT_OUT(split_copy)
+TANDEM_DECLARE_SPLIT_OUT(unsafe_split)
+#undef TANDEM_DECLARE_SPLIT_OUT
 /// Each of `out` gets one of the slices along dim, of which there are as many.
 inline void unbind_copy_out(TensorList out, const Tensor& x, int64_t dim = 0) {
   detail::write_results("unbind_copy_out", out, unbind_copy(x, dim));

@@ -1,7 +1,8 @@
-// Comparisons of tensors: isin, allclose and equal.
-// Predicates of a tensor: is_nonzero, is_same_size.
+// Comparisons: eq, ne, lt, le, gt, ge, isnan, isinf, isfinite, isclose, allclose, equal, isin, isreal, isposinf,
+// isneginf, is_same_size, is_nonzero.
 #pragma once
 #include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
@@ -26,5 +27,23 @@ inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
 
 inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
 inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
+
+// core/elementwise_ops.h says what they compute.
+#define TANDEM_DECLARE_PREDICATE(name, ...) \
+  inline Tensor name(const Tensor& x) { return x.name(); }
+TANDEM_PREDICATE_OPS(TANDEM_DECLARE_PREDICATE)
+#undef TANDEM_DECLARE_PREDICATE
+TANDEM_ORDER_OPS(TANDEM_DECLARE_BINARY_OP)
+// Other spellings.
+TANDEM_ORDER_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
+/// Whether x is the positive infinity, the negative one, a real number (all of them are).
+inline Tensor isposinf(const Tensor& x) { return x.isposinf(); }
+inline Tensor isneginf(const Tensor& x) { return x.isneginf(); }
+inline Tensor isreal(const Tensor& x) { return x.isreal(); }
+/// Whether |a - b| <= atol + rtol |b|, elementwise; both of one dtype
+inline Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8,
+                      bool equal_nan = false) {
+  return a.isclose(b, rtol, atol, equal_nan);
+}
 
 }  // namespace tandem

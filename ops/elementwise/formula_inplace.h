@@ -1,25 +1,3 @@
-// The forms in place of operations that are made of others. Internal.
+// STUB
 #pragma once
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/ops/operands.h"
-
-namespace tandem::detail {
-
-/// compute(x), written back into x, which must be of its sizes and hold its kind. `others` are the tensors, defined or
-/// not, that it is computed from beside x.
-template <class Compute>
-Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
-  const auto checked = [&](const Tensor& y) {
-    TANDEM_CHECK(y.sizes() == x.sizes() && category(y.dtype()) <= category(x.dtype()), op, ": x is ", x.dtype(),
-                 x.sizes(), " and the result ", y.dtype(), y.sizes(), "; x must hold it as it is");
-    return y.to(x.dtype());
-  };
-  const auto direct = [&] {
-    const NoGradGuard guard;
-    copy_elements(checked(compute(x)), x);
-  };
-  return autograd::inplace(op, x, others, direct, [&](const Tensor& old) { return checked(compute(old.clone())); });
-}
-
-}  // namespace tandem::detail
+#include "tandem/ops/inplace.h"

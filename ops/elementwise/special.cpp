@@ -1,56 +1,52 @@
-// Special functions that are made of other operations.
+// Functions of torch.special: erfcx, ndtri, zeta, entr, ndtr, log_ndtr, xlog1py.
 #include "tandem/ops/elementwise/special.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/elementwise/binary_op.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary_op.h"
+#include "tandem/ops/elementwise/where.h"
 
 namespace tandem {
 using namespace detail;
 
-Tensor Tensor::polygamma(int64_t n) const {
-  TANDEM_CHECK(n >= 0, "polygamma: n is ", n, "; accepted: 0 or more");
-  const Tensor x = floating(*this);
-  if (n == 0) return x.digamma();
-  Tensor y;
-  {
-    const NoGradGuard guard;  // by the zeta function (Abramowitz and Stegun 6.4.10)
-    y = special_zeta(Scalar(n + 1), x) * ((n % 2 == 1 ? 1 : -1) * std::tgamma(static_cast<double>(n) + 1));
+namespace {
+namespace derivative {
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
+}  // namespace derivative
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
+TANDEM_UNARY_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
+// clang-format on
+TANDEM_BINARY_DERIVATIVES(special_zeta) {
+  refuse_first(ctx, "special_zeta");
+  const Tensor x = ctx.saved(0), q = ctx.saved(1);
+  return {Tensor(), dz * x.neg() * special_zeta(x + 1, q)};
+}
+
+namespace line {
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DIFFERENTIABLE_BINARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DEFINE_SPECIAL)
+#define TANDEM_DEFINE_SPECIAL_BINARY(name, ...)                                                                   \
+  Tensor name(const Tensor& x, const Tensor& y) { return binary(line::name, x, y); }                              \
+  Tensor name(const Tensor& x, const Scalar& y) { return binary(line::name, x, y); }                              \
+  Tensor name(const Scalar& x, const Tensor& y) { return binary(line::name, beside_divided(y, x), y); }           \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y) { return binary_out(line::name, out, x, y); } \
+  Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y) {                                             \
+    return binary_out(line::name, out, x, number(line::name, #name "_out", x, y));                                \
+  }                                                                                                               \
+  Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y) {                                             \
+    return binary_out(line::name, out, beside_divided(y, x), y);                                                  \
   }
-  return record("polygamma", y, {x}, {x},
-                [n](const Context& ctx, const Tensor& dy) -> Grads { return {dy * ctx.saved(0).polygamma(n + 1)}; });
-}
-Tensor Tensor::mvlgamma(int64_t p) const {
-  TANDEM_CHECK(p >= 1, "mvlgamma: p is ", p, "; accepted: 1 or more");
-  const Tensor x = floating(*this);
-  Tensor y = x.lgamma();
-  for (int64_t j = 1; j < p; ++j) y = y + (x - 0.5 * static_cast<double>(j)).lgamma();
-  return y + 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);
-}
-std::tuple<Tensor, Tensor> Tensor::frexp() const {
-  check_accepted("frexp", Accepts::real, dtype());
-  Tensor mantissa, exponent;
-  {
-    const NoGradGuard guard;
-    const Tensor wide = dtype() == kFloat64 ? *this : to(kFloat32), size = wide.abs();
-    const Tensor usual = size.isfinite() & (size != 0), safe = tandem::where(usual, size, Scalar(1));
-    // The logarithm is rounded, and may be a whole number too large or too small. 2^-e is two powers of which neither
-    // overflows.
-    const Tensor e = safe.log2().floor() + 1, half = (e * 0.5).floor();
-    const Tensor m = safe * half.neg().exp2() * (half - e).exp2(), large = m >= 1, small = m < 0.5;
-    const Tensor fraction = tandem::where(large, m * 0.5, tandem::where(small, m * 2, m));
-    mantissa = tandem::where(usual, fraction.copysign(wide), wide).to(dtype());
-    exponent = tandem::where(usual, e + large.to(e.dtype()) - small.to(e.dtype()), Scalar(0)).to(kInt32);
-  }
-  return record("frexp", std::tuple(mantissa, exponent), {*this}, {exponent},
-                [](const Context& ctx, const Grads& dy) -> Grads {
-                  const DType wide = dy[0].dtype() == kFloat64 ? kFloat64 : kFloat32;
-                  return {(dy[0].to(wide) / ctx.saved(0).to(wide).exp2()).to(dy[0].dtype())};
-                });
-}
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DEFINE_SPECIAL_BINARY)
+#undef TANDEM_DEFINE_SPECIAL_BINARY
 
 Tensor special_entr(const Tensor& input) {
   const Tensor x = floating(input);
@@ -85,13 +81,15 @@ Tensor special_xlog1py(const Tensor& x, const Tensor& y) {
 Tensor special_xlog1py(const Tensor& x, const Scalar& y) { return special_xlog1py(x, beside_divided(x, y)); }
 Tensor special_xlog1py(const Scalar& x, const Tensor& y) { return special_xlog1py(beside_divided(y, x), y); }
 
-#define TANDEM_OUT(name)                                              \
-  Tensor& name##_out(Tensor& out, const Tensor& x) {                  \
-    return assign_out(#name "_out", out, x, [&] { return name(x); }); \
-  }
-TANDEM_OUT(special_entr)
-TANDEM_OUT(special_ndtr)
-TANDEM_OUT(special_log_ndtr)
+Tensor& special_entr_out(Tensor& out, const Tensor& x) {
+  return assign_out("special_entr_out", out, x, [&] { return special_entr(x); });
+}
+Tensor& special_ndtr_out(Tensor& out, const Tensor& x) {
+  return assign_out("special_ndtr_out", out, x, [&] { return special_ndtr(x); });
+}
+Tensor& special_log_ndtr_out(Tensor& out, const Tensor& x) {
+  return assign_out("special_log_ndtr_out", out, x, [&] { return special_log_ndtr(x); });
+}
 Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Tensor& y) {
   return assign_out("special_xlog1py_out", out, {x, y}, [&] { return special_xlog1py(x, y); });
 }

@@ -2,26 +2,27 @@
 // that are operations of another name are only spelled otherwise. Integers and bool become the default floating dtype
 // first, unless the operation that is meant says otherwise.
 #pragma once
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/elementwise/bessel.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/erf.h"
+#include "tandem/ops/elementwise/gamma.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/write_result.h"
 
 namespace tandem {
 
 // core/elementwise_ops.h says what they compute.
-#define TANDEM_DECLARE(name, ...) \
-  Tensor name(const Tensor& x);   \
-  Tensor& name##_out(Tensor& out, const Tensor& x);
-TANDEM_SPECIAL_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name, ...)                                    \
+TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_SPECIAL_OP)
+#define TANDEM_DECLARE_SPECIAL_BINARY(name, ...)                     \
   Tensor name(const Tensor& x, const Tensor& y);                     \
   Tensor name(const Tensor& x, const Scalar& y);                     \
   Tensor name(const Scalar& x, const Tensor& y);                     \
   Tensor& name##_out(Tensor& out, const Tensor& x, const Tensor& y); \
   Tensor& name##_out(Tensor& out, const Tensor& x, const Scalar& y); \
   Tensor& name##_out(Tensor& out, const Scalar& x, const Tensor& y);
-TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE_SPECIAL_BINARY)
+#undef TANDEM_DECLARE_SPECIAL_BINARY
 
 /// -x ln(x); 0 at 0, and -inf below
 Tensor special_entr(const Tensor& x);
@@ -115,6 +116,16 @@ inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dty
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.logsumexp(dims, keepdim);
 }
+/// The forms that write into `out`.
+#define TANDEM_SPECIAL_OUT(form, function)                                                 \
+  template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
+    return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \
+  }
+TANDEM_SPECIAL_OUT(logit_out, special_logit)
+TANDEM_SPECIAL_OUT(logsumexp_out, special_logsumexp)
+TANDEM_SPECIAL_OUT(multigammaln_out, special_multigammaln)
+TANDEM_SPECIAL_OUT(polygamma_out, special_polygamma)
+#undef TANDEM_SPECIAL_OUT
 }  // namespace special
 #undef TANDEM_SPECIAL_SPELLING
 #undef TANDEM_SPECIAL_SPELLING2

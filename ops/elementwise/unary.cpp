@@ -1,205 +1,165 @@
-// Elementwise operations of one operand: the list in core/elementwise_ops.h.
+// Functions of one tensor, element by element: the list in core/elementwise_ops.h, and those that are made of others.
+#include "tandem/ops/elementwise/unary.h"
+
+#include <cmath>
 #include <numbers>
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
-#include "tandem/kernels/elementwise.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/special.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/logical.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary_op.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/inplace.h"
 
 namespace tandem {
 using namespace detail;
 
 namespace {
 
-enum class Saves { nothing, input, output };
-/// A line of the list.
-struct UnaryOp {
-  const char *name, *inplace_name, *out_name;
-  Accepts accepts;
-  Saves saves;
-  bool gives_bool;
-  void (*run)(const Tensor& x, Tensor& y);
-  Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null: it has none
-};
-
-/// x as op computes with it.
-Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
-  if (op.accepts == Accepts::floating) return floating(x);
-  if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
-  check_accepted(name, op.accepts, x.dtype());
-  return x;
-}
-bool is_rounded_already(const UnaryOp& op, const Tensor& x) {
-  return op.accepts == Accepts::rounded && !x.is_floating_point();
-}
-DType result_type(const UnaryOp& op, const Tensor& x) { return op.gives_bool ? kBool : x.dtype(); }
-
-Tensor unary(const UnaryOp& op, const Tensor& input) {
-  const Tensor x = operand(op, op.name, input);
-  if (is_rounded_already(op, x)) return x.clone();
-  Tensor y = core::empty_for(x.sizes(), result_type(op, x), x.device(), x);
-  op.run(x, y);
-  if (!op.derivative || !autograd::any_wants_grad({x})) return y;
-  const Tensor none;
-  return record(op.name, y, {x},
-                {op.saves == Saves::input    ? x
-                 : op.saves == Saves::output ? y
-                                             : none},
-                [&op](const Context& ctx, const Tensor& dy) -> Grads {
-                  // What saved nothing may be gone through a second time.
-                  return {op.derivative(dy, op.saves == Saves::nothing ? Tensor() : ctx.saved(0))};
-                });
-}
-Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
-  const bool promotes = op.accepts == Accepts::floating || op.accepts == Accepts::counted;
-  check_accepted(op.inplace_name,
-                 !promotes                         ? op.accepts
-                 : op.accepts == Accepts::floating ? Accepts::real
-                                                   : Accepts::numbers,
-                 x.dtype());
-  const auto direct = [&] {
-    if (is_rounded_already(op, x)) return;
-    if (result_type(op, x) == x.dtype()) return op.run(x, x);
-    const NoGradGuard guard;
-    copy_elements(unary(op, x), x);
-  };
-  // x is written over, so what backward needs of it is kept as a copy.
-  const auto beside = [&](const Tensor& old) {
-    return unary(op, op.saves == Saves::input ? old.clone() : old).to(x.dtype());
-  };
-  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // without one x keeps its history, as in PyTorch
-  return autograd::inplace(op.inplace_name, x, {}, direct, beside);
-}
-Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
-  const Tensor none;  // what has no derivative loses none
-  check_out(op.out_name, out, {op.derivative ? input : none});
-  const Tensor x = operand(op, op.out_name, input);
-  const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
-  TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
-               x.dtype(), "; both must be of one dtype");  // PyTorch's ops convert none but these either
-  return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
-                   [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
-}
-
-// ---- the derivatives: dx of dy and of s, which is what the list says is saved
+// ---- the derivatives of the list
 
 namespace derivative {
-#define X(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
-TANDEM_UNARY_OPS(X)
-TANDEM_SPECIAL_OPS(X)
-#undef X
+TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
-/// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
-/// takes the result.
-Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
-  const bool alone =
-      dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() && core::is_dense(*y.impl());
-  if (is_grad_enabled() || !alone) return relu_backward(dy, y);
-  Tensor dx = dy;
-  TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
-  return dx;
-}
-/// y / x of a function that is x / 2 beside 0.
-Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
-  const Tensor zero = x == 0;
-  return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
-}
 // clang-format off
-#define TANDEM_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
-TANDEM_DERIVATIVE(abs)        { return dy * s.sign(); }
-TANDEM_DERIVATIVE(neg)        { return dy.neg(); }
-TANDEM_DERIVATIVE(exp)        { return dy * s; }
-TANDEM_DERIVATIVE(expm1)      { return dy * (s + 1); }
-TANDEM_DERIVATIVE(log)        { return dy / s; }
-TANDEM_DERIVATIVE(log1p)      { return dy / (s + 1); }
-TANDEM_DERIVATIVE(log2)       { return dy / (s * std::numbers::ln2); }
-TANDEM_DERIVATIVE(log10)      { return dy / (s * std::numbers::ln10); }
-TANDEM_DERIVATIVE(sqrt)       { return dy / (s * 2); }
-TANDEM_DERIVATIVE(rsqrt)      { return dy * s * s * s * -0.5; }
-TANDEM_DERIVATIVE(sin)        { return dy * s.cos(); }
-TANDEM_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
-TANDEM_DERIVATIVE(tan)        { return dy * (s * s + 1); }
-TANDEM_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
-TANDEM_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
-TANDEM_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
-TANDEM_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
-TANDEM_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
-TANDEM_DERIVATIVE(square)     { return dy * 2 * s; }
-TANDEM_DERIVATIVE(sign)       { return zeros_like(dy); }
-TANDEM_DERIVATIVE(floor)      { return zeros_like(dy); }
-TANDEM_DERIVATIVE(ceil)       { return zeros_like(dy); }
-TANDEM_DERIVATIVE(round)      { return zeros_like(dy); }
-TANDEM_DERIVATIVE(trunc)      { return zeros_like(dy); }
-TANDEM_DERIVATIVE(frac)       { return dy; }
-TANDEM_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
-TANDEM_DERIVATIVE(silu)       { return silu_backward(dy, s); }
-TANDEM_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
-TANDEM_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
-TANDEM_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
-TANDEM_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
-TANDEM_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
-TANDEM_DERIVATIVE(atan)       { return dy / (s * s + 1); }
-TANDEM_DERIVATIVE(sinh)       { return dy * s.cosh(); }
-TANDEM_DERIVATIVE(cosh)       { return dy * s.sinh(); }
-TANDEM_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
-TANDEM_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
-TANDEM_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
-TANDEM_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
-TANDEM_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
-TANDEM_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
-TANDEM_DERIVATIVE(i0)         { return dy * special_i1(s); }
-TANDEM_DERIVATIVE(special_erfcx) { return dy * (s * special_erfcx(s) * 2 - 2 * std::numbers::inv_sqrtpi); }
-TANDEM_DERIVATIVE(special_ndtri) { return dy * (s * s * 0.5).exp() * (std::numbers::sqrt2 / std::numbers::inv_sqrtpi); }
-TANDEM_DERIVATIVE(special_i0e)   { return dy * (special_i1e(s) - s.sign() * special_i0e(s)); }
-TANDEM_DERIVATIVE(special_i1)    { return dy * (s.i0() - quotient_of_odd(special_i1(s), s)); }
-TANDEM_DERIVATIVE(special_i1e)   { const Tensor y = special_i1e(s);
-                                   return dy * (special_i0e(s) - s.sign() * y - quotient_of_odd(y, s)); }
+TANDEM_UNARY_DERIVATIVE(abs)        { return dy * s.sign(); }
+TANDEM_UNARY_DERIVATIVE(neg)        { return dy.neg(); }
+TANDEM_UNARY_DERIVATIVE(exp)        { return dy * s; }
+TANDEM_UNARY_DERIVATIVE(expm1)      { return dy * (s + 1); }
+TANDEM_UNARY_DERIVATIVE(log)        { return dy / s; }
+TANDEM_UNARY_DERIVATIVE(log1p)      { return dy / (s + 1); }
+TANDEM_UNARY_DERIVATIVE(log2)       { return dy / (s * std::numbers::ln2); }
+TANDEM_UNARY_DERIVATIVE(log10)      { return dy / (s * std::numbers::ln10); }
+TANDEM_UNARY_DERIVATIVE(sqrt)       { return dy / (s * 2); }
+TANDEM_UNARY_DERIVATIVE(rsqrt)      { return dy * s * s * s * -0.5; }
+TANDEM_UNARY_DERIVATIVE(sin)        { return dy * s.cos(); }
+TANDEM_UNARY_DERIVATIVE(cos)        { return dy * s.sin().neg(); }
+TANDEM_UNARY_DERIVATIVE(tan)        { return dy * (s * s + 1); }
+TANDEM_UNARY_DERIVATIVE(tanh)       { return tanh_backward(dy, s); }
+TANDEM_UNARY_DERIVATIVE(reciprocal) { return dy * s * s.neg(); }
+TANDEM_UNARY_DERIVATIVE(square)     { return dy * 2 * s; }
+TANDEM_UNARY_DERIVATIVE(sign)       { return zeros_like(dy); }
+TANDEM_UNARY_DERIVATIVE(floor)      { return zeros_like(dy); }
+TANDEM_UNARY_DERIVATIVE(ceil)       { return zeros_like(dy); }
+TANDEM_UNARY_DERIVATIVE(round)      { return zeros_like(dy); }
+TANDEM_UNARY_DERIVATIVE(trunc)      { return zeros_like(dy); }
+TANDEM_UNARY_DERIVATIVE(frac)       { return dy; }
+TANDEM_UNARY_DERIVATIVE(exp2)       { return dy * s * std::numbers::ln2; }
+TANDEM_UNARY_DERIVATIVE(asin)       { return dy * (1 - s * s).rsqrt(); }
+TANDEM_UNARY_DERIVATIVE(acos)       { return dy * (1 - s * s).rsqrt().neg(); }
+TANDEM_UNARY_DERIVATIVE(atan)       { return dy / (s * s + 1); }
+TANDEM_UNARY_DERIVATIVE(sinh)       { return dy * s.cosh(); }
+TANDEM_UNARY_DERIVATIVE(cosh)       { return dy * s.sinh(); }
+TANDEM_UNARY_DERIVATIVE(asinh)      { return dy * (s * s + 1).rsqrt(); }
+TANDEM_UNARY_DERIVATIVE(acosh)      { return dy * (s * s - 1).rsqrt(); }
+TANDEM_UNARY_DERIVATIVE(atanh)      { return dy / (1 - s * s); }
 // clang-format on
 
-// ---- from the list, the lines as values, and all forms
-
 namespace line {
-#define TANDEM_LINE(name, accepts, saves, gives_bool, derivative)                                     \
-  constexpr UnaryOp name{#name,                                                                       \
-                         #name "_",                                                                   \
-                         #name "_out",                                                                \
-                         Accepts::accepts,                                                            \
-                         Saves::saves,                                                                \
-                         gives_bool,                                                                  \
-                         [](const Tensor& x, Tensor& y) { TANDEM_DISPATCH(y.device(), name, x, y); }, \
-                         derivative};
-#define X(name, F, accepts, saves, what) TANDEM_LINE(name, accepts, saves, false, derivative::name)
-TANDEM_UNARY_OPS(X)
-TANDEM_SPECIAL_OPS(X)
-#undef X
-TANDEM_LINE(logical_not, any, nothing, true, nullptr)
-TANDEM_LINE(bitwise_not, integral, nothing, false, nullptr)
+TANDEM_MATH_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
 }  // namespace line
 }  // namespace
 
-#define X(name, ...)                                                            \
-  Tensor Tensor::name() const { return unary(line::name, *this); }              \
-  Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-TANDEM_ALL_UNARY_OPS(X)
-#undef X
-#define X(name, ...)                                            \
-  Tensor name(const Tensor& x) { return unary(line::name, x); } \
-  Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-TANDEM_SPECIAL_OPS(X)
-#undef X
-#define X(name, ...)                                             \
-  Tensor Tensor::name() const {                                  \
-    Tensor y = core::empty_for(sizes(), kBool, device(), *this); \
-    TANDEM_DISPATCH(device(), name, *this, y);                   \
-    return y;                                                    \
+TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY)
+
+// ---- made of others
+
+Tensor Tensor::round(int64_t decimals) const {
+  if (decimals == 0) return round();
+  TANDEM_CHECK(is_floating_point(), "round: dtype is ", dtype(), " and decimals ", decimals,
+               "; accepted: floating point, or no decimals");
+  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  return decimals > 0 ? (*this * power).round() / power : (*this / power).round() * power;
+}
+Tensor& Tensor::round_(int64_t decimals) const {
+  return formula_inplace("round_", self(), {}, [&](const Tensor& x) { return x.round(decimals); });
+}
+Tensor Tensor::angle() const {
+  const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
+  const Tensor positive = tandem::where(x.isnan(), x.detach(), zeros_like(x));
+  return tandem::where(x < 0, Scalar(std::numbers::pi), positive) + x.sign() * 0;  // whose gradient is 0
+}
+Tensor Tensor::deg2rad() const { return floating(*this) * (std::numbers::pi / 180); }
+Tensor Tensor::rad2deg() const { return floating(*this) * (180 / std::numbers::pi); }
+Tensor Tensor::sinc() const {
+  const Tensor x = floating(*this), zero = x == 0, angle = x.masked_fill(zero, Scalar(1)) * std::numbers::pi;
+  return (angle.sin() / angle).masked_fill(zero, Scalar(1));
+}
+Tensor Tensor::logit(std::optional<double> eps) const {
+  const Tensor real = floating(*this);
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    const Tensor x = eps ? real.clamp(*eps, 1 - *eps) : real;
+    y = (x / (1 - x)).log();
   }
-TANDEM_PREDICATE_OPS(X)
-#undef X
+  return record("logit", y, {real}, {real}, [eps](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), slope = 1 / (x * (1 - x));
+    if (eps) return {dy * slope.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
+    return {dy * slope.masked_fill((x < 0) | (x > 1), std::nan(""))
+                     .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // of -0 too
+  });
+}
+Tensor Tensor::signbit() const {
+  const NoGradGuard guard;
+  if (dtype() == kBool) return zeros_like(*this);
+  const Tensor below = *this < 0;
+  return is_floating_point() ? below | ((*this == 0) & (reciprocal() < 0)) : below;
+}
+Tensor Tensor::positive() const {
+  check_accepted("positive", Accepts::numbers, dtype());
+  return *this;
+}
+std::tuple<Tensor, Tensor> Tensor::frexp() const {
+  check_accepted("frexp", Accepts::real, dtype());
+  Tensor mantissa, exponent;
+  {
+    const NoGradGuard guard;
+    const Tensor wide = dtype() == kFloat64 ? *this : to(kFloat32), size = wide.abs();
+    const Tensor usual = size.isfinite() & (size != 0), safe = tandem::where(usual, size, Scalar(1));
+    // The logarithm is rounded, and may be a whole number too large or too small. 2^-e is two powers of which neither
+    // overflows.
+    const Tensor e = safe.log2().floor() + 1, half = (e * 0.5).floor();
+    const Tensor m = safe * half.neg().exp2() * (half - e).exp2(), large = m >= 1, small = m < 0.5;
+    const Tensor fraction = tandem::where(large, m * 0.5, tandem::where(small, m * 2, m));
+    mantissa = tandem::where(usual, fraction.copysign(wide), wide).to(dtype());
+    exponent = tandem::where(usual, e + large.to(e.dtype()) - small.to(e.dtype()), Scalar(0)).to(kInt32);
+  }
+  return record("frexp", std::tuple(mantissa, exponent), {*this}, {exponent},
+                [](const Context& ctx, const Grads& dy) -> Grads {
+                  const DType wide = dy[0].dtype() == kFloat64 ? kFloat64 : kFloat32;
+                  return {(dy[0].to(wide) / ctx.saved(0).to(wide).exp2()).to(dy[0].dtype())};
+                });
+}
+
+Tensor& Tensor::deg2rad_() const {
+  return formula_inplace("deg2rad_", self(), {}, [&](const Tensor& x) { return x.deg2rad(); });
+}
+Tensor& Tensor::rad2deg_() const {
+  return formula_inplace("rad2deg_", self(), {}, [&](const Tensor& x) { return x.rad2deg(); });
+}
+Tensor& Tensor::sinc_() const {
+  return formula_inplace("sinc_", self(), {}, [&](const Tensor& x) { return x.sinc(); });
+}
+Tensor& Tensor::logit_(std::optional<double> eps) const {
+  return formula_inplace("logit_", self(), {}, [&](const Tensor& x) { return x.logit(eps); });
+}
+Tensor& deg2rad_out(Tensor& out, const Tensor& x) {
+  return assign_out("deg2rad_out", out, x, [&] { return x.deg2rad(); });
+}
+Tensor& rad2deg_out(Tensor& out, const Tensor& x) {
+  return assign_out("rad2deg_out", out, x, [&] { return x.rad2deg(); });
+}
+Tensor& sinc_out(Tensor& out, const Tensor& x) {
+  return assign_out("sinc_out", out, x, [&] { return x.sinc(); });
+}
+Tensor& logit_out(Tensor& out, const Tensor& x, std::optional<double> eps) {
+  return assign_out("logit_out", out, x, [&] { return x.logit(eps); });
+}
 
 }  // namespace tandem

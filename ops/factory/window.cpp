@@ -1,9 +1,10 @@
+// Window functions of signal processing: bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window.
 #include "tandem/ops/factory/window.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
 
 namespace tandem {
 namespace {

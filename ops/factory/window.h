@@ -1,5 +1,5 @@
-// Window functions of signal processing: vectors of window_length weights, of the default floating dtype unless the
-// options name another.
+// Window functions of signal processing: bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window:
+// vectors of window_length weights, of the default floating dtype unless the options name another.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -5,7 +5,10 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/inplace.h"
+#include "tandem/ops/nn/activation.h"
 #include "tandem/ops/operands.h"
 
 namespace tandem {
@@ -122,5 +125,55 @@ TANDEM_GRADIENT_OP(relu_backward, true, ctx.needs_grad(1) ? zeros_like(y) : Tens
 TANDEM_GRADIENT_OP(sigmoid_backward, false, ctx.needs_grad(1) ? ddx * dy * (1 - y * 2) : Tensor())
 TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 : Tensor())
 // clang-format on
+
+// ---- of the list
+namespace {
+namespace derivative {
+TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+}  // namespace derivative
+/// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
+/// takes the result.
+Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
+  const bool alone =
+      dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() && core::is_dense(*y.impl());
+  if (is_grad_enabled() || !alone) return relu_backward(dy, y);
+  Tensor dx = dy;
+  TANDEM_DISPATCH(y.device(), relu_backward, dy, y, dx);
+  return dx;
+}
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(sigmoid)    { return sigmoid_backward(dy, s); }
+TANDEM_UNARY_DERIVATIVE(relu)       { return relu_gradient(dy, s); }
+TANDEM_UNARY_DERIVATIVE(silu)       { return silu_backward(dy, s); }
+TANDEM_UNARY_DERIVATIVE(gelu)       { return gelu_backward(dy, s); }
+TANDEM_UNARY_DERIVATIVE(softsign)   { return dy / (s.abs() + 1).square(); }
+// clang-format on
+namespace line {
+TANDEM_ACTIVATION_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_ACTIVATION_OPS(TANDEM_DEFINE_UNARY)
+
+// ---- in place
+#define TANDEM_ACTIVATION_INPLACE(name, parameters, call)                                              \
+  Tensor& name##_ parameters {                                                                         \
+    return formula_inplace(#name "_", target, {}, [&](const Tensor& x) { return tandem::name call; }); \
+  }
+TANDEM_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, double negative_slope), (x, negative_slope))
+TANDEM_ACTIVATION_INPLACE(elu, (Tensor & target, double alpha), (x, alpha))
+TANDEM_ACTIVATION_INPLACE(celu, (Tensor & target, const Scalar& alpha), (x, alpha))
+TANDEM_ACTIVATION_INPLACE(selu, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(threshold, (Tensor & target, const Scalar& threshold, const Scalar& value),
+                          (x, threshold, value))
+TANDEM_ACTIVATION_INPLACE(hardtanh, (Tensor & target, const Scalar& min_val, const Scalar& max_val),
+                          (x, min_val, max_val))
+TANDEM_ACTIVATION_INPLACE(relu6, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(hardsigmoid, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(hardswish, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(mish, (Tensor & target), (x))
+TANDEM_ACTIVATION_INPLACE(rrelu, (Tensor & target, const Scalar& lower, const Scalar& upper, detail::Flag training),
+                          (x, lower, upper, training))
+#undef TANDEM_ACTIVATION_INPLACE
 
 }  // namespace tandem

@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "tandem/core/tensor.h"
+#include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
@@ -55,5 +55,15 @@ Tensor& hardsigmoid_(Tensor& x);
 Tensor& hardswish_(Tensor& x);
 Tensor& mish_(Tensor& x);
 Tensor& rrelu_(Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3, detail::Flag training = false);
+
+/// x > 0 ? x : negative_slope x; x == 0 takes the slope of the left side
+Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
+/// x > 0 ? x : alpha (e^x - 1)
+Tensor elu(const Tensor& x, double alpha = 1.0);
+/// ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
+Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
+
+// core/elementwise_ops.h says what they compute: sigmoid, relu, silu, gelu, softsign.
+TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_OP)
 
 }  // namespace tandem

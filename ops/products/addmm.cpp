@@ -7,6 +7,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/inplace.h"
 #include "tandem/ops/products/matmul.h"
 
 namespace tandem {
@@ -73,5 +74,16 @@ Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alp
 Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   return add_product("addbmm", *this, a.bmm(b).sum(0).to(a.dtype()), beta, alpha);
 }
+
+#define TANDEM_DEFINE_ADDMM_INPLACE(name)                                                                          \
+  Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, double beta, double alpha) const {                     \
+    return formula_inplace(#name "_", self(), {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
+  }
+TANDEM_DEFINE_ADDMM_INPLACE(addmm)
+TANDEM_DEFINE_ADDMM_INPLACE(addmv)
+TANDEM_DEFINE_ADDMM_INPLACE(addr)
+TANDEM_DEFINE_ADDMM_INPLACE(baddbmm)
+TANDEM_DEFINE_ADDMM_INPLACE(addbmm)
+#undef TANDEM_DEFINE_ADDMM_INPLACE
 
 }  // namespace tandem

@@ -1,3 +1,4 @@
+// Source of the random numbers of an operation: next_draw reserves them in the device's Philox stream.
 #include "tandem/ops/random/draw.h"
 
 #include <map>

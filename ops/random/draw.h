@@ -1,4 +1,4 @@
-// Where the random numbers of an operation come from. Internal.
+// Source of the random numbers of an operation: next_draw reserves them in the device's Philox stream. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

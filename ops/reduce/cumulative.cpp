@@ -9,6 +9,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/inplace.h"
 #include "tandem/ops/operands.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 #include "tandem/ops/shape/cat.h"
@@ -135,5 +136,12 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int6
 }  // namespace
 std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return running_extreme("cummax", *this, dim, true); }
 std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return running_extreme("cummin", *this, dim, false); }
+
+Tensor& Tensor::cumsum_(int64_t dim) const {
+  return formula_inplace("cumsum_", self(), {}, [&](const Tensor& x) { return x.cumsum(dim); });
+}
+Tensor& Tensor::cumprod_(int64_t dim) const {
+  return formula_inplace("cumprod_", self(), {}, [&](const Tensor& x) { return x.cumprod(dim); });
+}
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/reduce.h"
+#include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/reduce/reduced_dims.h"
@@ -42,6 +43,23 @@ Tensor Tensor::prod() const {
       return {tandem::where(any_zero, beside_zeros(), dy * y / x.masked_fill(zero, 1))};
     return {any_zero.item<bool>() ? beside_zeros() : dy * y / x};
   });
+}
+
+Tensor Tensor::prod(int64_t dim, Flag keepdim, std::optional<DType> dtype) const {
+  if (dtype && !tandem::is_floating_point(*dtype)) return to(*dtype).prod(dim, keepdim).to(*dtype);
+  const Tensor x = dtype ? to(*dtype) : is_floating_point() ? *this : to(kInt64);
+  const int64_t d = wrap_dim("prod", dim, x.dim());
+  if (x.dim() == 0) return x.clone();
+  if (x.size(d) > 0) {
+    const Tensor last = (x.size(d) == 1 ? lead_gradient_to(x) : x).cumprod(d).narrow(d, -1, 1);
+    return (keepdim ? last : last.squeeze(d)).clone(MemoryFormat::Contiguous);
+  }
+  Shape sizes = x.sizes();
+  sizes[static_cast<size_t>(d)] = 1;
+  return record("prod", ones(sizes, x.options()).sum(d, keepdim), {x}, {},
+                [sizes = Shape(x.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, zeros(sizes, dy.options()))};
+                });
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Copies of tensors: copy.
+// Copies: clone and copy.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -8,5 +8,8 @@ namespace tandem {
 inline Tensor copy(const Tensor& x, const Tensor& source, bool non_blocking = false) {
   return x.clone().copy_(source, non_blocking);
 }
+
+/// A copy, recorded: as x lies, or in the format given.
+Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
 
 }  // namespace tandem

@@ -1,12 +1,14 @@
-// Copies: clone, contiguous, to, pin_memory; copy_elements and clear_of for other operations.
+// Copies: contiguous, to, copy_, pin_memory; copy_elements and clear_of for other operations.
 #include "tandem/ops/shape/copy.h"
 
+#include "tandem/autograd/inplace.h"
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/transfer.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/out.h"
+#include "tandem/ops/shape/clone.h"
 
 namespace tandem {
 
@@ -50,15 +52,6 @@ void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] 
   }
 }
 
-Tensor clone(const Tensor& x, MemoryFormat format) {
-  Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
-  copy_elements(x, y);
-  return record("clone", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
-}
-
-Tensor Tensor::clone(std::optional<MemoryFormat> format) const {
-  return tandem::clone(*this, format.value_or(MemoryFormat::Preserve));
-}
 Tensor Tensor::contiguous(MemoryFormat format) const {
   TANDEM_CHECK(format != MemoryFormat::Preserve,
                "contiguous: the memory format is Preserve; accepted: Contiguous and ChannelsLast");
@@ -114,6 +107,18 @@ Tensor Tensor::pin_memory() const {
   return is_pinned()
              ? *this
              : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
+}
+
+Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
+  TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": ", source.sizes(),
+               " does not broadcast to ", x.sizes());
+  return autograd::inplace(
+      op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
+      [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); },
+      autograd::Old::replaced);
+}
+Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
+  return write_over("copy_", self(), source, non_blocking);
 }
 
 }  // namespace tandem

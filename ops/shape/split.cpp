@@ -142,4 +142,13 @@ TANDEM_NAMED_SPLIT(vsplit, 2)
 TANDEM_NAMED_SPLIT(dsplit, 3)
 #undef TANDEM_NAMED_SPLIT
 
+std::vector<Tensor> Tensor::tensor_split(const Tensor& indices_or_sections, int64_t dim) const {
+  TANDEM_CHECK(indices_or_sections.is_cpu() && indices_or_sections.dtype() == kInt64 && indices_or_sections.dim() <= 1,
+               "tensor_split: the parts are ", indices_or_sections.dtype(), indices_or_sections.sizes(), " on ",
+               indices_or_sections.device(), "; accepted: int64 of one dimension or none, on the CPU");
+  if (indices_or_sections.dim() == 0) return tensor_split(indices_or_sections.item<int64_t>(), dim);
+  const Tensor indices = indices_or_sections.contiguous();
+  return tensor_split(IntArrayRef(indices.data<int64_t>(), static_cast<size_t>(indices.numel())), dim);
+}
+
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Properties of a tensor, as functions: is_signed.
+// Properties of a tensor, as functions: is_floating_point, is_signed, is_inference, numel, size, stride.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -7,5 +7,10 @@ namespace tandem {
 // Tensor's methods of these names.
 
 inline bool is_signed(const Tensor& x) { return x.is_signed(); }
+inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }
+inline bool is_inference(const Tensor& x) { return x.is_inference(); }
+inline int64_t numel(const Tensor& x) { return x.numel(); }
+inline int64_t size(const Tensor& x, int64_t dim) { return x.size(dim); }
+inline int64_t stride(const Tensor& x, int64_t dim) { return x.stride(dim); }
 
 }  // namespace tandem

@@ -1,5 +1,8 @@
-// Poisson and binomial numbers, which the host draws one by one: how many uniform numbers an element takes, only its
-// own numbers tell. One number of the device's stream is the seed of a stream of its own for each element.
+// Poisson and binomial numbers: poisson, binomial, which the host draws one by one: how many uniform numbers an element
+// takes, only its own numbers tell. One number of the device's stream is the seed of a stream of its own for each
+// element.
+#include "tandem/ops/random/poisson_binomial.h"
+
 #include <cmath>
 
 #include "tandem/autograd/record.h"
@@ -7,10 +10,8 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/philox.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/random/random.h"
-#include "tandem/ops/random/random_checks.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/fill_random.h"
 #include "tandem/ops/shape/view.h"
 
 namespace tandem {

@@ -1,4 +1,5 @@
-#include "tandem/ops/operands.h"
+// Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices.
+#include "tandem/ops/promote_operands.h"
 
 #include <optional>
 
@@ -34,18 +35,6 @@ DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace detail
-
-DType result_type(const Tensor& a, const Tensor& b) {
-  if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
-  const Tensor& ranked = a.dim() ? a : b;  // the one with dimensions decides unless the other's kind is higher
-  const Tensor& plain = a.dim() ? b : a;
-  return detail::category(plain.dtype()) > detail::category(ranked.dtype())
-             ? promote_types(ranked.dtype(), plain.dtype())
-             : ranked.dtype();
-}
-DType result_type(const Tensor& a, const Scalar& b) {
-  return detail::category(b.dtype()) > detail::category(a.dtype()) ? b.dtype() : a.dtype();
-}
 
 void check_subtraction(const char* op, bool either_is_bool) {
   TANDEM_CHECK_AS(NotImplementedError, !either_is_bool, op,

@@ -1,70 +1,25 @@
-// where, masked_fill and clamp: one of several operands at each place.
+// Clamping: clamp, clip, clamp_min, clamp_max, in place and with out.
+#include "tandem/ops/elementwise/clamp.h"
+
 #include <cmath>
 #include <limits>
 
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/inplace.h"
+#include "tandem/ops/out.h"
 
 namespace tandem {
 using namespace detail;
 
 namespace {
-Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major = false) {
-  TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
-  const Operands o = prepare(op, a, b);
-  const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
-  const Shape sizes = broadcast_shapes(op, condition.sizes(), o.sizes);
-  Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
-                       : core::empty_for(sizes, o.a.dtype(), device, condition, o.a, o.b);
-  TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
-  return record("where", y, {o.a, o.b}, {condition}, [row_major](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor condition = ctx.saved(0);
-    if (row_major) return {Tensor(), dy.masked_fill(condition, 0)};
-    return {ctx.needs_grad(0) ? where(condition, dy, Scalar(0)) : Tensor(),
-            ctx.needs_grad(1) ? where(condition, Scalar(0), dy) : Tensor()};
-  });
-}
-}  // namespace
-namespace {
-/// check_holds, but where's numbers become infinite in a half type, as in PyTorch.
-void check_chosen(DType type, const Scalar& s) {
-  if (!is_half(type)) check_holds("where", type, s);
-}
-}  // namespace
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return choose("where", condition, a, b); }
-Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
-  check_chosen(result_type(b, a), a);
-  return where(condition, beside(b, a), b);
-}
-Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
-  check_chosen(result_type(a, b), b);
-  return where(condition, a, beside(a, b));
-}
-Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
-  const DType dtype = promote_types(a.dtype(), b.dtype());
-  return where(condition, number_beside(condition.device(), a, dtype), number_beside(condition.device(), b, dtype));
-}
-Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
-  return tandem::where(condition, *this, other);
-}
-Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
-  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
-  check_holds("masked_fill", dtype(), value);
-  return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
-                /*row_major=*/true);  // as in PyTorch, and its gradient too
-}
-Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
-  TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
-  const Tensor held = placed(value, device()).to(dtype());
-  return choose("masked_fill", mask, held, *this, /*row_major=*/!autograd::wants_grad(held));
-}
-
+/// The dtype that clamp gives. @throws Error where that is bool
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   DType type = x.dtype();
   for (const std::optional<Scalar>& bound : {min, max})
@@ -72,6 +27,7 @@ DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std:
   TANDEM_CHECK(type != kBool, "clamp: dtype is bool; accepted: numbers");
   return type;
 }
+}  // namespace
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
   TANDEM_CHECK(min || max, "clamp: neither min nor max was given");
   if (const DType type = clamped_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
@@ -108,7 +64,10 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   TANDEM_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given");
   for (const Tensor& bound : {min, max})
-    if (bound.defined()) broadcast_shapes("clamp", sizes(), bound.sizes()), common_device("clamp", *this, bound);
+    if (bound.defined()) {
+      broadcast_shapes("clamp", sizes(), bound.sizes());
+      common_device("clamp", *this, bound);
+    }
   if (!max.defined()) return maximum(min);
   if (!min.defined()) return minimum(max);
   Tensor y;
@@ -138,6 +97,29 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
     return {clamp_backward(ddx, ctx.saved(0), low, high)};
   });
+}
+Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) const {
+  TANDEM_CHECK(min || max, "clamp_: neither min nor max was given");
+  TANDEM_CHECK(clamped_type(self(), min, max) == dtype(), "clamp_: x of ", dtype(), " cannot hold a result of ",
+               clamped_type(self(), min, max));
+  return autograd::inplace(
+      "clamp_", self(), {}, [&] { copy_elements(detach().clamp(min, max), self()); },
+      [&](const Tensor& old) { return old.clone().clamp(min, max); });
+}
+Tensor& Tensor::clamp_(const Tensor& min, const Tensor& max) const {
+  return formula_inplace("clamp_", self(), {min, max}, [&](const Tensor& x) { return x.clamp(min, max); });
+}
+Tensor& clamp_out(Tensor& out, const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max) {
+  return assign_out("clamp_out", out, x, [&] { return x.clamp(min, max); });
+}
+Tensor& clip_out(Tensor& out, const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max) {
+  return assign_out("clip_out", out, x, [&] { return x.clip(min, max); });
+}
+Tensor& clamp_min_out(Tensor& out, const Tensor& x, const Scalar& bound) {
+  return assign_out("clamp_min_out", out, x, [&] { return x.clamp_min(bound); });
+}
+Tensor& clamp_max_out(Tensor& out, const Tensor& x, const Scalar& bound) {
+  return assign_out("clamp_max_out", out, x, [&] { return x.clamp_max(bound); });
 }
 
 }  // namespace tandem

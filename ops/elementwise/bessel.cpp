@@ -1,0 +1,148 @@
+// Bessel's and Airy's functions: i0, i0e, i1 and i1e of the lists in core/elementwise_ops.h, and those that the host
+// computes: bessel_j0, bessel_y0, modified_bessel_k0, airy_ai, ...
+#include "tandem/ops/elementwise/bessel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/unary_op.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/index/masked_fill.h"
+#include "tandem/ops/promote_operands.h"
+
+namespace tandem {
+namespace {
+
+// ---- of the lists
+
+namespace derivative {
+TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+}  // namespace derivative
+/// y / x of a function that is x / 2 beside 0.
+Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
+  const Tensor zero = x == 0;
+  return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
+}
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(i0)         { return dy * special_i1(s); }
+TANDEM_UNARY_DERIVATIVE(special_i0e)   { return dy * (special_i1e(s) - s.sign() * special_i0e(s)); }
+TANDEM_UNARY_DERIVATIVE(special_i1)    { return dy * (s.i0() - quotient_of_odd(special_i1(s), s)); }
+TANDEM_UNARY_DERIVATIVE(special_i1e)   { const Tensor y = special_i1e(s);
+                                         return dy * (special_i0e(s) - s.sign() * y - quotient_of_odd(y, s)); }
+// clang-format on
+namespace line {
+TANDEM_BESSEL_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_BESSEL_OPS(TANDEM_DEFINE_UNARY)
+TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DEFINE_SPECIAL)
+
+// ---- on the host
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Slope = Tensor (*)(const Tensor& x);
+/// Each element's value, computed in float64. slope: the derivative, of public operations; null if there is none.
+Tensor on_host(const char* op, const Tensor& given, double (*function)(double), Slope slope = nullptr) {
+  const Tensor x = given.is_floating_point() ? given : given.to(get_default_dtype());
+  check_precise(op, x.dtype());
+  check_not_recorded(op, "the host computes it");
+  const Tensor wide = x.detach().to(Device(kCPU), kFloat64, /*non_blocking=*/false, /*copy=*/true).contiguous();
+  auto* const begin = wide.data<double>();
+  std::transform(begin, begin + wide.numel(), begin, function);
+  const Tensor y = wide.to(x.device(), x.dtype());
+  if (slope)
+    return record(op, y, {x}, {x},
+                  [slope](const Context& ctx, const Tensor& dy) -> Grads { return {dy * slope(ctx.saved(0))}; });
+  return record(op, y, {x}, {}, [op](const Context&, const Tensor&) -> Grads {
+    detail::fail<NotImplementedError>(__FILE__, __LINE__, op, ": it has no derivative");
+  });
+}
+/// e^x K_order(x) for a large x, by its asymptotic series.
+double scaled_k_far(double order, double x) {
+  double term = 1, sum = 1;
+  for (int k = 1; k < 12; ++k) sum += term *= (4 * order * order - (2 * k - 1) * (2 * k - 1)) / (8 * k * x);
+  return std::sqrt(std::numbers::pi / (2 * x)) * sum;
+}
+double scaled_k(double order, double x) {
+  if (!(x >= 0)) return kNan;
+  if (x == 0) return kInfinity;
+  return x > 100 ? scaled_k_far(order, x) : std::exp(x) * std::cyl_bessel_k(order, x);
+}
+double k(double order, double x) {
+  if (!(x >= 0)) return kNan;
+  if (x == 0) return kInfinity;
+  return x > 100 ? scaled_k_far(order, x) * std::exp(-x) : std::cyl_bessel_k(order, x);
+}
+/// By Bessel functions of order 1/3 of z = 2/3 |x|^(3/2).
+double airy(double x) {
+  if (!std::isfinite(x)) return kNan;
+  if (x == 0) return 0.35502805388781723926;  // 3^(-2/3) / Gamma(2/3)
+  const double z = 2.0 / 3 * std::pow(std::abs(x), 1.5), third = 1.0 / 3;
+  if (x > 0) return std::sqrt(x * third) / std::numbers::pi * k(third, z);
+  // Ai(-x) = sqrt(x) / 3 (J_{1/3}(z) + J_{-1/3}(z)), of which the latter is cos(pi / 3) J - sin(pi / 3) Y.
+  const double j = std::cyl_bessel_j(third, z), y = std::cyl_neumann(third, z);
+  return std::sqrt(-x) * third * (1.5 * j - std::sqrt(0.75) * y);
+}
+
+}  // namespace
+
+Tensor special_airy_ai(const Tensor& x) { return on_host("special_airy_ai", x, airy); }
+Tensor special_bessel_j0(const Tensor& x) {
+  return on_host("special_bessel_j0", x, ::j0, [](const Tensor& x) { return special_bessel_j1(x).neg(); });
+}
+Tensor special_bessel_j1(const Tensor& x) {
+  return on_host("special_bessel_j1", x, ::j1, [](const Tensor& x) {
+    const Tensor safe = x.masked_fill(x == 0, 1);  // J1(x) / x is 1/2 at 0
+    return special_bessel_j0(x) - where(x == 0, Scalar(0.5), special_bessel_j1(safe) / safe);
+  });
+}
+Tensor special_bessel_y0(const Tensor& x) {
+  return on_host(
+      "special_bessel_y0", x, [](double x) { return x > 0    ? ::y0(x)
+                                                    : x == 0 ? -kInfinity
+                                                             : kNan; },
+      [](const Tensor& x) { return special_bessel_y1(x).neg(); });
+}
+Tensor special_bessel_y1(const Tensor& x) {
+  return on_host(
+      "special_bessel_y1", x, [](double x) { return x > 0    ? ::y1(x)
+                                                    : x == 0 ? -kInfinity
+                                                             : kNan; },
+      [](const Tensor& x) {  // infinite at 0, where both parts are
+        return where(x == 0, Scalar(kInfinity), special_bessel_y0(x) - special_bessel_y1(x) / x);
+      });
+}
+Tensor special_modified_bessel_k0(const Tensor& x) {
+  return on_host(
+      "special_modified_bessel_k0", x, [](double x) { return k(0, x); },
+      [](const Tensor& x) { return special_modified_bessel_k1(x).neg(); });
+}
+Tensor special_modified_bessel_k1(const Tensor& x) {
+  return on_host(
+      "special_modified_bessel_k1", x, [](double x) { return k(1, x); },
+      [](const Tensor& x) { return (special_modified_bessel_k0(x) + special_modified_bessel_k1(x) / x).neg(); });
+}
+Tensor special_scaled_modified_bessel_k0(const Tensor& x) {
+  return on_host("special_scaled_modified_bessel_k0", x, [](double x) { return scaled_k(0, x); });
+}
+Tensor special_scaled_modified_bessel_k1(const Tensor& x) {
+  return on_host("special_scaled_modified_bessel_k1", x, [](double x) { return scaled_k(1, x); });
+}
+Tensor special_spherical_bessel_j0(const Tensor& x) {
+  return on_host("special_spherical_bessel_j0", x, [](double x) {
+    return x == 0 ? 1.0 : std::isinf(x) ? 0.0 : std::sin(x) / x;
+  });
+}
+
+}  // namespace tandem

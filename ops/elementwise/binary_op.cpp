@@ -1,0 +1,125 @@
+// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists.
+#include "tandem/ops/elementwise/binary_op.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/inplace.h"
+
+namespace tandem::detail {
+namespace {
+BinaryOp::Saves operator|(BinaryOp::Saves a, BinaryOp::Saves b) { return BinaryOp::Saves(unsigned(a) | unsigned(b)); }
+bool holds(BinaryOp::Saves all, BinaryOp::Saves one) { return unsigned(all) & unsigned(one); }
+
+Operands operands(const BinaryOp& op, const char* name, const Tensor& a, const Tensor& b) {
+  Operands o = prepare(name, a, b, op.accepts == Accepts::floating);
+  check_accepted(name, op.accepts, o.a.dtype());
+  if (op.accepts == Accepts::divided) check_divisor(name, o.b, o.sizes);
+  return o;
+}
+DType result_type(const BinaryOp& op, const Operands& o) { return op.gives_bool ? kBool : o.a.dtype(); }
+/// Returns whether op is logical_and, logical_or or logical_xor. Their in-place forms are not recorded, as in PyTorch:
+/// x keeps its history.
+bool is_logic(const BinaryOp& op) { return op.gives_bool && std::string_view(op.name).starts_with("logical_"); }
+/// What is saved: only what the gradients that are wanted ask for, so that the rest may be changed in place.
+BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  return (autograd::wants_grad(a) ? op.for_x : BinaryOp::Saves::nothing) |
+         (autograd::wants_grad(b) ? op.for_y : BinaryOp::Saves::nothing);
+}
+
+/// nextafter of half types: a step is one in their bits, away from 0 or towards it.
+Tensor stepped(const Tensor& a, const Tensor& b) {
+  const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
+  const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
+  const Tensor next = where(a == 0, from_zero, where(away, bits + 1, bits - 1)).view(a.dtype());
+  return where(a.isnan() | b.isnan(), a + b, where(a == b, b, next));
+}
+void run(const BinaryOp& op, const Tensor& a, const Tensor& b, Tensor& z) {
+  if (op.accepts != Accepts::stepped || !is_half(z.dtype())) return op.run(a, b, z);
+  const NoGradGuard guard;
+  copy_elements(stepped(a, b), z);
+}
+}  // namespace
+
+Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers) {
+    const DType type = tandem::result_type(a, b);
+    TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name, ": ", a.dtype(), " to the power of ", b,
+                 "; accepted: a power of 0 or more, or one of a floating dtype");
+    if (!is_floating_point(type)) check_holds(name, type, b);
+  }
+  return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);
+}
+Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  const Operands o = operands(op, op.name, a, b);
+  Tensor z = like(o, result_type(op, o));
+  run(op, o.a, o.b, z);
+  if (!op.derivative || !autograd::any_wants_grad({o.a, o.b})) return z;
+  const BinaryOp::Saves kept = saves(op, o.a, o.b);
+  const Tensor none;
+  const Tensor &a_kept = holds(kept, BinaryOp::Saves::x) ? o.a : none,
+               &b_kept = holds(kept, BinaryOp::Saves::y) ? o.b : none;
+  if (holds(kept, BinaryOp::Saves::output)) return record(op.name, z, {o.a, o.b}, {a_kept, b_kept, z}, op.derivative);
+  return record(op.name, std::move(z), {o.a, o.b}, {a_kept, b_kept}, op.derivative);
+}
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
+  const DType type = op.gives_bool                                                      ? kBool
+                     : op.accepts == Accepts::floating && !is_floating_point(a.dtype()) ? get_default_dtype()
+                                                                                        : tandem::result_type(a, b);
+  check_inplace_result(op.inplace_name, a, b, type);
+  const auto direct = [&] {
+    if (op.gives_bool || !stands_beside(a, b)) {
+      const NoGradGuard guard;
+      return copy_elements(binary(op, a, b), a);
+    }
+    check_accepted(op.inplace_name, op.accepts, a.dtype());
+    if (op.accepts == Accepts::divided) check_divisor(op.inplace_name, b, a.sizes());
+    run(op, a, clear_of(a, b), a);
+  };
+  const auto beside = [&](const Tensor& old) {
+    if (op.gives_bool)  // steps, which have no slope
+      return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
+                    [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
+                      return {zeros_like(dz), zeros(sizes, dz.options())};
+                    });
+    // a is written over, so what backward needs of it is kept as a copy.
+    return binary(op, holds(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
+  };
+  const AutoGradMode mode(is_grad_enabled() && !is_logic(op));
+  return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
+}
+Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
+  const Tensor none;  // what has no derivative loses none
+  check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
+  const Operands o = operands(op, op.out_name, a, b);
+  return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
+                   [&](Tensor& z) { run(op, o.a, o.b, z); });
+}
+Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean())
+    return b.to_double() != 0 ? a.clone() : ones_like(a);
+  const Tensor y = number(op, op.name, a, b);
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
+    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // whose derivative has none, as in PyTorch
+    return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
+  }
+  return binary(op, a, y);
+}
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b) {
+  if (op.accepts == Accepts::powers && a.dtype() == kBool && b.is_boolean()) return a.copy_(binary(op, a, b));
+  if (!op.gives_bool) check_number_held(op.inplace_name, a, b);
+  if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a}))
+    return formula_inplace(op.inplace_name, a, {}, [&](const Tensor& x) { return binary(op, x, b); });
+  const Tensor y = number(op, op.inplace_name, a, b);
+  return binary_inplace(op, a, op.gives_bool ? y : y.to(a.dtype()));
+}
+void refuse_first(const Context& ctx, const char* op) {
+  if (ctx.needs_grad(0))
+    throw NotImplementedError(std::string(op) + " has no derivative for its first argument; detach it");
+}
+
+}  // namespace tandem::detail

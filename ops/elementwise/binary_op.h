@@ -1,0 +1,67 @@
+// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists: BinaryOp is a line of a
+// list, from which the operation, its in-place form and its form with an output come. Internal.
+#pragma once
+#include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/promote_operands.h"
+
+namespace tandem::detail {
+
+/// A line of the lists.
+struct BinaryOp {
+  /// What a gradient needs, as bits.
+  enum class Saves : unsigned { nothing = 0, x = 1, y = 2, x_y = 3, output = 4, x_y_output = 7 };
+  const char *name, *inplace_name, *out_name;
+  Accepts accepts;
+  Saves for_x, for_y;
+  bool gives_bool;
+  void (*run)(const Tensor& a, const Tensor& b, Tensor& z);
+  Grads (*derivative)(const Context& ctx, const Tensor& dz);  // null: it has none
+};
+Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b);
+Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b);
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b);
+Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b);
+Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b);
+/// Returns b as the second operand beside a.
+Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
+/// @throws NotImplementedError where a gradient of the first operand is wanted
+void refuse_first(const Context& ctx, const char* op);
+
+}  // namespace tandem::detail
+
+/// Defines the derivatives of a line: the gradients of x and y, computed from dz. x is saved(0), y is saved(1), the
+/// output is saved(2).
+#define TANDEM_DECLARE_BINARY_DERIVATIVES(name, ...) Grads name(const Context& ctx, const Tensor& dz);
+#define TANDEM_BINARY_DERIVATIVES(name) \
+  Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
+/// Defines a line as a constant.
+#define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, gives_bool, derivative)                        \
+  constexpr BinaryOp name{                                                                             \
+      #name,                                                                                           \
+      #name "_",                                                                                       \
+      #name "_out",                                                                                    \
+      Accepts::accepts,                                                                                \
+      BinaryOp::Saves::for_x,                                                                          \
+      BinaryOp::Saves::for_y,                                                                          \
+      gives_bool,                                                                                      \
+      [](const Tensor& a, const Tensor& b, Tensor& z) { TANDEM_DISPATCH(z.device(), name, a, b, z); }, \
+      derivative};
+#define TANDEM_DIFFERENTIABLE_BINARY_LINE(name, F, accepts, for_x, for_y, what) \
+  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, derivative::name)
+#define TANDEM_INTEGRAL_BINARY_LINE(name, F, accepts, for_x, for_y, what) \
+  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, nullptr)
+#define TANDEM_COMPARISON_LINE(name, F, accepts, for_x, for_y, what) \
+  TANDEM_BINARY_LINE(name, accepts, for_x, for_y, true, nullptr)
+/// Defines the methods of a line, and its functions with an output.
+#define TANDEM_DEFINE_BINARY(name, ...)                                                                           \
+  Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \
+  Tensor& Tensor::name##_(const Tensor& other) const { return binary_inplace(line::name, self(), other); }        \
+  Tensor Tensor::name(const Scalar& other) const { return binary(line::name, *this, other); }                     \
+  Tensor& Tensor::name##_(const Scalar& other) const { return binary_inplace(line::name, self(), other); }        \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b) { return binary_out(line::name, out, a, b); } \
+  Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b) {                                             \
+    return binary_out(line::name, out, a, number(line::name, #name "_out", a, b));                                \
+  }

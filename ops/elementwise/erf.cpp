@@ -1,0 +1,29 @@
+// Error functions: erf, erfc, erfinv.
+#include "tandem/ops/elementwise/erf.h"
+
+#include <numbers>
+
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/unary_op.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+namespace derivative {
+TANDEM_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
+}  // namespace derivative
+// clang-format off
+TANDEM_UNARY_DERIVATIVE(erf)        { return (s * s).neg().exp() * dy * (2 * std::numbers::inv_sqrtpi); }
+TANDEM_UNARY_DERIVATIVE(erfc)       { return (s * s).neg().exp() * dy * (-2 * std::numbers::inv_sqrtpi); }
+TANDEM_UNARY_DERIVATIVE(erfinv)     { return s.erfinv().square().exp() * (0.5 / std::numbers::inv_sqrtpi) * dy; }
+// clang-format on
+namespace line {
+TANDEM_ERF_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
+}  // namespace line
+}  // namespace
+
+TANDEM_ERF_OPS(TANDEM_DEFINE_UNARY)
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+// Filling with one number: fill, zero, and both in place.
+#include "tandem/ops/elementwise/fill.h"
+
+#include "tandem/autograd/inplace.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem {
+namespace {
+Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
+  check_changeable(op, x);
+  detail::check_holds(op, x.dtype(), value);
+  const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
+  if (!x.requires_grad()) {  // elements that are one in memory do no harm here
+    direct();
+    x.bump_version();
+    return x;
+  }
+  return autograd::inplace(
+      op, x, {}, direct, [&](const Tensor&) { return full(x.sizes(), value, x.options()); }, autograd::Old::replaced);
+}
+}  // namespace
+
+Tensor& Tensor::fill_(const Scalar& value) const { return fill("fill_", self(), value); }
+Tensor& Tensor::fill_(const Tensor& value) const {
+  TANDEM_CHECK(value.dim() == 0, "fill_: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  return write_over("fill_", self(), value, /*non_blocking=*/false);
+}
+Tensor& Tensor::zero_() const { return fill("zero_", self(), 0); }
+Tensor fill(const Tensor& x, const Scalar& value) { return x.clone().fill_(value); }
+Tensor fill(const Tensor& x, const Tensor& value) { return x.clone().fill_(value); }
+Tensor zero(const Tensor& x) { return x.clone().zero_(); }
+
+}  // namespace tandem

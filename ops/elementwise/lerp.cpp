@@ -1,0 +1,41 @@
+// Linear interpolation: lerp, lerp_.
+#include "tandem/ops/elementwise/lerp.h"
+
+#include <cmath>
+
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/inplace.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+void check_lerp(const Tensor& start, const Tensor& end) {
+  check_accepted("lerp", Accepts::real, start.dtype());
+  TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
+               "; both must be of one dtype");
+}
+}  // namespace
+
+Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
+  check_lerp(*this, end);
+  const double w = weight.to_double();  // from the nearer end, so that 0 and 1 give the ends themselves
+  const Tensor way = *this - end;       // start first: the result lies as it does
+  return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
+}
+Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
+  check_lerp(*this, end);
+  TANDEM_CHECK(weight.dtype() == dtype(), "lerp: start is ", dtype(), " and weight ", weight.dtype(),
+               "; both must be of one dtype");
+  const Tensor way = end - *this;
+  return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
+}
+Tensor& Tensor::lerp_(const Tensor& end, const Scalar& weight) const {
+  return formula_inplace("lerp_", self(), {end}, [&](const Tensor& x) { return x.lerp(end, weight); });
+}
+Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const {
+  return formula_inplace("lerp_", self(), {end, weight}, [&](const Tensor& x) { return x.lerp(end, weight); });
+}
+
+}  // namespace tandem

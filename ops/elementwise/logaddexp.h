@@ -1,0 +1,14 @@
+// Logarithms of sums of powers: logaddexp, logaddexp2.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// ln(e^a + e^b) and log2(2^a + 2^b), without overflow, of floating-point numbers
+inline Tensor logaddexp(const Tensor& a, const Tensor& b) { return a.logaddexp(b); }
+inline Tensor logaddexp2(const Tensor& a, const Tensor& b) { return a.logaddexp2(b); }
+
+Tensor& logaddexp_out(Tensor& out, const Tensor& a, const Tensor& b);
+Tensor& logaddexp2_out(Tensor& out, const Tensor& a, const Tensor& b);
+
+}  // namespace tandem

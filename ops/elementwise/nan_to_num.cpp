@@ -1,0 +1,32 @@
+// NaN and infinities replaced by numbers: nan_to_num, nan_to_num_.
+#include "tandem/ops/elementwise/nan_to_num.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/inplace.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
+  if (!is_floating_point()) return clone();
+  const double most = detail::largest_of(dtype());
+  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };  // infinite if too large
+  Tensor y;
+  {
+    const NoGradGuard guard;
+    y = tandem::where(isnan(), number(nan.value_or(0)), *this);
+    y = tandem::where(isposinf(), number(posinf.value_or(most)), y);
+    y = tandem::where(isneginf(), number(neginf.value_or(-most)), y);
+  }
+  return record("nan_to_num", y, {*this}, {*this}, [](const Context& ctx, const Tensor& dy) -> Grads {
+    return {dy * ctx.saved(0).isfinite().to(dy.dtype())};
+  });
+}
+Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf,
+                            std::optional<double> neginf) const {
+  return formula_inplace("nan_to_num_", self(), {}, [&](const Tensor& x) { return x.nan_to_num(nan, posinf, neginf); });
+}
+
+}  // namespace tandem

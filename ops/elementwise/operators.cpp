@@ -1,0 +1,16 @@
+// Operators whose first operand is a number: -, /, %.
+#include "tandem/ops/elementwise/operators.h"
+
+#include "tandem/ops/promote_operands.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor operator-(const Scalar& a, const Tensor& b) {
+  check_subtraction("sub", a.is_boolean());
+  return beside(b, a).sub(b);
+}
+Tensor operator/(const Scalar& a, const Tensor& b) { return beside_divided(b, a).div(b); }
+Tensor operator%(const Scalar& a, const Tensor& b) { return beside(b, a).remainder(b); }
+
+}  // namespace tandem

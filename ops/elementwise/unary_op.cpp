@@ -1,0 +1,68 @@
+// Shared implementation of the operations of one tensor that core/elementwise_ops.h lists.
+#include "tandem/ops/elementwise/unary_op.h"
+
+#include "tandem/ops/argument.h"
+
+namespace tandem::detail {
+namespace {
+/// x as op computes with it.
+Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
+  if (op.accepts == Accepts::floating) return floating(x);
+  if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
+  check_accepted(name, op.accepts, x.dtype());
+  return x;
+}
+bool is_rounded_already(const UnaryOp& op, const Tensor& x) {
+  return op.accepts == Accepts::rounded && !x.is_floating_point();
+}
+DType result_type(const UnaryOp& op, const Tensor& x) { return op.gives_bool ? kBool : x.dtype(); }
+}  // namespace
+
+Tensor unary(const UnaryOp& op, const Tensor& input) {
+  const Tensor x = operand(op, op.name, input);
+  if (is_rounded_already(op, x)) return x.clone();
+  Tensor y = core::empty_for(x.sizes(), result_type(op, x), x.device(), x);
+  op.run(x, y);
+  if (!op.derivative || !autograd::any_wants_grad({x})) return y;
+  const Tensor none;
+  return record(op.name, y, {x},
+                {op.saves == UnaryOp::Saves::input    ? x
+                 : op.saves == UnaryOp::Saves::output ? y
+                                                      : none},
+                [&op](const Context& ctx, const Tensor& dy) -> Grads {
+                  // What saved nothing may be gone through a second time.
+                  return {op.derivative(dy, op.saves == UnaryOp::Saves::nothing ? Tensor() : ctx.saved(0))};
+                });
+}
+Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
+  const bool promotes = op.accepts == Accepts::floating || op.accepts == Accepts::counted;
+  check_accepted(op.inplace_name,
+                 !promotes                         ? op.accepts
+                 : op.accepts == Accepts::floating ? Accepts::real
+                                                   : Accepts::numbers,
+                 x.dtype());
+  const auto direct = [&] {
+    if (is_rounded_already(op, x)) return;
+    if (result_type(op, x) == x.dtype()) return op.run(x, x);
+    const NoGradGuard guard;
+    copy_elements(unary(op, x), x);
+  };
+  // x is written over, so what backward needs of it is kept as a copy.
+  const auto beside = [&](const Tensor& old) {
+    return unary(op, op.saves == UnaryOp::Saves::input ? old.clone() : old).to(x.dtype());
+  };
+  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // without one x keeps its history, as in PyTorch
+  return autograd::inplace(op.inplace_name, x, {}, direct, beside);
+}
+Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
+  const Tensor none;  // what has no derivative loses none
+  check_out(op.out_name, out, {op.derivative ? input : none});
+  const Tensor x = operand(op, op.out_name, input);
+  const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
+  TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
+               x.dtype(), "; both must be of one dtype");  // PyTorch's ops convert none but these either
+  return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
+                   [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
+}
+
+}  // namespace tandem::detail

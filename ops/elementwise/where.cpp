@@ -1,0 +1,58 @@
+// Choice by a condition: where.
+#include "tandem/ops/elementwise/where.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/elementwise.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/where_kernel.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/promote_operands.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace detail {
+Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major) {
+  TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
+  const Operands o = prepare(op, a, b);
+  const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
+  const Shape sizes = broadcast_shapes(op, condition.sizes(), o.sizes);
+  Tensor y = row_major ? core::empty(sizes, o.a.dtype(), device)
+                       : core::empty_for(sizes, o.a.dtype(), device, condition, o.a, o.b);
+  TANDEM_DISPATCH(y.device(), where, condition, o.a, o.b, y);
+  return record("where", y, {o.a, o.b}, {condition}, [row_major](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor condition = ctx.saved(0);
+    if (row_major) return {Tensor(), dy.masked_fill(condition, 0)};
+    return {ctx.needs_grad(0) ? tandem::where(condition, dy, Scalar(0)) : Tensor(),
+            ctx.needs_grad(1) ? tandem::where(condition, Scalar(0), dy) : Tensor()};
+  });
+}
+}  // namespace detail
+
+namespace {
+/// check_holds, but where's numbers become infinite in a half type, as in PyTorch.
+void check_chosen(DType type, const Scalar& s) {
+  if (!is_half(type)) check_holds("where", type, s);
+}
+}  // namespace
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return choose("where", condition, a, b); }
+Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b) {
+  check_chosen(result_type(b, a), a);
+  return where(condition, beside(b, a), b);
+}
+Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b) {
+  check_chosen(result_type(a, b), b);
+  return where(condition, a, beside(a, b));
+}
+Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
+  const DType dtype = promote_types(a.dtype(), b.dtype());
+  return where(condition, number_beside(condition.device(), a, dtype), number_beside(condition.device(), b, dtype));
+}
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return tandem::where(condition, *this, other);
+}
+std::vector<Tensor> where(const Tensor& condition) {
+  return nonzero(condition.dim() == 0 ? condition.unsqueeze(0) : condition).unbind(1);
+}
+
+}  // namespace tandem

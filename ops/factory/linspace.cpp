@@ -1,0 +1,48 @@
+// Sequences of so many numbers: linspace, logspace.
+#include "tandem/ops/factory/linspace.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/factory/make_empty.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// Both ends cut to integers first, and then what lies between them, as in PyTorch: counted from the nearer end.
+Tensor integer_linspace(double start, double end, int64_t steps, const TensorOptions& options) {
+  Tensor host = core::empty({steps}, options.dtype(), kCPU);
+  if (steps == 0) return host.to(options.device());
+  visit_dtype(host.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      const auto first = static_cast<double>(Scalar(start).to<T>()), last = static_cast<double>(Scalar(end).to<T>());
+      const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0.0;
+      for (int64_t i = 0; i < steps; ++i)
+        host.data<T>()[i] = static_cast<T>(i < steps / 2 ? first + step * static_cast<double>(i)
+                                                         : last - step * static_cast<double>(steps - 1 - i));
+    }
+  });
+  if (steps == 1) host.fill_(start);
+  return host.to(options.device());
+}
+}  // namespace
+Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
+  TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
+  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: dtype is bool; accepted: numbers");
+  if (!is_floating_point(options.dtype())) return finish_new(integer_linspace(start, end, steps, options), options);
+  Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
+  TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
+  if (steps > 1) core::select(out, 0, -1).fill_(end);  // exactly, whatever the step rounds to
+  return finish_new(out, options);
+}
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+  const DType type = options.dtype();
+  const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);  // powers of the rounded would be far off
+  TANDEM_CHECK(type != kBool, "logspace: dtype is bool; accepted: numbers");
+  Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
+  y = (full({}, base, wide).pow(y)).to(type);
+  return options.requires_grad() ? y.requires_grad_() : y;
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// New tensors like another one: the methods new_empty, new_empty_strided, new_full, new_ones, new_zeros.
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/make_empty.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::new_empty(IntArrayRef sizes, const TensorOptions& options) const {
+  return empty(sizes, made_as(*this, options));
+}
+Tensor Tensor::new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) const {
+  return empty_strided(sizes, strides, made_as(*this, options));
+}
+Tensor Tensor::new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) const {
+  return full(sizes, value, made_as(*this, options));
+}
+Tensor Tensor::new_ones(IntArrayRef sizes, const TensorOptions& options) const {
+  return ones(sizes, made_as(*this, options));
+}
+Tensor Tensor::new_zeros(IntArrayRef sizes, const TensorOptions& options) const {
+  return zeros(sizes, made_as(*this, options));
+}
+
+}  // namespace tandem

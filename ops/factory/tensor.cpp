@@ -1,0 +1,51 @@
+// Tensors of given values: tensor, scalar_tensor.
+#include "tandem/ops/factory/tensor.h"
+
+#include <algorithm>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory/make_empty.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace detail {
+
+NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_cast<int64_t>(rows.size())} {
+  for (const NestedList& row : rows) {
+    TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_, "tensor: a row of ", row.sizes_, " among rows of ",
+                 rows.begin()->sizes_);
+    const bool mixed = !values_.empty() && !row.values_.empty() && values_.front().kind() != row.values_.front().kind();
+    TANDEM_CHECK(!mixed, "tensor: the lists hold ", values_.front().dtype(), " and ", row.values_.front().dtype(),
+                 "; accepted: numbers of one type");
+    values_.insert(values_.end(), row.values_.begin(), row.values_.end());
+  }
+  if (rows.size())
+    for (const int64_t s : rows.begin()->sizes_) sizes_.push_back(s);
+}
+Tensor NestedList::make(const TensorOptions& options) const {
+  Scalar::Kind kind = values_.empty() ? kind_of_empty_.kind() : Scalar::Kind::boolean;
+  for (const Scalar& v : values_) kind = std::max(kind, v.kind());
+  const DType inferred = kind == Scalar::Kind::boolean   ? kBool
+                         : kind == Scalar::Kind::integer ? kInt64
+                                                         : get_default_dtype();
+  Tensor host =
+      make_empty("tensor", sizes_, options.dtype_or(inferred), options.pinned_memory() ? options : TensorOptions());
+  visit_dtype(host.dtype(), [&]<class T>() {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!is_floating_point(host.dtype())) detail::check_holds("tensor", host.dtype(), values_[i]);
+      host.data<T>()[i] = values_[i].to<T>();
+    }
+  });
+  return finish_new(host.to(options.device()), options);
+}
+
+}  // namespace detail
+
+Tensor tensor(const NestedList& values, const TensorOptions& options) { return values.make(options); }
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& options) {
+  return full({}, value, options.dtype(options.dtype()));
+}
+
+}  // namespace tandem

@@ -1,0 +1,32 @@
+// Tensors of given values: tensor, scalar_tensor.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+namespace detail {
+/// A tensor of the values given: a number, a list, or nested lists of equal lengths.
+class NestedList {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T> NestedList(T value) : values_{Scalar(value)} {}
+  NestedList(std::initializer_list<NestedList> rows);
+  template <class T> NestedList(const std::vector<T>& list) : sizes_{static_cast<int64_t>(list.size())} {
+    for (const auto& v : list) values_.push_back(Scalar(static_cast<T>(v)));
+    if (list.empty()) kind_of_empty_ = Scalar(T{});
+  }
+  Tensor make(const TensorOptions& options) const;
+
+ private:
+  std::vector<Scalar> values_;
+  Shape sizes_;
+  Scalar kind_of_empty_ = 0.0;
+};
+}  // namespace detail
+/// tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). The dtype follows from the values' kind (int64,
+/// bool, or the default floating dtype) unless the options name one.
+Tensor tensor(const detail::NestedList& values, const TensorOptions& options = {});
+/// A tensor of no dimension, of the default dtype unless the options name one.
+Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// New tensors of one number: zeros, ones, full, and zeros_like, ones_like, full_like.
+#include "tandem/ops/factory/zeros_ones_full.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/factory/make_empty.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+Tensor filled(const char* op, Tensor out, const Scalar& value, const TensorOptions& options) {
+  detail::check_holds(op, out.dtype(), value);
+  TANDEM_DISPATCH(out.device(), fill, value, out);
+  return finish_new(out, options);
+}
+Tensor make_filled(const char* op, IntArrayRef sizes, const Scalar& value, DType dtype, const TensorOptions& options) {
+  return filled(op, make_empty(op, sizes, dtype, options), value, options);
+}
+}  // namespace
+Tensor zeros(IntArrayRef sizes, const TensorOptions& options) {
+  return make_filled("zeros", sizes, 0, options.dtype(), options);
+}
+Tensor zeros_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return filled("zeros_like", make_empty_like("zeros_like", x, options, format), 0, options);
+}
+Tensor ones(IntArrayRef sizes, const TensorOptions& options) {
+  return make_filled("ones", sizes, 1, options.dtype(), options);
+}
+Tensor ones_like(const Tensor& x, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return filled("ones_like", make_empty_like("ones_like", x, options, format), 1, options);
+}
+Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options) {
+  const DType dtype = options.dtype_or(value.dtype());
+  if (is_half(dtype) && numel_of(sizes) == 1)  // one number may become infinite, as in PyTorch
+    return make_filled("full", sizes, core::scalar(value, dtype, kCPU).item(), dtype, options);
+  return make_filled("full", sizes, value, dtype, options);
+}
+Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options,
+                 std::optional<MemoryFormat> format) {
+  return filled("full_like", make_empty_like("full_like", x, options, format), value, options);
+}
+
+}  // namespace tandem

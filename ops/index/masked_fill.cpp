@@ -1,0 +1,35 @@
+// Filling where a mask holds: masked_fill, masked_fill_.
+#include "tandem/ops/index/masked_fill.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/where_kernel.h"
+#include "tandem/ops/inplace.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
+  check_holds("masked_fill", dtype(), value);
+  return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
+                /*row_major=*/true);  // as in PyTorch, and its gradient too
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
+  TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  const Tensor held = placed(value, device()).to(dtype());
+  return choose("masked_fill", mask, held, *this, /*row_major=*/!autograd::wants_grad(held));
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill_: mask is ", mask.dtype(), "; accepted: bool");
+  TANDEM_CHECK(broadcast_shapes("masked_fill_", sizes(), mask.sizes()) == sizes(), "masked_fill_: x is ", sizes(),
+               " and mask ", mask.sizes(), "; x cannot grow");
+  detail::check_holds("masked_fill_", dtype(), value);
+  return autograd::inplace(
+      "masked_fill_", self(), {}, [&] { copy_elements(detach().masked_fill(mask, value), self()); },
+      [&](const Tensor& old) { return old.masked_fill(mask, value); });
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) const {
+  return formula_inplace("masked_fill_", self(), {value}, [&](const Tensor& x) { return x.masked_fill(mask, value); });
+}
+
+}  // namespace tandem

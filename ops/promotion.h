@@ -1,0 +1,13 @@
+// Type promotion: result_type, can_cast. (promote_types is in core/dtype.h.)
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// The dtype in which a and b are combined. A 0-dim tensor or a number changes it only by kind.
+DType result_type(const Tensor& a, const Tensor& b);
+DType result_type(const Tensor& a, const Scalar& b);
+/// Whether `to` holds numbers of from's kind: any but a floating dtype as an integer, and a number as a bool.
+bool can_cast(DType from, DType to);
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// Bernoulli numbers: bernoulli, bernoulli_.
+#include "tandem/ops/random/bernoulli.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/random/fill_random.h"
+
+namespace tandem {
+using namespace detail;
+
+namespace {
+/// Uniform numbers below p: as the kernel of bernoulli_(double) has it, by 24 bits.
+Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
+  const NoGradGuard guard;
+  check_each_in_range("bernoulli", "p", p, 0, 1);
+  return rand(sizes, TensorOptions(kFloat32).device(p.device())) < p.to(p.dtype() == kFloat64 ? kFloat64 : kFloat32);
+}
+}  // namespace
+Tensor& Tensor::bernoulli_(double p) const {
+  TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_: p is ", p, "; accepted: 0 to 1");
+  return fill_random("bernoulli_", self(), [&](const Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), bernoulli, p, d.state, d.offset, y);
+  });
+}
+Tensor& Tensor::bernoulli_(const Tensor& p) const {
+  check_floating("bernoulli_", p);
+  TANDEM_CHECK(broadcast_shapes("bernoulli_", sizes(), p.sizes()) == sizes(), "bernoulli_: p is ", p.sizes(),
+               " for x of ", sizes(), "; it must broadcast to that");
+  TANDEM_CHECK(p.device() == device(), "bernoulli_: p is on ", p.device(), " and x on ", device(),
+               "; both must be on one device");
+  return autograd::inplace(
+      "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
+      [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::Old::replaced);
+}
+Tensor Tensor::bernoulli() const {
+  check_floating("bernoulli", *this);
+  return flat_in_parameters("bernoulli", draw_below(*this, sizes()).to(dtype()), *this);
+}
+Tensor Tensor::bernoulli(double p) const { return empty_like(*this).bernoulli_(p); }
+Tensor Tensor::bernoulli(const Tensor& p) const {
+  return flat_in_parameters("bernoulli", empty_like(*this).bernoulli_(p.detach()), *this, p);
+}
+
+}  // namespace tandem

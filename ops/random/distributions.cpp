@@ -1,0 +1,34 @@
+// Random numbers of distributions: exponential, geometric, cauchy, in place too.
+#include "tandem/ops/random/distributions.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/random/fill_random.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor& Tensor::exponential_(double lambd) const {
+  check_floating("exponential_", self());
+  TANDEM_CHECK(lambd > 0, "exponential_: lambd is ", lambd, "; it must be positive");
+  return transformed("exponential_", self(), [=](const Tensor& u) { return (-u).log1p() * (-1 / lambd); });
+}
+Tensor& Tensor::geometric_(double p) const {
+  TANDEM_CHECK(p > 0 && p < 1 && dtype() != kBool, "geometric_: p is ", p, " of ", dtype(),
+               "; accepted: numbers, and 0 < p < 1");
+  return transformed("geometric_", self(),
+                     [=](const Tensor& u) { return ((-u).log1p() * (1 / std::log1p(-p))).floor() + 1; });
+}
+Tensor& Tensor::cauchy_(double median, double sigma) const {
+  check_floating("cauchy_", self());
+  TANDEM_CHECK(sigma > 0, "cauchy_: sigma is ", sigma, "; it must be positive");
+  return transformed("cauchy_", self(),
+                     [=](const Tensor& u) { return ((u - 0.5) * std::numbers::pi).tan() * sigma + median; });
+}
+Tensor exponential(const Tensor& x, double lambd) { return empty_like(x).exponential_(lambd); }
+Tensor geometric(const Tensor& x, double p) { return empty_like(x).geometric_(p); }
+Tensor cauchy(const Tensor& x, double median, double sigma) { return empty_like(x).cauchy_(median, sigma); }
+
+}  // namespace tandem

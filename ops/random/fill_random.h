@@ -1,0 +1,62 @@
+// Helpers of the operations that draw random numbers: fill a tensor in place, check parameters. Internal.
+#pragma once
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/rank_context.h"
+#include "tandem/core/trace/observer.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/draw.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem::detail {
+
+/// Random in-place fills replace every element, so the old history ends here.
+template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) {
+  return autograd::inplace(
+      op, x, {}, [&] { fill(next_draw(x.device(), x.numel()), x); },
+      [&](const Tensor&) {
+        Tensor fresh = empty_like(x);
+        fill(next_draw(x.device(), x.numel()), fresh);
+        return fresh;
+      },
+      autograd::Old::replaced);
+}
+/// Writes draw(uniform numbers in [0, 1)) into x. They are of x's dtype, of float32 for half types and of float64 for
+/// integers.
+template <class Transform> Tensor& transformed(const char* op, Tensor& x, const Transform& transform) {
+  const auto draw = [&] {
+    const NoGradGuard guard;
+    const DType type = is_half(x.dtype()) ? kFloat32 : x.is_floating_point() ? x.dtype() : kFloat64;
+    return transform(rand(x.sizes(), TensorOptions(type).device(x.device())));
+  };
+  return autograd::inplace(
+      op, x, {}, [&] { copy_elements(draw(), x); }, [&](const Tensor&) { return draw().to(x.dtype()); },
+      autograd::Old::replaced);
+}
+/// What was drawn with parameters that are tensors: steps, whose derivative is 0.
+inline Tensor flat_in_parameters(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
+  const Tensor other = b.defined() ? b : a.detach();
+  return record(op, y, {a, other}, {},
+                [one = Shape(a.sizes()), two = Shape(other.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.needs_grad(0) ? zeros(one, dy.options()) : Tensor(),
+                          ctx.needs_grad(1) ? zeros(two, dy.options()) : Tensor()};
+                });
+}
+inline void check_floating(const char* op, const Tensor& x) {
+  TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
+}
+
+/// @throws Error unless all lie in [least, most]. Not asked on a GPU, where it would have to wait, nor of what is
+/// traced or recorded, as the host must not read values then.
+inline void check_each_in_range(const char* op, const char* what, const Tensor& x, double least, double most) {
+  if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
+  const NoGradGuard guard;
+  const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();  // a NaN wins
+  TANDEM_CHECK(low >= least && high <= most, op, ": ", what, " is ", low >= least ? high : low, "; accepted: ", least,
+               " to ", most);
+}
+
+}  // namespace tandem::detail

@@ -1,0 +1,56 @@
+// Normal and log-normal numbers: normal, normal_, log_normal, log_normal_.
+#include "tandem/ops/random/normal.h"
+
+#include <limits>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/random/fill_random.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor& Tensor::normal_(double mean, double std) const {
+  TANDEM_CHECK(is_floating_point() && std >= 0, "normal_: standard deviation ", std, " of ", dtype(),
+               "; accepted: a floating dtype and std >= 0");
+  return fill_random("normal_", self(), [&](const Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), normal, mean, std, d.state, d.offset, y);
+  });
+}
+Tensor normal(double mean, double std, IntArrayRef sizes, const TensorOptions& options) {
+  Tensor y = empty(sizes, options.requires_grad(false)).normal_(mean, std);
+  return options.requires_grad() ? y.requires_grad_() : y;
+}
+Tensor normal(const Tensor& mean, double std) {
+  TANDEM_CHECK(std >= 0, "normal: standard deviation is ", std, "; it must not be negative");
+  check_floating("normal", mean);
+  return flat_in_parameters("normal", randn_like(mean.detach()).mul_(std).add_(mean.detach()), mean);
+}
+Tensor normal(double mean, const Tensor& std) {
+  check_floating("normal", std);
+  check_each_in_range("normal", "a standard deviation", std, 0, std::numeric_limits<double>::infinity());
+  return flat_in_parameters("normal", randn_like(std.detach()).mul_(std.detach()).add_(mean), std);
+}
+Tensor normal(const Tensor& mean, const Tensor& std) {
+  check_floating("normal", mean);
+  check_floating("normal", std);
+  check_each_in_range("normal", "a standard deviation", std, 0, std::numeric_limits<double>::infinity());
+  const Shape sizes = broadcast_shapes("normal", mean.sizes(), std.sizes());
+  const Tensor y = randn(sizes, mean.options()) * std.detach() + mean.detach();
+  return flat_in_parameters("normal", y, mean, std);
+}
+Tensor& Tensor::log_normal_(double mean, double std) const {
+  check_floating("log_normal_", self());
+  TANDEM_CHECK(std > 0, "log_normal_: std is ", std, "; it must be positive");
+  const auto draw = [&] {
+    const NoGradGuard guard;
+    return normal(mean, std, sizes(), options()).exp_();
+  };
+  return autograd::inplace(
+      "log_normal_", self(), {}, [&] { copy_elements(draw(), self()); }, [&](const Tensor&) { return draw(); },
+      autograd::Old::replaced);
+}
+Tensor log_normal(const Tensor& x, double mean, double std) { return empty_like(x).log_normal_(mean, std); }
+
+}  // namespace tandem

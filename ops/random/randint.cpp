@@ -1,0 +1,64 @@
+// Random integers: randint, randint_like, random, random_.
+#include "tandem/ops/random/randint.h"
+
+#include <limits>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/factory/make_empty.h"
+#include "tandem/ops/random/fill_random.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
+  return randint(0, high, sizes, options);
+}
+Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options) {
+  TANDEM_CHECK(low < high, "randint: from ", low, " to ", high, " holds no integer");
+  return make_empty("randint", sizes, options.dtype_or(kInt64), options).random_(low, high);
+}
+Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options, std::optional<MemoryFormat> format) {
+  return randint_like(x, 0, high, options, format);
+}
+Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options,
+                    std::optional<MemoryFormat> format) {
+  TANDEM_CHECK(low < high, "randint_like: from ", low, " to ", high, " holds no integer");
+  return finish_new(make_empty_like("randint_like", x, options, format).random_(low, high), options);
+}
+Tensor& Tensor::random_(int64_t low, int64_t high) const {
+  TANDEM_CHECK(low < high, "random_: from ", low, " to ", high, " holds no integer");
+  if (!tandem::is_floating_point(dtype())) {
+    const int64_t most = visit_dtype(dtype(), []<class T>() -> int64_t {
+      if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
+      return 0;
+    });
+    const int64_t least = dtype() == kBool || dtype() == kUInt8 ? 0 : -most - 1;
+    TANDEM_CHECK(low >= least && high - 1 <= most, "random_: from ", low, " to ", high, " is more than ", dtype(),
+                 " holds; accepted: from ", least, " to ", most);
+  }
+  return fill_random("random_", self(), [&](const Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), randint, low, high, d.state, d.offset, y);
+  });
+}
+Tensor& Tensor::random_() const {
+  if (dtype() == kFloat64) return random_(0, (int64_t{1} << 53) + 1);
+  if (dtype() == kFloat32) return random_(0, (int64_t{1} << 24) + 1);
+  if (dtype() == kFloat16) return random_(0, (int64_t{1} << 11) + 1);
+  if (dtype() == kBFloat16) return random_(0, (int64_t{1} << 8) + 1);
+  const int64_t most = visit_dtype(dtype(), []<class T>() -> int64_t {
+    if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
+    return 0;
+  });
+  return random_(0, most == std::numeric_limits<int64_t>::max() ? most : most + 1);
+}
+Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to) {
+  Tensor y = empty_like(x);
+  if (to) return y.random_(from, *to);
+  TANDEM_CHECK(from == 0, "random: from ", from, " without an end; accepted: from 0, or an end");
+  return y.random_();
+}
+Tensor random(const Tensor& x, int64_t to) { return empty_like(x).random_(0, to); }
+Tensor random(const Tensor& x) { return empty_like(x).random_(); }
+
+}  // namespace tandem

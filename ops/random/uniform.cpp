@@ -1,0 +1,20 @@
+// Uniform numbers: uniform, uniform_.
+#include "tandem/ops/random/uniform.h"
+
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/fill.h"
+#include "tandem/ops/random/fill_random.h"
+
+namespace tandem {
+using namespace detail;
+
+Tensor& Tensor::uniform_(double low, double high) const {
+  TANDEM_CHECK(is_floating_point() && low <= high, "uniform_: from ", low, " to ", high, " of ", dtype(),
+               "; accepted: a floating dtype and low <= high");
+  return fill_random("uniform_", self(), [&](const Draw& d, Tensor& y) {
+    TANDEM_DISPATCH(y.device(), uniform, low, high, d.state, d.offset, y);
+  });
+}
+Tensor uniform(const Tensor& x, double from, double to) { return empty_like(x).uniform_(from, to); }
+
+}  // namespace tandem

@@ -1,0 +1,17 @@
+// Copies: clone.
+#include "tandem/ops/shape/clone.h"
+
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+
+namespace tandem {
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
+  copy_elements(x, y);
+  return record("clone", y, {x}, {}, [](const Context&, const Tensor& dy) -> Grads { return {dy}; });
+}
+Tensor Tensor::clone(std::optional<MemoryFormat> format) const {
+  return tandem::clone(*this, format.value_or(MemoryFormat::Preserve));
+}
+
+}  // namespace tandem

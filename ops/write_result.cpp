@@ -1,0 +1,25 @@
+// Copies a result into the tensor that the caller gave: write_result, which the functions with `out` call.
+#include "tandem/ops/write_result.h"
+
+#include "tandem/ops/out.h"
+
+namespace tandem::detail {
+
+Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
+  check_out(op, out, {y});
+  if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
+    restride(out, core::strides_like(y, MemoryFormat::Preserve));
+  copy_elements(y, out);
+  out.bump_version();
+  return out;
+}
+void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts) {
+  TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
+               " parts; accepted: the same number of both");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Tensor each = out[i];  // another handle on it
+    write_result(op, each, parts[i]);
+  }
+}
+
+}  // namespace tandem::detail

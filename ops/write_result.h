@@ -1,0 +1,11 @@
+// Copies a result into the tensor that the caller gave: write_result, which the functions with `out` call.
+#pragma once
+#include "tandem/core/tensor.h"
+
+namespace tandem::detail {
+
+/// Copies y into out. @throws Error where out does not fit it, or either wants a gradient
+Tensor& write_result(const char* op, Tensor& out, const Tensor& y);
+void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts);
+
+}  // namespace tandem::detail
