@@ -1,3 +1,4 @@
+// Attention: scaled_dot_product_attention, block by block or by other operations.
 #include "tandem/ops/nn/attention.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ constexpr double kNowhere = -std::numeric_limits<double>::infinity();
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   const char* const op = "scaled_dot_product_attention";
-  check_operands(op, q, k), check_operands(op, q, v);
+  check_operands(op, q, k);
+  check_operands(op, q, v);
   TANDEM_CHECK(q.is_floating_point(), op, ": query is ", q.dtype(), "; accepted: floating point");
   TANDEM_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 && q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2), op,
                ": query is ", q.sizes(), ", key ", k.sizes(), " and value ", v.sizes(),
@@ -93,7 +95,8 @@ bool goes_by_blocks(const Tensor& query, const Tensor& key, const Tensor& value,
 /// x with these leading dimensions, as the kernels take it.
 Tensor rows_of(const Tensor& x, IntArrayRef lead) {
   Shape sizes = lead;
-  sizes.push_back(x.size(-2)), sizes.push_back(x.size(-1));
+  sizes.push_back(x.size(-2));
+  sizes.push_back(x.size(-1));
   const Tensor all = x.sizes() == sizes ? x : x.expand(sizes);
   return kernels::cpu::attention_takes(all) ? all : all.contiguous();
 }
@@ -105,9 +108,12 @@ Tensor empty_rows(const Tensor& x, int64_t columns) {
   std::vector<size_t> order(sizes.size() - 1);
   std::iota(order.begin(), order.end(), size_t(0));
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
-  int64_t next = strides.back() = 1;
-  next = columns;
-  for (const size_t d : order) strides[d] = next, next *= sizes[d];
+  strides.back() = 1;
+  int64_t next = columns;
+  for (const size_t d : order) {
+    strides[d] = next;
+    next *= sizes[d];
+  }
   return core::empty_dense(sizes, strides, x.dtype(), x.device());
 }
 Tensor by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal,
@@ -115,7 +121,9 @@ Tensor by_blocks(const Tensor& query, const Tensor& key, const Tensor& value, co
   const IntArrayRef lead = leading(query);
   const Tensor q = rows_of(query, lead), k = rows_of(key, lead), v = rows_of(value, lead);
   Shape scores = lead, rows = lead;
-  rows.push_back(q.size(-2)), scores.push_back(q.size(-2)), scores.push_back(k.size(-2));
+  rows.push_back(q.size(-2));
+  scores.push_back(q.size(-2));
+  scores.push_back(k.size(-2));
   if (mask.defined()) check_mask(mask, query, scores);
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
   Tensor out = empty_rows(q, v.size(-1)), lse = core::empty(rows, q.dtype(), q.device());
