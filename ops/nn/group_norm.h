@@ -14,8 +14,7 @@ inline Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weig
                          bool /*cudnn_enabled*/) {
   return group_norm(x, num_groups, weight, bias, eps);
 }
-/// (y, mean, 1 / deviation): the statistics that the normalisation is made by, of which the running ones of
-/// native_batch_norm take a part in training. They have no gradient of their own.
+/// (y, mean, 1 / deviation): the statistics that the normalisation is made by, which have no gradient of their own.
 /// x is of N samples, C channels and HxW elements in each of them; statistics are (N, group).
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      int64_t N, int64_t C, int64_t HxW, int64_t group, double eps);

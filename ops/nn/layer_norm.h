@@ -18,8 +18,7 @@ inline Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Te
                          double eps, bool /*cudnn_enable*/) {
   return layer_norm(x, normalized_shape, weight, bias, eps);
 }
-/// (y, mean, 1 / deviation): the statistics that the normalisation is made by, of which the running ones of
-/// native_batch_norm take a part in training. They have no gradient of their own.
+/// (y, mean, 1 / deviation): the statistics that the normalisation is made by, which have no gradient of their own.
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
                                                      const Tensor& weight, const Tensor& bias, double eps);
 
