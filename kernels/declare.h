@@ -11,3 +11,14 @@
   namespace tandem::kernels::cuda { \
   __VA_ARGS__;                      \
   }
+/// The same of `void op(parameters)`, a kernel that the CPU alone has, so that calls of it are dispatched as all others
+/// are. Its header says by a function which tensors it serves; a call with others on CUDA throws.
+#define TANDEM_CPU_KERNEL(op, ...)                                                              \
+  namespace tandem::kernels::cpu {                                                              \
+  void op(__VA_ARGS__);                                                                         \
+  }                                                                                             \
+  namespace tandem::kernels::cuda {                                                             \
+  template <class... Arguments> [[noreturn]] void op(const Arguments&...) {                     \
+    TANDEM_FAIL(#op, ": the tensors are on CUDA, which has no such kernel; accepted: the CPU"); \
+  }                                                                                             \
+  }

@@ -71,10 +71,10 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
   check_pair("binary_cross_entropy", x, target);
   TANDEM_CHECK(x.dtype() == target.dtype(), "binary_cross_entropy: x is ", x.dtype(), " and target is ", target.dtype(),
                "; both must be of one dtype");
-  if (x.is_cpu()) {
-    kernels::cpu::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
-                                      ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
-    kernels::cpu::check_probabilities("binary_cross_entropy: target", contiguous_detached(target), "");
+  if (kernels::checks_probabilities(x.device())) {
+    kernels::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
+                                 ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
+    kernels::check_probabilities("binary_cross_entropy: target", contiguous_detached(target), "");
   }
   const Tensor losses = binary_cross_entropies(x, target);
   return reduced(weighted("binary_cross_entropy", losses, weight), reduction);

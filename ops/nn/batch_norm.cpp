@@ -186,10 +186,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tens
   return {y, mean, inverse};
 }
 
-bool detail::can_norm_relu_pool(const Tensor& x) {
-  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
-         x.suggest_memory_format() == MemoryFormat::ChannelsLast;
-}
+bool detail::can_norm_relu_pool(const Tensor& x) { return kernels::has_norm_relu_pool(x); }
 bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
                                 bool ceil_mode) {
   const auto side_by_side = [&](size_t d) {
@@ -216,7 +213,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
                              x.device());
   };
   Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
+  TANDEM_DISPATCH(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
@@ -233,8 +230,8 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = make_like(x, true);
     const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
-                        sum_xhat, dx);
+    TANDEM_DISPATCH(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
+                    sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
   return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},

@@ -99,13 +99,13 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     const Tensor x = ctx.saved(0), w = ctx.saved(1);
     Tensor dx, dw, db;
     if (ctx.needs_grad(0)) dx = backward_input(dy, w, x.sizes(), shape);
-    const bool together = ctx.needs_grad(1) && ctx.needs_grad(2) && shape.channels_last && dy.is_cpu() &&
-                          dy.dtype() == kFloat32 && !is_grad_enabled();
+    const bool together = ctx.needs_grad(1) && ctx.needs_grad(2) && !is_grad_enabled() &&
+                          kernels::has_conv2d_backward_weight_and_bias(dy, shape);
     if (together) {
       dw = make("conv2d_backward_weight", w.sizes(), dy, shape);
       db = core::empty({w.size(0)}, dy.dtype(), dy.device());
       const Tensor dense_dy = dy.contiguous(format_of(shape)), dense_x = x.contiguous(format_of(shape));
-      TANDEM_DISPATCH_CPU(dy.device(), conv2d_backward_weight_and_bias, dense_dy, dense_x, shape, dw, db);
+      TANDEM_DISPATCH(dy.device(), conv2d_backward_weight_and_bias, dense_dy, dense_x, shape, dw, db);
     } else {
       if (ctx.needs_grad(1)) dw = backward_weight(dy, x, w.sizes(), shape);
       if (ctx.needs_grad(2)) db = dy.sum({0, 2, 3});
