@@ -11,8 +11,8 @@
   namespace tandem::kernels::cuda { \
   __VA_ARGS__;                      \
   }
-/// The same of `void op(parameters)`, a kernel that the CPU alone has, so that calls of it are dispatched as all others
-/// are. Its header says by a function which tensors it serves; a call with others on CUDA throws.
+/// The declaration of `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other
+/// kernel, and throws for tensors on CUDA: a function beside the declaration says which tensors the kernel serves.
 #define TANDEM_CPU_KERNEL(op, ...)                                                              \
   namespace tandem::kernels::cpu {                                                              \
   void op(__VA_ARGS__);                                                                         \

@@ -1,4 +1,4 @@
-// Gradients of composed operations that lead to their inputs, as those of one kernel do: lead_gradient_to.
+// lead_gradient_to: gives the gradient of a composed operation a history that leads to its inputs.
 #include "tandem/ops/backward.h"
 
 #include "tandem/autograd/record.h"

@@ -1,4 +1,4 @@
-// Losses of class indices: checks of what they are given, and means by weight.
+// Losses of class indices: checks of their arguments, and means by weight.
 #include "tandem/ops/loss/class_loss.h"
 
 #include "tandem/autograd/record.h"

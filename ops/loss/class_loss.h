@@ -1,4 +1,4 @@
-// Losses of class indices: what nll_loss and cross_entropy share. Internal.
+// Losses of class indices: the parts that nll_loss and cross_entropy share. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/loss/reduction.h"

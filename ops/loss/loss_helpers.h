@@ -1,4 +1,4 @@
-// What several losses share: checks of x and target, their difference, and the reduction. Internal.
+// Helpers of the losses: checks of x and target, their difference, and the reduction. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/argument.h"

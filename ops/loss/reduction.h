@@ -1,4 +1,4 @@
-// Reduction: what a loss does with the losses of single elements.
+// Reduction: none, mean or sum of the losses of single elements.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,6 +1,6 @@
 // Activations: leaky_relu, elu, celu, selu, softplus, gelu, glu, prelu, rrelu, relu6, threshold, mish, log_sigmoid,
-// hardtanh, hardsigmoid, hardswish, hardshrink, softshrink, tanhshrink; the gradients of these and of relu, sigmoid,
-// tanh and silu, which are operations themselves.
+// hardtanh, hardsigmoid, hardswish, hardshrink, softshrink, tanhshrink. Their gradients are operations themselves, and
+// so are the gradients of relu, sigmoid, tanh and silu.
 #include "tandem/ops/nn/activation.h"
 
 #include <cmath>

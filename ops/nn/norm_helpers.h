@@ -1,5 +1,5 @@
-// What several normalisations share: checks of weight and bias, 1 / deviation, and the statistics that native forms
-// give. Internal.
+// Helpers of the normalisations: checks of weight and bias, 1 / deviation, and the statistics that native_batch_norm,
+// native_layer_norm and native_group_norm give. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/argument.h"

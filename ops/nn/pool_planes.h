@@ -1,5 +1,5 @@
-// What max pools and average pools share: the sizes of their results, images as the kernels take them, and one and
-// three dimensions as two. Internal.
+// Helpers of the pools: the sizes of results, images as the kernels take them, and one and three dimensions as two.
+// Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/kernels/pool.h"
