@@ -8,11 +8,6 @@
 #pragma once
 #include "tandem/kernels/declare.h"
 
-namespace tandem::kernels::cpu {
-/// Whether the kernels below take t as it lies.
-bool attention_takes(const Tensor& t);
-}  // namespace tandem::kernels::cpu
-
 namespace tandem::kernels::cuda {
 /// Whether CUDA has the kernels below for these: tensors of four dimensions, E and V of at most 128, a GPU with as much
 /// shared memory.
@@ -22,6 +17,17 @@ bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v);
 inline bool attention_serves(const Tensor&, const Tensor&, const Tensor&) { return false; }
 #endif
 }  // namespace tandem::kernels::cuda
+
+namespace tandem::kernels {
+/// Whether q's device has the kernels below for tensors of these sizes and dtypes.
+inline bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return q.is_cpu() || cuda::attention_serves(q, k, v);
+}
+/// Whether the kernels below take t as it lies.
+inline bool attention_takes(const Tensor& t) {
+  return (t.stride(-1) == 1 || t.size(-1) == 1) && (t.stride(-2) >= t.size(-1) || t.size(-2) == 1);
+}
+}  // namespace tandem::kernels
 
 /// out = softmax(q k^T scale + mask) v, and in lse, for each query, ln sum e^(q k^T scale + mask). A query that the
 /// mask hides all keys from gets zeros, and an lse of infinity.

@@ -18,7 +18,12 @@ struct ConvShape {
 TANDEM_KERNEL(void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y))
 TANDEM_KERNEL(void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx))
 TANDEM_KERNEL(void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw))
-namespace tandem::kernels::cpu {
 /// conv2d_backward_weight, and in the same pass db (O), the sums of dy over images and pixels; all channels-last
-void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw, Tensor& db);
-}  // namespace tandem::kernels::cpu
+TANDEM_CPU_KERNEL(conv2d_backward_weight_and_bias, const Tensor& dy, const Tensor& x, const ConvShape& shape,
+                  Tensor& dw, Tensor& db)
+namespace tandem::kernels {
+/// Whether conv2d_backward_weight_and_bias serves these.
+inline bool has_conv2d_backward_weight_and_bias(const Tensor& dy, const ConvShape& shape) {
+  return dy.is_cpu() && dy.dtype() == kFloat32 && shape.channels_last;
+}
+}  // namespace tandem::kernels

@@ -27,3 +27,8 @@ namespace tandem::kernels::cpu {
 /// outside of 0 to 1
 void check_probabilities(const char* name, const Tensor& x, const char* remedy);
 }  // namespace tandem::kernels::cpu
+namespace tandem::kernels {
+/// Whether tensors on that device are checked. On CUDA they are not, since the host would have to wait for the result.
+inline bool checks_probabilities(Device device) { return device.is_cpu(); }
+using cpu::check_probabilities;
+}  // namespace tandem::kernels

@@ -23,17 +23,22 @@ void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tenso
 void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
                          const Tensor& bias, Tensor& y);
 }  // namespace tandem::kernels::cuda
-namespace tandem::kernels::cpu {
 /// y = max_pool2d(relu(batch_norm_apply(x))) by windows of (kernel_h, kernel_w) that lie side by side; chosen: of which
 /// pixel of its window an element is, row by row, or 255 where it is not above 0. float32 and uint8, all (N, C, H, W)
 /// and channels-last. A window has at most 250 pixels.
-void norm_relu_pool(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
-                    int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen);
+TANDEM_CPU_KERNEL(norm_relu_pool, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                  const Tensor& bias, int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen)
 /// sum_dy, sum_dy_xhat and dx as of batch_norm_backward, from the gradient of y
-void norm_relu_pool_backward(const Tensor& dy, const Tensor& chosen, const Tensor& x, const Tensor& mean,
-                             const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h,
-                             int64_t kernel_w, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx);
-}  // namespace tandem::kernels::cpu
+TANDEM_CPU_KERNEL(norm_relu_pool_backward, const Tensor& dy, const Tensor& chosen, const Tensor& x, const Tensor& mean,
+                  const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h, int64_t kernel_w,
+                  Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx)
+namespace tandem::kernels {
+/// Whether norm_relu_pool serves x, as far as its windows fit.
+inline bool has_norm_relu_pool(const Tensor& x) {
+  return x.is_cpu() && x.dtype() == kFloat32 && x.dim() == 4 && x.numel() > 0 && !x.is_contiguous() &&
+         x.suggest_memory_format() == MemoryFormat::ChannelsLast;
+}
+}  // namespace tandem::kernels
 /// x (rows, n)
 TANDEM_KERNEL(void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y,
                               Tensor& mean, Tensor& rstd))

@@ -15,6 +15,8 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);
+/// Of softmax along dim, from its result y.
+Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
 /// A bound that is NaN is none.
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 

@@ -162,10 +162,6 @@ Attention attention_of(const Tensor& q, const Tensor& v, const Tensor& mask, boo
 
 }  // namespace
 
-bool attention_takes(const Tensor& t) {
-  return (t.stride(-1) == 1 || t.size(-1) == 1) && (t.stride(-2) >= t.size(-1) || t.size(-2) == 1);
-}
-
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
                Tensor& out, Tensor& lse) {
   Attention a = attention_of(q, v, mask, causal, scale);

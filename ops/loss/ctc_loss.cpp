@@ -1,4 +1,6 @@
-// Connectionist temporal classification, by the forward recursion over the steps of the input.
+// Connectionist temporal classification, by the forward recursion over the steps of the input: ctc_loss.
+#include "tandem/ops/loss/ctc_loss.h"
+
 #include <limits>
 
 #include "tandem/ops/argument.h"
@@ -6,7 +8,7 @@
 #include "tandem/ops/elementwise/formula.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/index/index.h"
-#include "tandem/ops/loss/loss_reduction.h"
+#include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/reduce/reduce.h"
 
 namespace tandem {
@@ -21,7 +23,10 @@ constexpr double kImpossible = -1e30;
 Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, int64_t blank) {
   const int64_t samples = static_cast<int64_t>(lengths.size());
   int64_t longest = 0, total = 0;
-  for (const int64_t n : lengths) longest = std::max(longest, n), total += n;
+  for (const int64_t n : lengths) {
+    longest = std::max(longest, n);
+    total += n;
+  }
   const bool joined = targets.dim() == 1;
   TANDEM_CHECK(joined ? targets.numel() == total
                       : targets.dim() == 2 && targets.size(0) == samples && targets.size(1) >= longest,

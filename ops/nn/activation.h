@@ -1,4 +1,5 @@
-// Activations that are made of other operations. They are of floating-point numbers unless they say otherwise.
+// Activations: celu, gelu, glu, hardtanh, mish, prelu, rrelu, selu, softshrink and others, also in place. They are of
+// floating-point numbers unless they say otherwise.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Attention. Namespace and names as torch:: has them.
+// Attention: scaled_dot_product_attention. Namespace and names as torch:: has them.
 #pragma once
 #include "tandem/core/tensor.h"
 

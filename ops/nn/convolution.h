@@ -1,6 +1,6 @@
-// Convolution and its gradients.
+// Convolutions: conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, conv_tbc, convolution.
 #pragma once
-#include "tandem/ops/nn/pair.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem {
 

@@ -1,3 +1,4 @@
+// Dropout: dropout, dropout2d, feature_dropout, alpha_dropout, feature_alpha_dropout, native_dropout.
 #include "tandem/ops/nn/dropout.h"
 
 #include <cmath>
@@ -23,7 +24,8 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   Tensor y, mask;
   const detail::Draw draw = detail::next_draw(x.device(), x.numel());
   if (x.is_contiguous()) {
-    y = core::empty(x.sizes(), x.dtype(), x.device()), mask = core::empty(x.sizes(), kBool, x.device());
+    y = core::empty(x.sizes(), x.dtype(), x.device());
+    mask = core::empty(x.sizes(), kBool, x.device());
     TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
   } else {  // the same numbers, in the logical order
     const NoGradGuard guard;
@@ -53,7 +55,8 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
   check_real("dropout2d", x);
   TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
   Shape sizes(static_cast<size_t>(x.dim()), 1);
-  sizes[0] = x.size(0), sizes[1] = x.size(1);
+  sizes[0] = x.size(0);
+  sizes[1] = x.size(1);
   return x * dropout(ones(sizes, x.options()), p, true);
 }
 

@@ -1,8 +1,9 @@
-// The windows of a convolution as columns, and back.
+// The windows of a convolution as columns, and back: im2col and col2im.
+#include "tandem/ops/nn/fold.h"
+
 #include "tandem/core/internal.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/nn/vision.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

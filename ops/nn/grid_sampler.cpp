@@ -1,11 +1,13 @@
-// Sampling of images and volumes at the places of a grid, and the grids of affine maps.
+// Sampling of images and volumes at the places of a grid, and grids of affine maps: grid_sampler,
+// affine_grid_generator.
+#include "tandem/ops/nn/grid_sampler.h"
+
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/index/index.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/nn/vision.h"
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/shape/copy.h"
 

@@ -1,3 +1,4 @@
+// Padding: pad, constant_pad_nd, reflection_pad1d to 3d, replication_pad1d to 3d.
 #include "tandem/ops/nn/pad.h"
 
 #include <algorithm>

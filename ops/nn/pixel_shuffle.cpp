@@ -1,7 +1,8 @@
-// Pixels and channels in another order.
+// Pixels and channels in another order: pixel_shuffle, pixel_unshuffle, channel_shuffle.
+#include "tandem/ops/nn/pixel_shuffle.h"
+
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
-#include "tandem/ops/nn/vision.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -1,10 +1,12 @@
-// Images of other sizes, one dimension after the other.
+// Images of other sizes, one dimension after the other: upsample_nearest2d, upsample_bilinear2d, upsample_bicubic2d and
+// others.
+#include "tandem/ops/nn/upsample.h"
+
 #include <cmath>
 
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
-#include "tandem/ops/nn/vision.h"
 
 namespace tandem {
 using detail::Resampling;

@@ -1,5 +1,6 @@
-#include "tandem/ops/nn/norm.h"
-#include "tandem/ops/fusion.h"
+// Batch normalisation and its gradient: batch_norm, native_batch_norm; with relu and a max pool in one pass:
+// norm_relu_pool.
+#include "tandem/ops/nn/batch_norm.h"
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
@@ -7,21 +8,15 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
+#include "tandem/ops/fusion.h"
 #include "tandem/ops/index/index.h"
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/max_pool.h"
+#include "tandem/ops/nn/norm_helpers.h"
 #include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/reduced_dims.h"
 #include "tandem/ops/shape/view.h"
 
 namespace tandem {
-using detail::accumulate_type, detail::check_part, detail::check_real, detail::contiguous_detached,
-    detail::prepare_part;
-
 namespace {
-/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean.
-Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
-  return root_mean_square(x - m, dims, eps).reciprocal().to(x.dtype());
-}
 /// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
 Tensor rows_or_planes(const Tensor& x, bool channels_last) {
   const NoGradGuard guard;
@@ -93,10 +88,13 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
                        (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
   if (batches.defined() && !at_once) batches.add_(1);
   if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
-    mean.zero_(), rstd.zero_(), var.zero_();
+    mean.zero_();
+    rstd.zero_();
+    var.zero_();
   } else if (at_once) {  // in the launch that makes the batch's, as one of its own would take as long
     Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
-    moved_mean.bump_version(), moved_var.bump_version();
+    moved_mean.bump_version();
+    moved_var.bump_version();
     if (counted.defined()) counted.bump_version();
     TANDEM_DISPATCH_CUDA(x.device(), batch_norm_update_stats, x, eps, momentum, moved_mean, moved_var, counted, mean,
                          var, rstd);
@@ -176,11 +174,19 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   };
   return record("batch_norm", y, {input, weight, bias}, {input, statistics.mean, statistics.rstd, weight}, backward);
 }
-
-bool detail::can_norm_relu_pool(const Tensor& x) {
-  return x.dim() == 4 && x.is_cpu() && x.dtype() == kFloat32 && x.numel() > 0 && !x.is_contiguous() &&
-         x.suggest_memory_format() == MemoryFormat::ChannelsLast;
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     const Tensor& running_mean, const Tensor& running_var,
+                                                     Flag training, double momentum, double eps) {
+  const Tensor y = batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps);
+  if (!training) return {y, x.new_empty({0}), x.new_empty({0})};
+  Shape dims;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d != 1) dims.push_back(d);
+  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/false);
+  return {y, mean, inverse};
 }
+
+bool detail::can_norm_relu_pool(const Tensor& x) { return kernels::has_norm_relu_pool(x); }
 bool detail::can_norm_relu_pool(const Tensor& x, Pair kernel, Pair stride, Pair padding, Pair dilation,
                                 bool ceil_mode) {
   const auto side_by_side = [&](size_t d) {
@@ -207,7 +213,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
                              x.device());
   };
   Tensor y = make(x.dtype()), chosen = make(kUInt8);
-  TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
+  TANDEM_DISPATCH(x.device(), norm_relu_pool, x, statistics.mean, statistics.rstd, w, b, kh, kw, y, chosen);
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
@@ -224,60 +230,12 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
            sum_xhat = core::empty(mean.sizes(), mean.dtype(), x.device());
     Tensor dx = make_like(x, true);
     const Tensor g = images(dy), from = images(x), w = prepare_part(weight, x.dtype());
-    TANDEM_DISPATCH_CPU(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
-                        sum_xhat, dx);
+    TANDEM_DISPATCH(x.device(), norm_relu_pool_backward, g, chosen, from, mean, rstd, w, training, kh, kw, sum_dy,
+                    sum_xhat, dx);
     return {dx, sum_xhat, sum_dy};
   };
   return record(kh * kw == 1 ? "batch_norm_relu" : "batch_norm_relu_max_pool2d", y, {input, weight, bias},
                 {input, statistics.mean, statistics.rstd, weight, bias, chosen}, backward);
-}
-
-Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
-                  double eps) {
-  check_real("layer_norm", input);
-  const int64_t n = numel_of(normalized_shape);
-  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
-  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
-               "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
-  for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
-    check_part("layer_norm", name, *part, n, input);
-    TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
-                 "; accepted: ", normalized_shape);
-  }
-  const DType statistic = accumulate_type(input.dtype());
-  const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
-  const Tensor x = contiguous_detached(rows);
-  // Beside many rows a float copy of a weight is small, and widened once; beside few it could be as large as x's.
-  const bool few = x.device().is_cpu() && x.size(0) < 8;
-  const auto prepare = [&](const Tensor& part) {
-    return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
-  };
-  const Tensor w = prepare(weight), b = prepare(bias);
-  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
-         rstd = core::empty({x.size(0)}, statistic, x.device());
-  TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
-  const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
-  const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
-    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
-    const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
-    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
-      const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
-      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
-      return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
-              wants_weight ? ctx.flat_in({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
-              wants_bias ? ctx.flat_in({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
-    }
-    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
-    const Tensor w =
-        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_part(weight, x.dtype());
-    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
-    Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
-           db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();
-    TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
-    return {dx, dw, db};
-  };
-  return reshape_result(record("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
-                        input.sizes());
 }
 
 }  // namespace tandem

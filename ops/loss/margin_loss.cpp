@@ -1,39 +1,25 @@
-// Losses with a margin. Where PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a kernel
-// of its own (multi_margin_loss, multilabel_margin_loss), it is 0, as relu's.
+// Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss. Where
+// PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a kernel of its own (multi_margin_loss,
+// multilabel_margin_loss), it is 0, as relu's.
+#include "tandem/ops/loss/margin_loss.h"
+
 #include <limits>
 
+#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/factory/factory.h"
 #include "tandem/ops/index/index.h"
-#include "tandem/ops/loss/loss_reduction.h"
+#include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/operands.h"
-#include "tandem/ops/products/products.h"
 #include "tandem/ops/reduce/reduce.h"
 
 namespace tandem {
-
-Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
-  check_real("hinge_embedding_loss", x);
-  const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
-  return reduced(near + where(target != -1, x, Scalar(0)), reduction);
-}
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
                b.sizes(), " and target is ", target.sizes(), "; accepted: the same number of dimensions for each");
   return reduced((target.neg() * (a - b) + margin).clamp_min(0), reduction);
-}
-Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
-                             Reduction reduction) {
-  TANDEM_CHECK((target.dim() == 0 || target.dim() == 1) && a.dim() == target.dim() + 1 && b.dim() == a.dim(),
-               "cosine_embedding_loss: a is ", a.sizes(), ", b is ", b.sizes(), " and target is ", target.sizes(),
-               "; accepted: (N, D), (N, D) and (N,), or (D,), (D,) and ()");
-  constexpr double kEps = 1e-12;  // keeps the cosine of a row of zeros finite
-  const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
-  const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();
-  const Tensor alike = where(target == 1, 1 - cosine, Scalar(0));
-  return reduced(alike + where(target == -1, (cosine - margin).clamp_min(0), Scalar(0)), reduction);
 }
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_real("soft_margin_loss", x);
@@ -95,16 +81,6 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction r
   const Tensor counts = listed.unsqueeze(2) & is_target.logical_not().unsqueeze(1);
   const Tensor losses = where(counts, over, Scalar(0)).sum({1, 2}) / static_cast<double>(rows.size(1));
   return reduced_rows(losses, x, reduction);
-}
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
-                           double p, double eps, Flag swap, Reduction reduction) {
-  TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",
-               anchor.sizes(), ", positive is ", positive.sizes(), " and negative is ", negative.sizes(),
-               "; accepted: the same number of dimensions for each");
-  const Tensor near = pairwise_distance(anchor, positive, p, eps);
-  Tensor far = pairwise_distance(anchor, negative, p, eps);
-  if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));
-  return reduced((margin + near - far).clamp_min(0), reduction);
 }
 
 }  // namespace tandem

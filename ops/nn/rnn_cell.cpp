@@ -1,4 +1,5 @@
-#include "tandem/ops/nn/recurrent.h"
+// Cells of recurrent networks: rnn_tanh_cell, rnn_relu_cell, lstm_cell, gru_cell.
+#include "tandem/ops/nn/rnn_cell.h"
 
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/elementwise.h"

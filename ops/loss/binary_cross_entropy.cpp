@@ -1,0 +1,92 @@
+// Binary cross entropy: binary_cross_entropy and binary_cross_entropy_with_logits.
+#include "tandem/ops/loss/binary_cross_entropy.h"
+
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+
+namespace tandem {
+namespace {
+/// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
+/// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound, a float.
+Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    losses = (x.log().clamp(-100.0) * target + x.neg().log1p().clamp(-100.0) * (1 - target)).neg();
+  }
+  return record("binary_cross_entropy", losses, {x, target}, {x, target},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), t = ctx.saved(1);
+                  Tensor dx, dt;
+                  if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
+                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // without the bound, as PyTorch's
+                  return {dx, dt};
+                });
+}
+/// ln(1 + e^-x), whose derivative is exact everywhere
+Tensor negative_log_sigmoid(const Tensor& x) {
+  return softplus(x.neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
+}
+/// (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written out, since
+/// that of the parts is wrong at the kink they share at 0, and cancels away from it:
+/// d/dx = c sigmoid(x) - w t
+Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
+  Tensor losses;
+  {
+    const NoGradGuard guard;
+    const Tensor soft = x.neg().relu() + x.abs().neg().exp().log1p();
+    losses = (1 - target) * x + (pos_weight.defined() ? soft * ((pos_weight - 1) * target + 1) : soft);
+  }
+  return record("binary_cross_entropy_with_logits", losses, {x, target, pos_weight}, {x, target, pos_weight},
+                [](const Context& ctx, const Tensor& dy) -> Grads {
+                  const Tensor x = ctx.saved(0), t = ctx.saved(1), w = ctx.saved(2);
+                  Tensor dx, dt, dw;
+                  if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
+                  if (ctx.needs_grad(0) && w.defined()) {
+                    const Tensor scaled = w * t;  // first: 1 - w may round to 1 in w's dtype
+                    dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
+                  }
+                  if (ctx.needs_grad(1))
+                    dt = dy * (w.defined() ? w * negative_log_sigmoid(x) - negative_log_sigmoid(x.neg()) : x.neg());
+                  if (ctx.needs_grad(2)) dw = dy * t * negative_log_sigmoid(x);
+                  return {dx, dt, dw};
+                });
+}
+Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
+  if (!weight.defined()) return losses;
+  TANDEM_CHECK(weight.device() == losses.device(), op, ": weight is on ", weight.device(), " and x on ",
+               losses.device(), "; both must be on one device");
+  TANDEM_CHECK(broadcast_shapes(op, losses.sizes(), weight.sizes()) == losses.sizes(), op, ": weight is ",
+               weight.sizes(), "; it must broadcast to x's sizes, ", losses.sizes());
+  return losses * weight.to(losses.dtype());
+}
+}  // namespace
+
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
+  check_pair("binary_cross_entropy", x, target);
+  TANDEM_CHECK(x.dtype() == target.dtype(), "binary_cross_entropy: x is ", x.dtype(), " and target is ", target.dtype(),
+               "; both must be of one dtype");
+  if (kernels::checks_probabilities(x.device())) {
+    kernels::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
+                                 ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
+    kernels::check_probabilities("binary_cross_entropy: target", contiguous_detached(target), "");
+  }
+  const Tensor losses = binary_cross_entropies(x, target);
+  return reduced(weighted("binary_cross_entropy", losses, weight), reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
+                                        const Tensor& pos_weight, Reduction reduction) {
+  check_pair("binary_cross_entropy_with_logits", x, target);
+  TANDEM_CHECK(target.is_floating_point(), "binary_cross_entropy_with_logits: target is ", target.dtype(),
+               "; accepted: floating point");
+  if (pos_weight.defined()) broadcast_shapes("binary_cross_entropy_with_logits", x.sizes(), pos_weight.sizes());
+  const Tensor losses = logit_cross_entropies(x, target, pos_weight).to(target.dtype());
+  return reduced(weighted("binary_cross_entropy_with_logits", losses, weight), reduction);
+}
+
+}  // namespace tandem

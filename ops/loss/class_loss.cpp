@@ -1,0 +1,56 @@
+// Losses of class indices: checks of their arguments, and means by weight.
+#include "tandem/ops/loss/class_loss.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem::detail {
+
+Tensor at_targets(const Tensor& x, const Tensor& target) {
+  const Tensor safe = where(target < 0, zeros_like(target), where(target >= x.size(1), zeros_like(target), target));
+  return x.gather(1, safe.unsqueeze(1)).squeeze(1);
+}
+Tensor one_each(const Tensor& rows) {
+  return core::empty({rows.size(0)}, accumulate_type(rows.dtype()), rows.device());
+}
+Averaged averaged(const Tensor& losses, const Tensor& weights, bool mean) {
+  if (!mean) return {losses, Tensor()};
+  const auto one = [&] { return core::empty({}, losses.dtype(), losses.device()); };
+  Averaged y{one(), one()};
+  TANDEM_DISPATCH(losses.device(), nll_mean, losses, weights, y.loss, y.total);
+  return y;
+}
+Tensor class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? target.to(kInt64) : target; }
+Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
+                  Reduction reduction, int64_t ignore_index, RowLoss f) {
+  check_real(op, x);
+  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
+               target.device(), "; accepted: int64 or uint8 on ", x.device());
+  const size_t dim = x.dim() > 1 ? 1 : 0;
+  Shape samples = x.sizes();
+  if (x.dim() > 0) samples.erase(dim);
+  TANDEM_CHECK(x.dim() > 0 && target.sizes() == samples, op, ": ", name, " is ", x.sizes(), " and target is ",
+               target.sizes(), "; accepted: (C,) and (), (N, C) and (N,), or (N, C, d...) and (N, d...)");
+  const int64_t classes = x.sizes()[dim], count = target.numel();
+  check_part(op, "weight", weight, classes, x);
+  TANDEM_CHECK(!weight.defined() || weight.dim() == 1, op, ": weight is ", weight.sizes(), "; accepted: (", classes,
+               ",)");
+  const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
+    const Tensor w = prepare_part(weight, x.dtype());
+    const Tensor y = f(rows.contiguous(), contiguous_detached(t), w, reduction == Reduction::mean, ignore_index);
+    return (reduction == Reduction::sum ? y.sum() : y).to(x.dtype());
+  };
+  if (x.dim() == 2) return losses_of(x, target);
+  const auto classes_last = [](const Tensor& t) { return t.dim() > 2 ? t.transpose(1, -1) : t; };
+  const Tensor losses = losses_of(classes_last(x).reshape({count, classes}), classes_last(target).reshape({count}));
+  if (reduction != Reduction::none) return losses;
+  const Tensor y = reshape_result(losses, classes_last(target).sizes());
+  return y.dim() > 1 ? classes_last(y).clone(MemoryFormat::Contiguous) : y;
+}
+
+}  // namespace tandem::detail

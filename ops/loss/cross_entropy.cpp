@@ -1,0 +1,112 @@
+// Cross entropy of class indices and of probabilities: cross_entropy and its gradient.
+#include "tandem/ops/loss/cross_entropy.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/loss/class_loss.h"
+#include "tandem/ops/loss/loss_helpers.h"
+#include "tandem/ops/loss/nll_loss.h"
+#include "tandem/ops/nn/softmax.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem {
+namespace {
+/// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
+/// total: as nll_backward's.
+Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
+                              const Tensor& weights, const Tensor& log_sum, int64_t ignore_index) {
+  if (total.defined() && is_grad_enabled())
+    return cross_entropy_backward((dloss / total).expand({x.size(0)}), {}, x, target, weights, log_sum, ignore_index);
+  const Tensor g = contiguous_detached(dloss);
+  Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+  TANDEM_DISPATCH(dx.device(), cross_entropy_backward, g, total, x, target, weights, log_sum, ignore_index, dx);
+  return record("cross_entropy_backward", dx, {dloss, x}, {dloss, x, target, weights},
+                [](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const Tensor p = softmax(ctx.saved(1), 1), weights = ctx.saved(3);
+                  Tensor ddloss, dx;
+                  if (ctx.needs_grad(0)) ddloss = ((ddx * p).sum({1}) - at_targets(ddx, ctx.saved(2))) * weights;
+                  if (ctx.needs_grad(1)) {
+                    const Tensor slope = (ctx.saved(0) * weights).to(ddx.dtype());
+                    dx = softmax_backward(ddx * slope.unsqueeze(1), p, 1);
+                  }
+                  return {ddloss, dx};
+                });
+}
+Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean,
+                          int64_t ignore_index) {
+  Tensor losses = one_each(x), weights = one_each(x), log_sum = one_each(x);
+  TANDEM_DISPATCH(x.device(), cross_entropy, x, target, weight, ignore_index, losses, weights, log_sum);
+  const auto [loss, total] = averaged(losses, weights, mean);
+  return record("cross_entropy", loss, {x}, {x, target, weights, log_sum, total},
+                [ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {cross_entropy_backward(dy, ctx.saved(4), ctx.saved(0), ctx.saved(1), ctx.saved(2),
+                                                 ctx.saved(3), ignore_index)};
+                });
+}
+/// -sum_c target[n, c] weight[c] log_prob[n, c] for targets that are probabilities.
+Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
+                        int64_t ignore_index, double label_smoothing) {
+  TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is ", ignore_index,
+               " and target holds probabilities; accepted: an index below 0, which means none");
+  check_pair("cross_entropy", x, given);
+  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
+  const int64_t dim = x.dim() == 1 ? 0 : 1, classes = x.size(dim);
+  check_part("cross_entropy", "weight", weight, classes, x);
+  Tensor target = given;
+  if (label_smoothing > 0) target = target * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes);
+  const DType wide = accumulate_type(x.dtype());
+  Tensor terms = log_softmax(x, dim).to(wide) * target.to(promote_types(wide, target.dtype()));
+  if (weight.defined()) {
+    Shape sizes(static_cast<size_t>(x.dim()), 1);
+    sizes[static_cast<size_t>(dim)] = classes;
+    terms = terms * weight.to(wide).view(sizes);
+  }
+  const Tensor losses = terms.sum({dim}).neg();
+  return reduced(losses, reduction).to(promote_types(x.dtype(), target.dtype()));
+}
+}  // namespace
+
+Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
+                     int64_t ignore_index, double label_smoothing) {
+  TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
+               "; accepted: 0 to 1");
+  if (given.is_floating_point() && given.sizes() == x.sizes())
+    return of_probabilities(x, given, weight, reduction, ignore_index, label_smoothing);
+  const Tensor target = class_indices(given);
+  if (label_smoothing == 0)
+    return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
+  check_real("cross_entropy", x);
+  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
+  const int64_t dim = x.dim() == 1 ? 0 : 1;
+  const Tensor log_prob = log_softmax(x, dim);
+  const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
+  // The uniform part: -sum_c weight[c] log_prob[n, c] / C over the targets that count, averaged by their weights.
+  const double classes = static_cast<double>(x.size(dim));
+  Tensor spread = log_prob;
+  if (weight.defined()) {
+    Shape sizes(static_cast<size_t>(x.dim()), 1);
+    sizes[static_cast<size_t>(dim)] = weight.numel();
+    spread = spread * weight.to(x.dtype()).view(sizes);
+  }
+  const Tensor ignored = target == ignore_index;
+  const DType wide = accumulate_type(x.dtype());  // sums over many samples do not fit float16
+  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);  // times 0 would leave a NaN
+  Tensor smooth = spread;
+  if (reduction == Reduction::sum) smooth = spread.sum();
+  if (reduction == Reduction::mean) {
+    Tensor weights = ignored.logical_not().to(wide);
+    if (weight.defined()) {
+      const Tensor safe = where(ignored, zeros_like(target), target);
+      weights = weights * weight.to(wide).index_select(0, safe.reshape({-1})).reshape(target.sizes());
+    }
+    smooth = spread.sum() / weights.sum();
+  }
+  return (loss * (1 - label_smoothing) + smooth * label_smoothing).to(x.dtype());
+}
+
+}  // namespace tandem

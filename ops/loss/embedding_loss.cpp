@@ -1,0 +1,29 @@
+// Losses of distances and of pairs of embeddings: hinge_embedding_loss, cosine_embedding_loss. The slope of clamp_min
+// at the margin is 1, as in PyTorch.
+#include "tandem/ops/loss/embedding_loss.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce/reduce.h"
+
+namespace tandem {
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
+  check_real("hinge_embedding_loss", x);
+  const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));
+  return reduced(near + where(target != -1, x, Scalar(0)), reduction);
+}
+Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+                             Reduction reduction) {
+  TANDEM_CHECK((target.dim() == 0 || target.dim() == 1) && a.dim() == target.dim() + 1 && b.dim() == a.dim(),
+               "cosine_embedding_loss: a is ", a.sizes(), ", b is ", b.sizes(), " and target is ", target.sizes(),
+               "; accepted: (N, D), (N, D) and (N,), or (D,), (D,) and ()");
+  constexpr double kEps = 1e-12;  // keeps the cosine of a row of zeros finite
+  const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
+  const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();
+  const Tensor alike = where(target == 1, 1 - cosine, Scalar(0));
+  return reduced(alike + where(target == -1, (cosine - margin).clamp_min(0), Scalar(0)), reduction);
+}
+
+}  // namespace tandem

@@ -1,0 +1,16 @@
+// The Kullback-Leibler divergence: kl_div.
+#include "tandem/ops/loss/kl_div.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/loss/loss_helpers.h"
+
+namespace tandem {
+Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
+  check_real("kl_div", x);
+  check_real("kl_div", target);
+  return reduced(log_target ? target.exp() * (target - x) : target.xlogy(target) - target * x, reduction);
+}
+
+}  // namespace tandem

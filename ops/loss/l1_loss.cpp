@@ -1,0 +1,24 @@
+// Absolute errors: l1_loss and smooth_l1_loss.
+#include "tandem/ops/loss/l1_loss.h"
+
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+
+namespace tandem {
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_sizes("l1_loss", x, target);
+  TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",
+               target.dtype(), "; accepted: numbers");
+  return reduced((x - target).abs(), reduction);
+}
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
+  check_pair("smooth_l1_loss", x, target);
+  TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
+  if (beta == 0) return l1_loss(x, target, reduction);
+  const Tensor d = difference(x, target).abs();
+  const Tensor far = d >= beta;                  // not where d is a NaN
+  const Tensor near = where(far, Scalar(0), d);  // the slope of an infinite square would make a NaN of the gradient
+  return reduced(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
+}
+
+}  // namespace tandem

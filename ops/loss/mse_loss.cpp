@@ -1,0 +1,33 @@
+// The mean squared error: mse_loss.
+#include "tandem/ops/loss/mse_loss.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+
+namespace tandem {
+namespace {
+/// The sum or mean of (x - target)^2, in one pass.
+Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
+  const double count = mean ? static_cast<double>(x.numel()) : 1;
+  Tensor y = core::empty({}, x.dtype(), x.device());
+  TANDEM_DISPATCH(x.device(), squared_error, x, target, count, y);
+  return record("mse_loss", y, {x, target}, {x, target}, [count](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor slope = (ctx.saved(0) - ctx.saved(1)) * (dy * (2 / count));
+    return {slope, ctx.needs_grad(1) ? slope.neg() : Tensor()};
+  });
+}
+}  // namespace
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  if (reduction != Reduction::none && x.dtype() == target.dtype() && !is_half(x.dtype()) && x.is_contiguous() &&
+      target.is_contiguous() && x.numel() > 0)
+    return squared_error(x, target, reduction == Reduction::mean);
+  return reduced(difference(x, target).square(), reduction);
+}
+
+}  // namespace tandem

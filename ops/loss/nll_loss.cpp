@@ -1,0 +1,43 @@
+// Negative log likelihood: nll_loss and its gradient.
+#include "tandem/ops/loss/nll_loss.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/nll.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/class_loss.h"
+
+namespace tandem {
+namespace {
+/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss. total: of the weights, if dloss is that of the mean, else
+/// undefined.
+Tensor nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
+                    int64_t ignore_index, IntArrayRef sizes, DType dtype) {
+  if (total.defined() && is_grad_enabled())  // second derivatives go through the division too
+    return nll_backward((dloss / total).expand({sizes[0]}), {}, target, weights, ignore_index, sizes, dtype);
+  const Tensor g = contiguous_detached(dloss);
+  Tensor dx = core::empty(sizes, dtype, dloss.device());
+  TANDEM_DISPATCH(dx.device(), nll_backward, g, total, target, weights, ignore_index, dx);
+  return record("nll_backward", dx, {dloss}, {target, weights}, [](const Context& ctx, const Tensor& ddx) -> Grads {
+    return {(at_targets(ddx, ctx.saved(0)) * ctx.saved(1)).neg()};
+  });
+}
+}  // namespace
+Tensor detail::nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index) {
+  Tensor losses = one_each(x), weights = one_each(x);
+  TANDEM_DISPATCH(x.device(), nll, x, target, weight, ignore_index, losses, weights);
+  const auto [loss, total] = averaged(losses, weights, mean);
+  return record(
+      "nll_loss", loss, {x}, {target, weights, total},
+      [sizes = Shape(x.sizes()), dtype = x.dtype(), ignore_index](const Context& ctx, const Tensor& dy) -> Grads {
+        const Tensor dx = nll_backward(dy, ctx.saved(2), ctx.saved(0), ctx.saved(1), ignore_index, sizes, dtype);
+        return {ctx.flat_in(0, dx)};
+      });
+}
+Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
+                int64_t ignore_index) {
+  return of_classes("nll_loss", "log_prob", log_prob, class_indices(target), weight, reduction, ignore_index, nll_rows);
+}
+
+}  // namespace tandem

@@ -1,0 +1,23 @@
+// The negative log likelihood of counts: poisson_nll_loss.
+#include "tandem/ops/loss/poisson_nll_loss.h"
+
+#include <numbers>
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+
+namespace tandem {
+Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, Flag full, double eps,
+                        Reduction reduction) {
+  check_real("poisson_nll_loss", x);
+  Tensor losses = log_input ? x.exp() - target * x : x - target * (x + eps).log();
+  if (full) {
+    const Tensor t = target.to(losses.dtype()), many = t > 1, safe = where(many, t, Scalar(2));
+    const Tensor stirling = safe * safe.log() - safe + 0.5 * (2 * std::numbers::pi * safe).log();
+    losses = losses + where(many, stirling, Scalar(0));
+  }
+  return reduced(losses, reduction);
+}
+
+}  // namespace tandem

@@ -1,0 +1,20 @@
+// The margin between distances from an anchor: triplet_margin_loss.
+#include "tandem/ops/loss/triplet_margin_loss.h"
+
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/loss/loss_helpers.h"
+#include "tandem/ops/products/products.h"
+
+namespace tandem {
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
+                           double p, double eps, Flag swap, Reduction reduction) {
+  TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",
+               anchor.sizes(), ", positive is ", positive.sizes(), " and negative is ", negative.sizes(),
+               "; accepted: the same number of dimensions for each");
+  const Tensor near = pairwise_distance(anchor, positive, p, eps);
+  Tensor far = pairwise_distance(anchor, negative, p, eps);
+  if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));
+  return reduced((margin + near - far).clamp_min(0), reduction);
+}
+
+}  // namespace tandem

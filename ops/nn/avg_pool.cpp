@@ -1,0 +1,142 @@
+// Average pooling: avg_pool1d, avg_pool2d, avg_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d.
+#include "tandem/ops/nn/avg_pool.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/pool.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/pool_planes.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+/// A linear op and its transpose, each the other's derivative.
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);
+Tensor avg_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool last) {
+  const Planes p("avg_pool2d", input, s, ceil, last);
+  Tensor y = p.make(p.x.dtype());
+  TANDEM_DISPATCH(input.device(), avg_pool2d, p.x, s, y);
+  return record("avg_pool2d", of_sizes(y, p.out), {input}, {},
+                [=, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, avg_pool_backward(dy, s, sizes, ceil, last))};
+                });
+}
+Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last) {
+  const Planes p("avg_pool2d_backward", dy, last);
+  Tensor dx = make_images(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  TANDEM_DISPATCH(dy.device(), avg_pool2d_backward, p.x, s, dx);
+  return record("avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
+                [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
+}
+/// avg_pool2d of int64, which rounds towards zero.
+Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
+  const auto count = [&](int64_t d) {
+    return pooled("avg_pool2d", x.size(d - 2), s.kernel[d], s.stride[d], s.padding[d], 1, ceil);
+  };
+  const auto around = [&](const Tensor& t, int64_t value) {
+    return constant_pad_nd(t, {s.padding[1], s.padding[1], s.padding[0], s.padding[0]}, value);
+  };
+  const auto sums = [&, oh = count(0), ow = count(1)](const Tensor& t) {  // over windows, which may end beyond t
+    const int64_t below = std::max<int64_t>((oh - 1) * s.stride[0] + s.kernel[0] - t.size(-2), 0),
+                  right = std::max<int64_t>((ow - 1) * s.stride[1] + s.kernel[1] - t.size(-1), 0);
+    const Tensor windows = constant_pad_nd(t, {0, right, 0, below})
+                               .unfold(t.dim() - 2, s.kernel[0], s.stride[0])
+                               .unfold(t.dim() - 1, s.kernel[1], s.stride[1]);
+    return windows.narrow(t.dim() - 2, 0, oh).narrow(t.dim() - 1, 0, ow).sum({-2, -1});
+  };
+  const Tensor total = sums(around(x, 0));
+  if (divisor) return total.div(*divisor, "trunc");
+  return total.div(sums(around(ones({x.size(-2), x.size(-1)}, x.options()), s.count_include_pad)), "trunc");
+}
+/// How many elements, with padding, each of `count` windows has along a dimension of `size`: a vector on like's device.
+Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding, const Tensor& like) {
+  std::vector<double> sizes;
+  for (int64_t i = 0; i < count; ++i)
+    sizes.push_back(static_cast<double>(std::min(kernel, size + 2 * padding - i * stride)));
+  return tensor(sizes, TensorOptions(accumulate_type(like.dtype())).device(like.device()));
+}
+}  // namespace
+
+Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
+                  Flag count_include_pad, std::optional<int64_t> divisor) {
+  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor_override is 0; accepted: any other number");
+  const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
+  if (x.dtype() == kInt64) return avg_pool_of_integers(x, s, ceil_mode, divisor);
+  const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
+  if (!divisor) return y;
+  // Padding included, an average is a sum over the size of its window, of which ceil_mode's last ones have less.
+  const Tensor heights = window_sizes(x.size(-2), y.size(-2), kernel[0], s.stride[0], padding[0], y).unsqueeze(1);
+  return y * (heights * window_sizes(x.size(-1), y.size(-1), kernel[1], s.stride[1], padding[1], y) /
+              static_cast<double>(*divisor))
+                 .to(y.dtype());
+}
+Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, Flag ceil_mode,
+                  Flag count_include_pad) {
+  return as_line(avg_pool2d(as_row("avg_pool1d", x), {1, kernel}, row_stride("avg_pool1d", stride, kernel),
+                            {0, padding}, ceil_mode, count_include_pad));
+}
+Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
+                  std::optional<int64_t> divisor) {
+  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool3d: divisor_override is 0; accepted: any other number");
+  const Triple s = stride_of("avg_pool3d", stride, k);
+  const std::optional<int64_t> sum = divisor ? std::optional<int64_t>(1) : std::nullopt;
+  const Tensor inner = avg_pool2d(as_planes("avg_pool3d", x), {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]}, ceil_mode,
+                                  count_include_pad, divisor);
+  return as_volumes(avg_pool2d(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, ceil_mode, count_include_pad, sum), x,
+                    inner);
+}
+
+namespace {
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
+}  // namespace
+Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
+  if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
+    check_real("adaptive_avg_pool2d", input);
+    const Tensor y = input.mean({-2, -1}, true);
+    if (is_channels_last(input))  // these strides describe the same elements
+      y.impl()->take_layout(
+          *core::as_strided(y, y.sizes(), core::strides_of("pool", y.sizes(), MemoryFormat::ChannelsLast), 0).impl());
+    return y;
+  }
+  const bool last = is_channels_last(input);
+  Planes p("adaptive_avg_pool2d", input, last);
+  TANDEM_CHECK(p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: x is ", input.sizes(),
+               "; of its sizes, those that are pooled must be positive");
+  TANDEM_CHECK(size[0] >= 0 && size[1] >= 0, "adaptive_avg_pool2d: output_size is ", IntArrayRef(size),
+               "; accepted: 0 or more");
+  p.oh = size[0];
+  p.ow = size[1];
+  p.finish();
+  Tensor y = p.make(p.x.dtype());
+  TANDEM_DISPATCH(input.device(), adaptive_avg_pool2d, p.x, y);
+  return record("adaptive_avg_pool2d", of_sizes(y, p.out), {input}, {},
+                [last, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                  return {ctx.flat_in(0, adaptive_backward(dy, sizes, last))};
+                });
+}
+namespace {
+Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
+  TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
+               "; of its sizes, the last two must be positive");
+  const Planes p("adaptive_avg_pool2d_backward", dy, last);
+  Tensor dx = make_images(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);
+  const Pair size(dy.size(-2), dy.size(-1));
+  return record("adaptive_avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
+                [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
+}
+}  // namespace
+Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
+  return as_line(adaptive_avg_pool2d(as_row("adaptive_avg_pool1d", x), {1, size}));
+}
+Tensor adaptive_avg_pool3d(const Tensor& x, Triple size) {
+  const Tensor inner = adaptive_avg_pool2d(as_planes("adaptive_avg_pool3d", x), {size[1], size[2]});
+  return as_volumes(adaptive_avg_pool2d(as_depths(inner), {size[0], inner.size(-2) * inner.size(-1)}), x, inner);
+}
+
+}  // namespace tandem

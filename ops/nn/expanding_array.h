@@ -1,0 +1,38 @@
+// ExpandingArray: sizes of kernels, strides and paddings in one, two and three dimensions.
+#pragma once
+#include <array>
+#include <concepts>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// D numbers, one for each dimension, or one for all of them: the sizes of a kernel, strides, paddings.
+template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
+  ExpandingArray(int64_t all) { this->fill(all); }
+  template <std::integral... Sizes>
+  requires(D > 1 && sizeof...(Sizes) == D) ExpandingArray(Sizes... sizes)
+      : std::array<int64_t, D>{static_cast<int64_t>(sizes)...} {}
+  ExpandingArray(std::initializer_list<int64_t> list) : ExpandingArray(IntArrayRef(list.begin(), list.size())) {}
+  ExpandingArray(const std::vector<int64_t>& list) : ExpandingArray(IntArrayRef(list)) {}
+  ExpandingArray(const std::array<int64_t, D>& sizes) : std::array<int64_t, D>(sizes) {}
+  ExpandingArray(IntArrayRef list) {
+    TANDEM_CHECK(list.size() == 1 || list.size() == D, "expected one number",
+                 D == 2   ? " or (height, width)"
+                 : D == 3 ? " or (depth, height, width)"
+                          : "",
+                 ", got ", list);
+    for (size_t d = 0; d < D; ++d) (*this)[d] = list.size() == 1 ? list.front() : list[d];
+  }
+  /// The numbers alone.
+  const std::array<int64_t, D>& operator*() const { return *this; }
+  const std::array<int64_t, D>* operator->() const { return this; }
+};
+
+namespace detail {
+using Pair = ExpandingArray<2>;    // (height, width)
+using Triple = ExpandingArray<3>;  // (depth, height, width)
+}  // namespace detail
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+// Normalisation of groups of channels: group_norm, native_group_norm.
+#include "tandem/ops/nn/group_norm.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/nn/layer_norm.h"
+#include "tandem/ops/nn/norm_helpers.h"
+
+namespace tandem {
+namespace {
+/// (C) as it broadcasts to x (N, C, ...), in x's dtype.
+Tensor along_channels(const Tensor& part, const Tensor& x) {
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[1] = part.numel();
+  return part.to(x.dtype()).reshape(sizes);
+}
+}  // namespace
+
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
+  check_channels("group_norm", x, weight, bias);
+  TANDEM_CHECK(groups > 0 && x.size(1) % groups == 0, "group_norm: x is ", x.sizes(), " and num_groups ", groups,
+               "; accepted: a number that divides the channels");
+  const int64_t positions = numel_of(x.sizes().slice(2, x.sizes().size() - 2));
+  TANDEM_CHECK(x.size(1) > 0 && positions > 0, "group_norm: x is ", x.sizes(),
+               "; of its sizes only the first may be 0");
+  const int64_t rows = x.size(0) * groups;
+  TANDEM_CHECK(numel_of(x.sizes().slice(1, x.sizes().size() - 1)) > 0, "group_norm: x is ", x.sizes(),
+               "; of its sizes, only the first may be 0");
+  // The gradients of x and of weight are made with the statistics, which in PyTorch are results of all three.
+  const Tensor in = lead_gradient_to(x, weight, bias),
+               scale = weight.defined() ? lead_gradient_to(weight, x, bias) : weight;
+  const Tensor grouped = in.reshape({rows, rows ? x.numel() / rows : 0});
+  Tensor y = reshape_result(layer_norm(grouped, {grouped.size(1)}, {}, {}, eps), x.sizes());
+  if (scale.defined()) y = y * along_channels(scale, x);
+  return bias.defined() ? y + along_channels(bias, x) : y;
+}
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                                     int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
+  TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: x is ", x.sizes(), " and N C HxW ", N, " ", C, " ", HxW,
+               "; their product must be the number of elements");
+  const Tensor y = group_norm(x, group, weight, bias, eps);
+  const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), weight, {2}, eps, /*keepdim=*/false);
+  return {y, mean, inverse};
+}
+
+}  // namespace tandem

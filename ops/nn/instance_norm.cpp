@@ -1,0 +1,38 @@
+// Normalisation of the channels of each sample: instance_norm.
+#include "tandem/ops/nn/instance_norm.h"
+
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/norm_helpers.h"
+
+namespace tandem {
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                     const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {
+  check_channels("instance_norm", x, weight, bias);
+  TANDEM_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
+               "instance_norm: without use_input_stats running_mean and running_var must be defined");
+  const int64_t samples = x.size(0), channels = x.size(1);
+  TANDEM_CHECK(samples * channels > 0 || !(weight.defined() || bias.defined()), "instance_norm: x is ", x.sizes(),
+               "; accepted beside a weight or a bias: samples and channels");
+  const auto each = [&](const Tensor& part) { return part.defined() ? part.reshape({-1}).repeat({samples}) : part; };
+  Shape sizes = x.sizes();
+  sizes[0] = 1;
+  sizes[1] = samples * channels;
+  const Tensor mean = each(running_mean), var = each(running_var);
+  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each value is its mean
+  const Tensor rows = x.reshape(sizes),
+               y = single ? batch_norm(rows.sub(rows), each(weight), each(bias), zeros({sizes[1]}, x.options()),
+                                       ones({sizes[1]}, x.options()), false, momentum, eps)
+                          : batch_norm(rows, each(weight), each(bias), mean, var, use_input_stats, momentum, eps);
+  if (single && mean.defined()) mean.mul_(1 - momentum).add_(rows.detach().reshape({-1}).to(mean.dtype()), momentum);
+  if (use_input_stats) {
+    const NoGradGuard guard;
+    for (const auto& [running, updated] : {std::pair(running_mean, mean), std::pair(running_var, var)})
+      if (running.defined()) Tensor(running).copy_(updated.view({samples, channels}).mean({0}));
+  }
+  return reshape_result(y, x.sizes());
+}
+
+}  // namespace tandem

@@ -1,0 +1,97 @@
+// Normalisation over the last dimensions, and its gradient: layer_norm, native_layer_norm, rms_norm.
+#include "tandem/ops/nn/layer_norm.h"
+
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/norm.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/nn/norm_helpers.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  check_real("layer_norm", input);
+  const int64_t n = numel_of(normalized_shape);
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
+  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
+               "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
+  for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
+    check_part("layer_norm", name, *part, n, input);
+    TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
+                 "; accepted: ", normalized_shape);
+  }
+  const DType statistic = accumulate_type(input.dtype());
+  const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
+  const Tensor x = contiguous_detached(rows);
+  // Beside many rows a float copy of a weight is small, and widened once; beside few it could be as large as x's.
+  const bool few = x.device().is_cpu() && x.size(0) < 8;
+  const auto prepare = [&](const Tensor& part) {
+    return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
+  };
+  const Tensor w = prepare(weight), b = prepare(bias);
+  Tensor y = core::empty(x.sizes(), x.dtype(), x.device()), mean = core::empty({x.size(0)}, statistic, x.device()),
+         rstd = core::empty({x.size(0)}, statistic, x.device());
+  TANDEM_DISPATCH(x.device(), layer_norm, x, w, b, eps, y, mean, rstd);
+  const Shape bias_sizes = bias.defined() ? Shape(bias.sizes()) : Shape();
+  const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
+    const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
+    const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
+    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+      const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
+      const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
+      return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,
+              wants_weight ? ctx.flat_in({0, 1, 2}, (dy * xhat).sum({0}).reshape(weight.sizes())) : Tensor(),
+              wants_bias ? ctx.flat_in({0, 1, 2}, dy.sum({0}).reshape(bias_sizes)) : Tensor()};
+    }
+    const Tensor g = contiguous_detached(dy), from = contiguous_detached(x);
+    const Tensor w =
+        x.device().is_cpu() && weight.defined() ? contiguous_detached(weight) : prepare_part(weight, x.dtype());
+    Tensor dx = core::empty(x.sizes(), x.dtype(), x.device());
+    Tensor dw = wants_weight ? core::empty(weight.sizes(), mean.dtype(), x.device()) : Tensor(),
+           db = wants_bias ? core::empty(bias_sizes, mean.dtype(), x.device()) : Tensor();
+    TANDEM_DISPATCH(x.device(), layer_norm_backward, g, from, mean, rstd, w, dx, dw, db);
+    return {dx, dw, db};
+  };
+  return reshape_result(record("layer_norm", y, {rows, weight, bias}, {rows, mean, rstd, weight}, backward),
+                        input.sizes());
+}
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRef normalized_shape,
+                                                     const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensor y = layer_norm(x, normalized_shape, weight, bias, eps);
+  Shape dims;
+  for (size_t d = 0; d < normalized_shape.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
+  const auto [mean, inverse] = statistics(x, weight, dims, eps, /*keepdim=*/true);
+  return {y, mean, inverse};
+}
+
+namespace {
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case kFloat64: return std::numeric_limits<double>::epsilon();
+    case kFloat16: return 0x1p-10;
+    case kBFloat16: return 0x1p-7;
+    default: return std::numeric_limits<float>::epsilon();
+  }
+}
+}  // namespace
+Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  check_real("rms_norm", x);
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());
+  TANDEM_CHECK(tail > 0 && tail <= rank && x.sizes().slice(rank - tail, tail) == normalized_shape, "rms_norm: x is ",
+               x.sizes(), "; its last sizes must be ", normalized_shape);
+  TANDEM_CHECK(!weight.defined() || weight.sizes() == normalized_shape, "rms_norm: weight is ", weight.sizes(),
+               "; accepted: ", normalized_shape);
+  Shape dims;
+  for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
+  const Tensor wide = x.to(accumulate_type(x.dtype())).contiguous(x.suggest_memory_format());
+  const Tensor y = wide / root_mean_square(wide, dims, eps.value_or(epsilon_of(wide.dtype())));
+  return (weight.defined() ? y * weight : y).to(x.dtype());
+}
+
+}  // namespace tandem

@@ -1,0 +1,261 @@
+// Max pooling and its opposite: max_pool1d, max_pool2d, max_pool3d, adaptive_max_pool1d to 3d, fractional_max_pool2d
+// and 3d, max_unpool2d and 3d.
+#include "tandem/ops/nn/max_pool.h"
+
+#include <limits>
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/kernels/pool.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/index/index.h"
+#include "tandem/ops/nn/pool_planes.h"
+#include "tandem/ops/operands.h"
+#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/shape/view.h"
+
+namespace tandem {
+namespace {
+Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
+  const Tensor g = images_or_planes(dy, index.dim() == 4);
+  Tensor dx = make_images(index, dy.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
+  TANDEM_DISPATCH(dy.device(), max_pool2d_backward, g, index, s, dx);
+  return record("max_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {index},
+                [sizes = Shape(dy.sizes()), wide = Shape(dx.sizes())](const Context& ctx, const Tensor& ddx) -> Grads {
+                  const int64_t pixels = static_cast<int64_t>(wide.size()) - 2;
+                  const Tensor index = ctx.saved(0).flatten(pixels), none = index < 0;
+                  const Tensor places = where(none, zeros_like(index), index);
+                  const Tensor ddy = ddx.reshape(wide).flatten(pixels).gather(pixels, places);
+                  return {where(none, Scalar(0), ddy).reshape(sizes)};
+                });
+}
+/// The indices are undefined unless they are asked for.
+std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
+  if (is_integer(input.dtype())) {  // by float64, which holds all but the largest int64
+    const Tensor wide = input.to(kFloat64);
+    if (input.dtype() == kInt64 && input.numel() > 0) {
+      check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
+      if (wide.abs().max().item<double>() > 0x1p53) {  // by their ranks, which it holds
+        const auto [values, ranks, counts] = _unique2(input, /*sorted=*/true, /*return_inverse=*/true);
+        const Tensor from = ranks.to(kFloat64).contiguous(input.suggest_memory_format());
+        const auto [rank, index] = max_pool(from, s, ceil, /*indices=*/true);
+        const Tensor y = values.index_select(0, rank.clamp_min(0).to(kInt64).reshape({-1})).reshape(rank.sizes());
+        return {where(index < 0, Scalar(std::numeric_limits<int64_t>::min()), y), index};
+      }
+    }
+    const auto [y, index] = max_pool(wide, s, ceil, indices);
+    return {y.to(input.dtype()), index};
+  }
+  const Planes p("max_pool2d", input, s, ceil, is_channels_last(input));
+  Tensor y = p.make(p.x.dtype()), index = indices ? p.make(kInt64) : Tensor();
+  TANDEM_DISPATCH(input.device(), max_pool2d, p.x, s, y, index);
+  return {record("max_pool2d", of_sizes(y, p.out), {input}, {index},
+                 [s, sizes = Shape(input.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
+                   return {ctx.flat_in(0, max_pool_backward(dy, ctx.saved(0), s, sizes))};
+                 }),
+          indices ? of_sizes(index, p.out) : index};
+}
+}  // namespace
+
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding,
+                                                   Pair dilation, Flag ceil_mode) {
+  return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
+}
+Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
+  const bool indices = autograd::any_wants_grad({x});  // which its gradient alone needs
+  return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
+}
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
+                                                   int64_t dilation, Flag ceil_mode) {
+  const auto [y, index] =
+      max_pool2d_with_indices(as_row("max_pool1d", x), {1, kernel}, row_stride("max_pool1d", stride, kernel),
+                              {0, padding}, {1, dilation}, ceil_mode);
+  return {as_line(y), as_line(index)};
+}
+Tensor max_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, int64_t dilation,
+                  Flag ceil_mode) {
+  return std::get<0>(max_pool1d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+}
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Triple d,
+                                                   Flag ceil_mode) {
+  const Triple s = stride_of("max_pool3d", stride, k);
+  const Tensor planes = as_planes("max_pool3d", x);
+  const auto [inner, inner_index] =
+      max_pool2d_with_indices(planes, {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]}, {d[1], d[2]}, ceil_mode);
+  const auto [y, row] =
+      max_pool2d_with_indices(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
+  const Tensor maxima = as_volumes(y, x, inner);
+  // `row` counts elements of `inner`, depth first; inner_index those of a plane of x.
+  const NoGradGuard guard;
+  const Tensor safe = row.clamp_min(0), place = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
+  const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
+  const Tensor index = where((row < 0) | (place < 0), Scalar(-1), depth * (x.size(-2) * x.size(-1)) + place);
+  return {maxima, as_volumes(index, x, inner)};
+}
+Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple padding, Triple dilation, Flag ceil_mode) {
+  return std::get<0>(max_pool3d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
+}
+
+// ---- of as many windows as are asked for
+namespace {
+/// The largest of each of `count` windows along dim, and its position. A window shorter than the longest repeats its
+/// last element, which changes no maximum.
+std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t count) {
+  if (count == 0) {
+    const Tensor none = x.narrow(dim, 0, 0);
+    return {none, none.detach().to(kInt64)};
+  }
+  const int64_t size = x.size(dim);
+  std::vector<int64_t> starts, ends, places;
+  int64_t longest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    starts.push_back(i * size / count);
+    ends.push_back(((i + 1) * size + count - 1) / count);
+    longest = std::max(longest, ends.back() - starts.back());
+  }
+  for (size_t i = 0; i < starts.size(); ++i)
+    for (int64_t k = 0; k < longest; ++k) places.push_back(std::min(starts[i] + k, ends[i] - 1));
+  const Tensor at = tensor(places, TensorOptions(kInt64).device(x.device()));
+  const auto [y, chosen] = x.index_select(dim, at).unflatten(dim, {count, longest}).max(dim + 1);
+  Shape sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[static_cast<size_t>(dim)] = count;
+  const Tensor first = tensor(starts, TensorOptions(kInt64).device(x.device())).view(sizes);
+  return {y, first + chosen};
+}
+/// Over the last `sizes.size()` dimensions, the last one first: so the first of equal elements is that of the row-major
+/// order.
+std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, IntArrayRef sizes) {
+  check_real(op, x);
+  const int64_t spatial = static_cast<int64_t>(sizes.size());
+  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
+               " dimensions after the channels, with a batch or without");
+  for (int64_t d = 1; d < x.dim(); ++d)
+    TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
+  for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
+  Tensor y = lead_gradient_to(x), index;
+  int64_t below = 1;  // elements of x in one step along the dimension
+  for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
+    const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
+    const auto [values, places] = adaptive_max(y, d, count);
+    const NoGradGuard guard;
+    index = index.defined() ? places * below + index.gather(d, places) : places;
+    y = values;
+    below *= x.size(d);
+  }
+  return {y, index};
+}
+}  // namespace
+
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t size) {
+  return adaptive_max_over("adaptive_max_pool1d", x, {size});
+}
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, Pair size) {
+  return adaptive_max_over("adaptive_max_pool2d", x, size);
+}
+std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, Triple size) {
+  return adaptive_max_over("adaptive_max_pool3d", x, size);
+}
+
+// ---- with windows at random places (Graham 2014, arXiv:1412.6071), made of gather and max
+namespace {
+
+/// Where windows begin along one dimension (N, C, out), by samples (N, C) in [0, 1): the last at the end.
+Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t out) {
+  const TensorOptions places = TensorOptions(kInt64).device(samples.device());
+  const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, places);
+  if (out == 1) return last;
+  const double step = static_cast<double>(in - kernel) / static_cast<double>(out - 1);
+  const Tensor shift = samples.unsqueeze(-1), order = arange(out - 1, samples.options());
+  return cat({((order + shift) * step).to(kInt64) - (shift * step).to(kInt64), last}, -1);
+}
+/// D dimensions behind (N, C).
+std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef out,
+                                           const Tensor& samples) {
+  const auto dims = static_cast<int64_t>(kernel.size());
+  check_real(op, x);
+  TANDEM_CHECK(x.dim() == dims + 2 || x.dim() == dims + 1, op, ": x is ", x.sizes(), "; accepted: ", dims + 2, " or ",
+               dims + 1, " dimensions");
+  if (x.dim() == dims + 1) {
+    const auto [y, at] = fractional_pool(op, x.unsqueeze(0), kernel, out, samples);
+    return {reshape_result(y, y.sizes().slice(1, y.sizes().size() - 1)), at.squeeze(0)};
+  }
+  TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}) && samples.dtype() == x.dtype() &&
+                   samples.device() == x.device(),
+               op, ": random_samples are ", samples.dtype(), samples.sizes(), " on ", samples.device(),
+               "; accepted: ", x.dtype(), " (", x.size(0), ", ", x.size(1), ", ", dims, ") on ", x.device());
+  const TensorOptions places = TensorOptions(kInt64).device(x.device());
+  // Positions (N, C, windows, elements of a window), grown dimension by dimension.
+  Tensor at = zeros({x.size(0), x.size(1), 1, 1}, places);
+  Shape sizes{x.size(0), x.size(1)};
+  for (int64_t d = 0; d < dims; ++d) {
+    const auto i = static_cast<size_t>(d);
+    const int64_t in = x.size(d + 2);
+    TANDEM_CHECK(kernel[i] > 0 && out[i] > 0 && out[i] + kernel[i] - 1 <= in, op, ": x is ", x.sizes(),
+                 ", kernel_size ", kernel, " and output_size ", out,
+                 "; both must be positive, and output_size + kernel_size - 1 at most the size of x");
+    // The samples' order is that of the dimensions in three of them, and the reverse in two.
+    const Tensor starts = window_starts(
+        samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
+    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], places);  // (N, C, out, kernel)
+    at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
+    sizes.push_back(out[i]);
+  }
+  const Tensor met = x.flatten(2).gather(2, at.flatten(2)).view(at.sizes());
+  const auto [values, chosen] = met.max(3);
+  const Tensor indices = at.gather(3, chosen.unsqueeze(3)).squeeze(3);
+  return {reshape_result(values, sizes), indices.reshape(sizes).clone(MemoryFormat::Contiguous)};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& x, Pair kernel_size, Pair output_size,
+                                                 const Tensor& random_samples) {
+  return fractional_pool("fractional_max_pool2d", x, kernel_size, output_size, random_samples);
+}
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, Triple kernel_size, Triple output_size,
+                                                 const Tensor& random_samples) {
+  return fractional_pool("fractional_max_pool3d", x, kernel_size, output_size, random_samples);
+}
+
+// ---- elements put back where a max pool found them
+namespace {
+Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRef output_size, int64_t spatial) {
+  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
+               " dimensions after the channels, with a batch or without");
+  TANDEM_CHECK(indices.dtype() == kInt64 && indices.sizes() == x.sizes(), op, ": indices is ", indices.dtype(), " ",
+               indices.sizes(), " and x is ", x.sizes(), "; accepted: int64 of x's sizes");
+  TANDEM_CHECK(static_cast<int64_t>(output_size.size()) == spatial, op, ": output_size is ", output_size,
+               "; accepted: ", spatial, " numbers");
+  Shape sizes = x.sizes();
+  int64_t places = 1;
+  for (size_t d = 0; d < output_size.size(); ++d) {
+    TANDEM_CHECK(output_size[d] > 0, op, ": output_size is ", output_size, "; sizes must be positive");
+    places *= output_size[d];
+    sizes[sizes.size() - output_size.size() + d] = output_size[d];
+  }
+  Shape flat = x.sizes().slice(0, static_cast<size_t>(x.dim() - spatial));
+  flat.push_back(places);
+  const Tensor y = zeros(flat, x.options()).scatter(-1, indices.flatten(-spatial), x.flatten(-spatial));
+  return reshape_result(y, sizes);
+}
+}  // namespace
+
+Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size) {
+  return unpool("max_unpool2d", x, indices, output_size, 2);
+}
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
+                    IntArrayRef padding) {
+  for (const int64_t s : Triple(stride)) TANDEM_CHECK(s > 0, "max_unpool3d: stride is ", stride, "; accepted: above 0");
+  for (const int64_t p : Triple(padding))
+    TANDEM_CHECK(p >= 0, "max_unpool3d: padding is ", padding, "; accepted: 0 or more");
+  return unpool("max_unpool3d", x, indices, output_size, 3);
+}
+
+}  // namespace tandem

@@ -1,0 +1,78 @@
+// Softmax: softmax and log_softmax, and their gradients, which are operations themselves.
+#include "tandem/ops/nn/softmax.h"
+
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/kernels/softmax.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/elementwise.h"
+
+namespace tandem {
+namespace {
+
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
+
+/// Of each of these: an output of a's shape, and itself in three dimensions, for a kernel to write.
+struct Around {
+  Tensor y, flat;
+  Around(const Tensor& a, const Tensor& flat_a)
+      : y(core::empty(a.sizes(), a.dtype(), a.device())), flat(core::try_view(y, flat_a.sizes())) {}
+};
+Tensor softmax_of(const Tensor& x, int64_t dim) {
+  const Tensor from = around(x, dim);
+  Around to(x, from);
+  TANDEM_DISPATCH(x.device(), softmax, from, to.flat);
+  return record("softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
+    return {softmax_backward(dy, ctx.saved(0), dim)};
+  });
+}
+Tensor log_softmax_of(const Tensor& x, int64_t dim) {
+  const Tensor from = around(x, dim);
+  Around to(x, from);
+  TANDEM_DISPATCH(x.device(), log_softmax, from, to.flat);
+  return record("log_softmax", to.y, {x}, {to.y}, [dim](const Context& ctx, const Tensor& dy) -> Grads {
+    return {log_softmax_backward(dy, ctx.saved(0), dim)};
+  });
+}
+
+}  // namespace
+
+/// dx = y (dy - sum dy y)
+Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
+  const Tensor g = around(dy, dim), out = around(y, dim);
+  Around to(y, out);
+  TANDEM_DISPATCH(y.device(), softmax_backward, g, out, to.flat);
+  return record("softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), y = ctx.saved(1);
+    const Tensor dot = (dy * y).sum({dim}, true), other = (ddx * y).sum({dim}, true);
+    return {softmax_backward(ddx, y, dim), ctx.needs_grad(1) ? ddx * (dy - dot) - dy * other : Tensor()};
+  });
+}
+namespace {
+/// dx = dy - e^y sum dy
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
+  const Tensor g = around(dy, dim), out = around(y, dim);
+  Around to(y, out);
+  TANDEM_DISPATCH(y.device(), log_softmax_backward, g, out, to.flat);
+  return record("log_softmax_backward", to.y, {dy, y}, {dy, y}, [dim](const Context& ctx, const Tensor& ddx) -> Grads {
+    const Tensor dy = ctx.saved(0), p = ctx.saved(1).exp();
+    return {ddx - (ddx * p).sum({dim}, true), ctx.needs_grad(1) ? (ddx * p * dy.sum({dim}, true)).neg() : Tensor()};
+  });
+}
+}  // namespace
+
+Tensor softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? given.to(*dtype) : given;
+  check_real("softmax", x);
+  return softmax_of(x, wrap_dim("softmax", dim, x.dim()));
+}
+Tensor log_softmax(const Tensor& given, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? given.to(*dtype) : given;
+  check_real("log_softmax", x);
+  return log_softmax_of(x, wrap_dim("log_softmax", dim, x.dim()));
+}
+Tensor Tensor::softmax(int64_t dim) const { return tandem::softmax(*this, dim); }
+Tensor Tensor::log_softmax(int64_t dim) const { return tandem::log_softmax(*this, dim); }
+
+}  // namespace tandem
