@@ -5,7 +5,9 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/loop/graph.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/random/randint.h"
 
 namespace tandem::benchmarks {
 

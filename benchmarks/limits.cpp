@@ -10,8 +10,9 @@
 
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/core/threads/thread_pool.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/products/matmul.h"
+#include "tandem/ops/shape/clone.h"
 
 namespace tandem::benchmarks {
 namespace {

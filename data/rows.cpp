@@ -4,7 +4,8 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/data/transforms.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem::data::detail {
 namespace {

@@ -7,7 +7,7 @@
 #include "tandem/data/example.h"
 #include "tandem/data/example_streams.h"
 #include "tandem/data/rows.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
 
 namespace tandem::data::transforms {
 

@@ -2,9 +2,12 @@
 
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/instance_norm.h"
 
 namespace tandem {
 namespace nn {

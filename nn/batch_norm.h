@@ -4,7 +4,6 @@
 
 #include "tandem/nn/module.h"
 #include "tandem/nn/options/normalization.h"
-#include "tandem/ops/nn/pair.h"
 
 namespace tandem::detail {
 struct BatchParts;

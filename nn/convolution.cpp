@@ -4,7 +4,9 @@
 
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
 namespace nn {

@@ -4,8 +4,9 @@
 
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/loss/reduction.h"
+#include "tandem/ops/nn/embedding.h"
 
 namespace tandem {
 namespace detail {

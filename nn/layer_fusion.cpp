@@ -4,7 +4,8 @@
 #include "tandem/nn/containers/sequential.h"
 #include "tandem/nn/pooling.h"
 #include "tandem/ops/fusion.h"
-#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem {
 

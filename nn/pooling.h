@@ -2,7 +2,9 @@
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/pooling.h"
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/max_pool.h"
 
 namespace tandem::nn::functional {
 

@@ -5,7 +5,8 @@
 
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem::nn {
 TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);

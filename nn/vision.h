@@ -8,7 +8,10 @@
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/padding.h"
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/fold.h"
+#include "tandem/ops/nn/grid_sampler.h"
+#include "tandem/ops/nn/pixel_shuffle.h"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 // Gradients with kernels of their own. Each is an operation and can be differentiated again. Internal.
 #pragma once
 #include "tandem/core/internal.h"
-#include "tandem/ops/nn/pair.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem {
 

@@ -5,7 +5,8 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn::parallel::detail {
 

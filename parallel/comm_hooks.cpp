@@ -1,7 +1,7 @@
 #include "tandem/parallel/comm_hooks.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem::nn::parallel {
 

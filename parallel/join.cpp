@@ -5,7 +5,8 @@
 #include <exception>
 
 #include "tandem/core/trace/tracer.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/parallel/reducer.h"
 
 namespace tandem::nn::parallel {

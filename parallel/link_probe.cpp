@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "tandem/core/trace/tracer.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {

@@ -2,9 +2,10 @@
 
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/index/gather.h"
 #include "tandem/parallel/broadcast.h"
 
 namespace tandem::nn::parallel::detail {

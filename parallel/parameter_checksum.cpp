@@ -5,7 +5,8 @@
 #include <cstring>
 #include <map>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {

@@ -7,8 +7,11 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/trace/tracer.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {

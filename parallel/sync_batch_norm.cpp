@@ -1,6 +1,6 @@
 #include "tandem/parallel/sync_batch_norm.h"
 
-#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/batch_norm.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {

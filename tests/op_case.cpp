@@ -5,7 +5,10 @@
 #include <map>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/tests/json.h"
 

@@ -4,9 +4,9 @@
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/core/loop/graph.h"
 #include "tandem/models/models.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/loss/loss.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/loss/cross_entropy.h"
+#include "tandem/ops/loss/mse_loss.h"
+#include "tandem/ops/loss/nll_loss.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/sgd.h"
 

@@ -1,7 +1,7 @@
 // Products and convolutions of bfloat16, which only some processors multiply: images channels-last.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/nn/convolution.h"
-#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/nn/linear.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,12 +1,22 @@
 // Elementwise operations, broadcasting, and their gradients.
-#include "tandem/ops/elementwise/elementwise.h"
 #include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
+#include "tandem/ops/elementwise/clamp.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/gamma.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/nn/activation.h"
 
 #include <set>
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/dropout.h"
+#include "tandem/ops/shape/clone.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,6 +1,11 @@
 // Tensors made from nothing: constants, sequences and random numbers.
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/randperm.h"
 
 namespace tandem::benchmarks {
 

@@ -1,9 +1,20 @@
 // Joining, and reading and writing by index or mask. Table and rows are as in a small language model.
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/index/gather.h"
+#include "tandem/ops/index/index_add.h"
+#include "tandem/ops/index/index_put.h"
+#include "tandem/ops/index/index_select.h"
+#include "tandem/ops/index/masked_select.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/index/scatter.h"
+#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/nn/embedding.h"
+#include "tandem/ops/shape/cat.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/index/masked_fill.h"
 
 namespace tandem::benchmarks {
 namespace {

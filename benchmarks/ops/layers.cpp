@@ -1,13 +1,15 @@
 // Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
 #include "tandem/ops/backward.h"
 #include "tandem/ops/nn/attention.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/batch_norm.h"
 #include "tandem/ops/nn/convolution.h"
 #include "tandem/ops/nn/dropout.h"
-#include "tandem/ops/nn/norm.h"
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/layer_norm.h"
+#include "tandem/ops/nn/max_pool.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,7 +1,11 @@
 // Softmax and the losses.
-#include "tandem/ops/loss/loss.h"
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/loss/binary_cross_entropy.h"
+#include "tandem/ops/loss/cross_entropy.h"
+#include "tandem/ops/loss/l1_loss.h"
+#include "tandem/ops/loss/mse_loss.h"
+#include "tandem/ops/loss/nll_loss.h"
+#include "tandem/ops/nn/softmax.h"
 
 namespace tandem::benchmarks {
 namespace {

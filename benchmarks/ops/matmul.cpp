@@ -2,7 +2,8 @@
 
 #include "tandem/ops/products/matmul.h"
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/nn/linear.h"
+#include "tandem/ops/products/addmm.h"
 
 namespace tandem::benchmarks {
 namespace {

@@ -1,7 +1,7 @@
 // What a call costs apart from its work: a few elements, with and without a graph.
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem::benchmarks {
 

@@ -1,9 +1,18 @@
 // Reductions, scans and sorting.
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/all_any.h"
+#include "tandem/ops/reduce/cumulative.h"
+#include "tandem/ops/reduce/logsumexp.h"
+#include "tandem/ops/reduce/mean.h"
+#include "tandem/ops/reduce/minmax.h"
+#include "tandem/ops/reduce/norm.h"
+#include "tandem/ops/reduce/prod.h"
+#include "tandem/ops/reduce/sort.h"
+#include "tandem/ops/reduce/std_var.h"
+#include "tandem/ops/reduce/sum.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem::benchmarks {
 

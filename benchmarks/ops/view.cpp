@@ -1,8 +1,19 @@
 // Views, whose cost is that of the call, and copies.
 #include "tandem/ops/shape/view.h"
+#include "tandem/ops/shape/as_strided.h"
+#include "tandem/ops/shape/clone.h"
+#include "tandem/ops/shape/diagonal.h"
+#include "tandem/ops/shape/expand.h"
+#include "tandem/ops/shape/flatten.h"
+#include "tandem/ops/shape/resize.h"
+#include "tandem/ops/shape/select_slice.h"
+#include "tandem/ops/shape/split.h"
+#include "tandem/ops/shape/squeeze.h"
+#include "tandem/ops/shape/transpose.h"
+#include "tandem/ops/shape/unfold.h"
 
 #include "tandem/benchmarks/benchmark.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::benchmarks {

@@ -6,7 +6,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/data/images/image.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem::data::datasets {
 

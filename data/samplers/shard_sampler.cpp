@@ -4,7 +4,7 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/random/randperm.h"
 
 namespace tandem::data::samplers {
 namespace {

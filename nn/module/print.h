@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/nn/pair.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem::nn {
 

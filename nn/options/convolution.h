@@ -3,8 +3,8 @@
 #include <variant>
 
 #include "tandem/core/option.h"
+#include "tandem/ops/nn/expanding_array.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/nn/pair.h"
 
 namespace tandem {
 

@@ -7,9 +7,8 @@
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/loss/reduction.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/nn/pair.h"
 
 namespace tandem {
 /// LibTorch's way of naming a loss reduction.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tandem/core/option.h"
-#include "tandem/ops/nn/pair.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem::nn {
 

@@ -1,7 +1,7 @@
 #include "tandem/nn/utils/convert_parameters.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/shape/cat.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::utils {

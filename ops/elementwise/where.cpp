@@ -5,7 +5,7 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/where_kernel.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/index/nonzero.h"
 #include "tandem/ops/promote_operands.h"
 
 namespace tandem {

@@ -5,9 +5,12 @@
 
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/shape/select_slice.h"
+#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
 using namespace detail;

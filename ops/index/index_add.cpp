@@ -5,7 +5,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {

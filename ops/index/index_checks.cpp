@@ -2,7 +2,8 @@
 #include "tandem/ops/index/index_checks.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
 
 namespace tandem::detail {
 

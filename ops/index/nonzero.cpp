@@ -4,9 +4,13 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
 using namespace detail;

@@ -5,8 +5,9 @@
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {

@@ -5,17 +5,6 @@
 #include <string>
 
 #include "tandem/core/tensor.h"
-#include "tandem/ops/index/index_add.h"       // STUB
-#include "tandem/ops/index/index_copy.h"      // STUB
-#include "tandem/ops/index/index_fill.h"      // STUB
-#include "tandem/ops/index/index_put.h"       // STUB
-#include "tandem/ops/index/index_reduce.h"    // STUB
-#include "tandem/ops/index/masked_scatter.h"  // STUB
-#include "tandem/ops/index/put.h"             // STUB
-#include "tandem/ops/index/scatter_reduce.h"  // STUB
-#include "tandem/ops/index/slice_scatter.h"   // STUB
-#include "tandem/ops/index/take.h"            // STUB
-#include "tandem/ops/index/tensor_index.h"    // STUB
 
 namespace tandem {
 

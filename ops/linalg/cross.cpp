@@ -2,7 +2,7 @@
 #include "tandem/ops/linalg/cross.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 

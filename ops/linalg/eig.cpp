@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

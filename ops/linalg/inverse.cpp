@@ -2,8 +2,7 @@
 #include "tandem/ops/linalg/inverse.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/eye.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -2,11 +2,15 @@
 #include "tandem/ops/linalg/lu.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

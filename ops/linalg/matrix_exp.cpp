@@ -3,10 +3,14 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

@@ -2,7 +2,8 @@
 #include "tandem/ops/linalg/matrix_power.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/inverse.h"
 
 namespace tandem {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/minmax.h"
+#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem::detail {
 

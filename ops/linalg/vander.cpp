@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
+#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

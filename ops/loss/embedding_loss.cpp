@@ -3,10 +3,9 @@
 #include "tandem/ops/loss/embedding_loss.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/reduce/reduce.h"
 
 namespace tandem {
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {

@@ -2,7 +2,8 @@
 #include "tandem/ops/loss/huber_loss.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

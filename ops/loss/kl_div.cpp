@@ -2,8 +2,7 @@
 #include "tandem/ops/loss/kl_div.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -2,7 +2,7 @@
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::detail {

@@ -5,7 +5,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/class_loss.h"
 
 namespace tandem {

@@ -1,9 +1,10 @@
 // The margin between distances from an anchor: triplet_margin_loss.
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/products/products.h"
+#include "tandem/ops/nn/distance.h"
 
 namespace tandem {
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,

@@ -2,9 +2,10 @@
 #include "tandem/ops/nn/distance.h"
 
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/shape/tril_triu.h"
 
 namespace tandem {

@@ -8,8 +8,12 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/draw.h"
 
 namespace tandem {

@@ -5,8 +5,10 @@
 
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/index/scatter_into.h"
 #include "tandem/ops/index/tensor_index.h"

@@ -2,7 +2,8 @@
 #include "tandem/ops/nn/fold.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/pad.h"
 #include "tandem/ops/shape/copy.h"
 

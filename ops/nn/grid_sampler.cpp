@@ -4,11 +4,14 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/linspace.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/shape/cat.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/layer_norm.h"
 #include "tandem/ops/nn/norm_helpers.h"
 

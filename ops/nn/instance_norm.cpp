@@ -2,8 +2,8 @@
 #include "tandem/ops/nn/instance_norm.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/batch_norm.h"
 #include "tandem/ops/nn/norm_helpers.h"
 

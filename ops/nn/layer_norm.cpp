@@ -7,11 +7,12 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/reduce/mean.h"
+#include "tandem/ops/reduce/partial_sums.h"
 #include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/shape/view.h"
+#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,

@@ -3,7 +3,6 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/products/matmul.h"
 #include "tandem/ops/products/multiply.h"
 
 namespace tandem {

@@ -3,9 +3,9 @@
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/reduce/partial_sums.h"
+#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem::detail {
 

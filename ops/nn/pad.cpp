@@ -5,8 +5,9 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/index/tensor_index.h"
 
 namespace tandem {
 namespace {

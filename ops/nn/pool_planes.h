@@ -5,6 +5,7 @@
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/shape/tensor_properties.h"
 #include "tandem/ops/shape/view.h"
 
 namespace tandem::detail {

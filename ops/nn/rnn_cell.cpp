@@ -2,8 +2,8 @@
 #include "tandem/ops/nn/rnn_cell.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/products/matmul.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/nn/linear.h"
 
 namespace tandem {
 namespace {

@@ -6,7 +6,7 @@
 #include "tandem/kernels/softmax.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 namespace {

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/clamp.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/tensor.h"
 
 namespace tandem {
 using detail::Resampling;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -1,7 +1,7 @@
 // The products of all pairs of two vectors' elements: outer; ger is another spelling.
 #include "tandem/ops/products/outer.h"
 
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 

@@ -9,7 +9,6 @@
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/draw.h"
 #include "tandem/ops/random/rand.h"
-#include "tandem/ops/reduce/reduce.h"
 
 namespace tandem::detail {
 

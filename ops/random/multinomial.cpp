@@ -6,7 +6,7 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/random/fill_random.h"
-#include "tandem/ops/reduce/search.h"
+#include "tandem/ops/reduce/searchsorted.h"
 #include "tandem/ops/shape/view.h"
 
 namespace tandem {

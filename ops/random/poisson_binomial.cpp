@@ -12,7 +12,6 @@
 #include "tandem/kernels/philox.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/fill_random.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 using namespace detail;

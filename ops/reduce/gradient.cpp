@@ -1,9 +1,10 @@
 // gradient: slopes along dimensions, estimated from differences of neighbours.
 #include "tandem/ops/reduce/gradient.h"
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {

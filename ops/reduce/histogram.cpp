@@ -5,8 +5,13 @@
 
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/linspace.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/searchsorted.h"
 
 namespace tandem {

@@ -2,8 +2,9 @@
 #include "tandem/ops/reduce/logsumexp.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 

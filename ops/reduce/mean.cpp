@@ -4,9 +4,10 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/operands.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/out.h"
+#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

@@ -3,9 +3,10 @@
 
 #include <limits>
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -5,8 +5,8 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 

@@ -1,9 +1,10 @@
 // mode: the most frequent element along a dimension.
 #include "tandem/ops/reduce/mode.h"
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/reduced_dims.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -10,8 +10,11 @@
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/operands.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/reduce/partial_sums.h"
 #include "tandem/ops/shape/copy.h"
 

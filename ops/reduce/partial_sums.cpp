@@ -7,7 +7,7 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 

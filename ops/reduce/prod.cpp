@@ -6,8 +6,10 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 #include "tandem/ops/shape/cat.h"
 

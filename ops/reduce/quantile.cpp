@@ -2,11 +2,10 @@
 #include "tandem/ops/reduce/quantile.h"
 
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/operands.h"
-#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
 
 namespace tandem {
 

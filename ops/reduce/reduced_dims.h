@@ -57,5 +57,3 @@ Tensor places_along(const Tensor& x, int64_t d);
 }  // namespace detail
 
 }  // namespace tandem
-
-#include "tandem/ops/reduce/partial_sums.h"  // STUB

@@ -2,9 +2,10 @@
 #include "tandem/ops/reduce/searchsorted.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/elementwise/formula.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promotion.h"
 
 namespace tandem {
 

@@ -7,7 +7,8 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

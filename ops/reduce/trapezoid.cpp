@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 namespace {

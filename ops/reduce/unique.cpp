@@ -3,8 +3,9 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/nonzero.h"
 #include "tandem/ops/shape/cat.h"
 

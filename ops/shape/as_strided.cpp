@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/shape/view_helpers.h"
 
 namespace tandem {

@@ -1,8 +1,9 @@
 // Choices of elements of vectors: cartesian_prod, combinations.
 #include "tandem/ops/shape/combinations.h"
 
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/shape/cat.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/ops/shape/meshgrid.h"
 

@@ -6,7 +6,8 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/transfer.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/shape/clone.h"
 

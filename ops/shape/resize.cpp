@@ -4,7 +4,8 @@
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/memory_format.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
 
 namespace tandem {
 

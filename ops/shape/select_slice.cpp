@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
 

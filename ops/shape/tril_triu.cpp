@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/index/masked_fill.h"
 
 namespace tandem {
 

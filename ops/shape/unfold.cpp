@@ -2,8 +2,11 @@
 #include "tandem/ops/shape/unfold.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/shape/tensor_properties.h"
 
 namespace tandem {
 

@@ -28,17 +28,3 @@ inline Tensor lift(const Tensor& x) { return x; }
 inline Tensor lift_fresh(const Tensor& x) { return x; }
 
 }  // namespace tandem
-
-#include "tandem/ops/elementwise/compare.h"      // STUB
-#include "tandem/ops/shape/as_strided.h"         // STUB
-#include "tandem/ops/shape/clone.h"              // STUB
-#include "tandem/ops/shape/diagonal.h"           // STUB
-#include "tandem/ops/shape/expand.h"             // STUB
-#include "tandem/ops/shape/flatten.h"            // STUB
-#include "tandem/ops/shape/resize.h"             // STUB
-#include "tandem/ops/shape/select_slice.h"       // STUB
-#include "tandem/ops/shape/split.h"              // STUB
-#include "tandem/ops/shape/squeeze.h"            // STUB
-#include "tandem/ops/shape/tensor_properties.h"  // STUB
-#include "tandem/ops/shape/transpose.h"          // STUB
-#include "tandem/ops/shape/unfold.h"             // STUB

@@ -5,7 +5,8 @@
 #include <set>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/collectives/call_queue.h"
 

@@ -6,7 +6,10 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/optim/adam.h"
 #include "tandem/tests/catch.h"
 

@@ -1,6 +1,9 @@
 // Copies between devices: all directions, strides and dtypes.
 #include "tandem/core/cuda/cuda.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -2,8 +2,10 @@
 #include <sstream>
 
 #include "tandem/data/data.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 

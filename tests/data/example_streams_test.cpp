@@ -6,7 +6,9 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/randint.h"
 #include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 

@@ -4,8 +4,12 @@
 #include <filesystem>
 
 #include "tandem/data/data.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/random/randint.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/json.h"
 #include "tandem/tests/paths.h"

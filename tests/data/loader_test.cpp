@@ -4,7 +4,11 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/randint.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -6,7 +6,9 @@
 
 #include "tandem/core/generator.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/random/randint.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/serialize/module.h"
 #include "tandem/tests/catch.h"
 

@@ -1,7 +1,9 @@
 // Loaders that put their batches in page-locked memory, or on a device.
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/data/data.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tandem/data/data.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/shape/clone.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -7,7 +7,10 @@
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/kernels/philox.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/randint.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -6,9 +6,14 @@
 #include <numeric>
 #include <vector>
 
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/index/tensor_index.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

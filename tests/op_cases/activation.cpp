@@ -1,6 +1,8 @@
 // Activations and softmax.
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/nn/softmax.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

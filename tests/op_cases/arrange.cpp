@@ -1,6 +1,20 @@
 // Elements in another order or number: flips, rolls, tiles, splits, joins and diagonals.
-#include "tandem/ops/shape/arrange.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/linalg/vander.h"
+#include "tandem/ops/shape/atleast.h"
+#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/shape/combinations.h"
+#include "tandem/ops/shape/diagonal.h"
+#include "tandem/ops/shape/expand.h"
+#include "tandem/ops/shape/flatten.h"
+#include "tandem/ops/shape/flip_roll.h"
+#include "tandem/ops/shape/meshgrid.h"
+#include "tandem/ops/shape/repeat.h"
+#include "tandem/ops/shape/select_slice.h"
+#include "tandem/ops/shape/split.h"
+#include "tandem/ops/shape/transpose.h"
+#include "tandem/ops/shape/tril_triu.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,5 +1,16 @@
 // Elementwise ops, copies and casts.
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/bitwise.h"
+#include "tandem/ops/elementwise/clamp.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/complex.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/logical.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/shape/copy.h"
 #include "tandem/tests/op_cases/families.h"
 

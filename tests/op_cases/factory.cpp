@@ -1,7 +1,9 @@
 // Tensors that are made of numbers: windows, sequences; the first input says the dtype.
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/linspace.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/window.h"
-#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/tril_triu.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

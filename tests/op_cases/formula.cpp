@@ -1,6 +1,15 @@
 // Elementwise operations and activations that are made of others.
-#include "tandem/ops/elementwise/formula.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/add_sub.h"
+#include "tandem/ops/elementwise/addcmul.h"
+#include "tandem/ops/elementwise/binary.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/lerp.h"
+#include "tandem/ops/elementwise/logaddexp.h"
+#include "tandem/ops/elementwise/nan_to_num.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/tests/op_cases/families.h"
 

@@ -1,6 +1,12 @@
 // Reading and writing by index and by mask.
-#include "tandem/ops/index/index.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/gather.h"
+#include "tandem/ops/index/index_add.h"
+#include "tandem/ops/index/index_select.h"
+#include "tandem/ops/index/masked_fill.h"
+#include "tandem/ops/index/masked_select.h"
+#include "tandem/ops/index/scatter.h"
+#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/nn/embedding.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

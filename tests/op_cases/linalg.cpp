@@ -1,9 +1,16 @@
 // Linear algebra. Signs of vectors are LAPACK's choice: results that have them are compared by absolute values.
 #include "tandem/ops/linalg/linalg.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/linalg/vander.h"
 #include "tandem/ops/products/matmul.h"
-#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/diagonal.h"
+#include "tandem/ops/shape/transpose.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

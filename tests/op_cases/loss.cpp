@@ -1,5 +1,10 @@
 // Losses.
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/loss/binary_cross_entropy.h"
+#include "tandem/ops/loss/cross_entropy.h"
+#include "tandem/ops/loss/l1_loss.h"
+#include "tandem/ops/loss/mse_loss.h"
+#include "tandem/ops/loss/nll_loss.h"
+#include "tandem/ops/loss/reduction.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,14 @@
 // Losses that are made of other operations, and targets that are probabilities.
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/loss/cross_entropy.h"
+#include "tandem/ops/loss/ctc_loss.h"
+#include "tandem/ops/loss/embedding_loss.h"
+#include "tandem/ops/loss/huber_loss.h"
+#include "tandem/ops/loss/kl_div.h"
+#include "tandem/ops/loss/margin_loss.h"
+#include "tandem/ops/loss/poisson_nll_loss.h"
+#include "tandem/ops/loss/reduction.h"
+#include "tandem/ops/loss/triplet_margin_loss.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,8 @@
 // Products and convolutions.
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/nn/convolution.h"
+#include "tandem/ops/nn/linear.h"
+#include "tandem/ops/products/addmm.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

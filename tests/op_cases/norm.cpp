@@ -1,7 +1,12 @@
 // Normalisation and pooling.
-#include "tandem/ops/nn/norm.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/layer_norm.h"
+#include "tandem/ops/nn/max_pool.h"
+#include "tandem/ops/shape/tensor_properties.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,8 @@
 // Normalisations that are made of others.
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/group_norm.h"
+#include "tandem/ops/nn/instance_norm.h"
+#include "tandem/ops/nn/layer_norm.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

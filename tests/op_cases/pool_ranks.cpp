@@ -1,5 +1,6 @@
 // Pools of one and of three dimensions, adaptive max pools, and their opposites.
-#include "tandem/ops/nn/pool.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/max_pool.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,6 +1,14 @@
 // Products that are made of others, and distances.
-#include "tandem/ops/products/products.h"
+#include "tandem/ops/linalg/cross.h"
+#include "tandem/ops/linalg/multi_dot.h"
 #include "tandem/ops/nn/attention.h"
+#include "tandem/ops/nn/distance.h"
+#include "tandem/ops/products/addmm.h"
+#include "tandem/ops/products/dot.h"
+#include "tandem/ops/products/einsum.h"
+#include "tandem/ops/products/kron.h"
+#include "tandem/ops/products/outer.h"
+#include "tandem/ops/products/tensordot.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

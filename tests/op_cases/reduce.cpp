@@ -1,7 +1,18 @@
 // Reductions, scans and order.
-#include "tandem/ops/reduce/reduce.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/index/index.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/reduce/all_any.h"
+#include "tandem/ops/reduce/cumulative.h"
+#include "tandem/ops/reduce/logsumexp.h"
+#include "tandem/ops/reduce/mean.h"
+#include "tandem/ops/reduce/minmax.h"
+#include "tandem/ops/reduce/norm.h"
+#include "tandem/ops/reduce/prod.h"
+#include "tandem/ops/reduce/sort.h"
+#include "tandem/ops/reduce/std_var.h"
+#include "tandem/ops/reduce/sum.h"
+#include "tandem/ops/shape/cat.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,8 +1,12 @@
 // Searching in order, and counting.
-#include "tandem/ops/reduce/search.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
-#include "tandem/ops/reduce/reduce.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/reduce/histogram.h"
+#include "tandem/ops/reduce/searchsorted.h"
+#include "tandem/ops/reduce/std_var.h"
+#include "tandem/ops/reduce/unique.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

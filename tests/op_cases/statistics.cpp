@@ -1,6 +1,19 @@
 // Statistics and scans that are made of other operations.
-#include "tandem/ops/reduce/statistics.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/reduce/covariance.h"
+#include "tandem/ops/reduce/cumulative.h"
+#include "tandem/ops/reduce/diff.h"
+#include "tandem/ops/reduce/gradient.h"
+#include "tandem/ops/reduce/mean.h"
+#include "tandem/ops/reduce/median.h"
+#include "tandem/ops/reduce/minmax.h"
+#include "tandem/ops/reduce/mode.h"
+#include "tandem/ops/reduce/norm.h"
+#include "tandem/ops/reduce/quantile.h"
+#include "tandem/ops/reduce/sort.h"
+#include "tandem/ops/reduce/std_var.h"
+#include "tandem/ops/reduce/sum.h"
+#include "tandem/ops/reduce/trapezoid.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -1,5 +1,8 @@
 // Images: upsampling, patches, pixels and channels in another order, grids.
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/fold.h"
+#include "tandem/ops/nn/grid_sampler.h"
+#include "tandem/ops/nn/pixel_shuffle.h"
+#include "tandem/ops/nn/upsample.h"
 #include "tandem/tests/op_cases/families.h"
 
 namespace tandem::test {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/parallel/collectives/flight_recorder.h"
 #include "tandem/parallel/collectives/gloo/channel.h"
 #include "tandem/parallel/collectives/gloo/in_memory.h"

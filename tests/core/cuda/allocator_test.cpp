@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "tandem/core/poison.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/randint.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -5,7 +5,15 @@
 
 #include "tandem/core/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/linspace.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/random/rand.h"
+#include "tandem/ops/random/randint.h"
+#include "tandem/ops/random/randperm.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -8,7 +8,9 @@
 #include "tandem/core/cuda/page_locked.h"
 #include "tandem/core/cuda/streams.h"
 #include "tandem/core/poison.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/core/cuda/gpu.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
 #include "tandem/tests/formula.h"
 #include "tandem/tests/parallel/ranks.h"
 

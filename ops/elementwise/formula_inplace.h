@@ -1,3 +1,0 @@
-// STUB
-#pragma once
-#include "tandem/ops/inplace.h"

@@ -1,3 +1,0 @@
-// STUB
-#pragma once
-#include "tandem/ops/nn/expanding_array.h"

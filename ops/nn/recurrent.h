@@ -1,3 +1,0 @@
-// STUB
-#pragma once
-#include "tandem/ops/nn/rnn_cell.h"

@@ -1,9 +1,0 @@
-// STUB
-#pragma once
-#include "tandem/ops/random/bernoulli.h"
-#include "tandem/ops/random/distributions.h"
-#include "tandem/ops/random/multinomial.h"
-#include "tandem/ops/random/normal.h"
-#include "tandem/ops/random/poisson_binomial.h"
-#include "tandem/ops/random/randint.h"
-#include "tandem/ops/random/uniform.h"

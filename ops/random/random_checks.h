@@ -1,3 +1,0 @@
-// STUB
-#pragma once
-#include "tandem/ops/random/fill_random.h"
