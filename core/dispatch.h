@@ -62,8 +62,8 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
   ::tandem::detail::dispatch(                                \
       #op, (on), [&] { TANDEM_CUDA_CALL(op, __VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cuda::op)>(), __VA_ARGS__)
-/// The same of a kernel that the CPU alone has.
-#define TANDEM_DISPATCH_CPU(on, op, ...)                           \
+/// The same of a kernel that computes on the host for tensors of any device.
+#define TANDEM_DISPATCH_HOST(on, op, ...)                          \
   ::tandem::detail::dispatch(                                      \
       #op, (on), [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)

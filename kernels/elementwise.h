@@ -40,3 +40,8 @@ void check_divisor(const char* op, const Tensor& b);
 namespace tandem::kernels::cuda {
 TANDEM_ELEMENTWISE_KERNELS
 }
+namespace tandem::kernels {
+/// Whether divisors on that device are checked. On CUDA they are not, since the host would have to wait for the result.
+inline bool checks_divisors(Device device) { return device.is_cpu(); }
+using cpu::check_divisor;
+}  // namespace tandem::kernels

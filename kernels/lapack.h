@@ -1,10 +1,14 @@
-// Factorizations of matrices by LAPACK, on the CPU; CUDA has no twins, ops/linalg/host.h copies to the host and back.
-// Matrices lie by columns, as LAPACK wants them: an (m, n) matrix is a contiguous (batch, n, m) tensor. All are float32
-// or float64. `info` (batch) int32 holds what LAPACK says of each matrix: 0, or where it failed.
+// Factorizations of matrices by LAPACK, on the CPU; CUDA has no twins, ops/linalg/host_lapack.h copies to the host and
+// back. Matrices lie by columns, as LAPACK wants them: an (m, n) matrix is a contiguous (batch, n, m) tensor. All are
+// float32 or float64. `info` (batch) int32 holds what LAPACK says of each matrix: 0, or where it failed.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
+namespace tandem::kernels {
+/// How least squares are found: by QR, by QR with pivots, by singular values (divide and conquer, or plain).
+enum class LeastSquares { gels, gelsy, gelsd, gelss };
+}  // namespace tandem::kernels
 namespace tandem::kernels::cpu {
 
 /// Whether the build has LAPACK; without it the kernels below throw.
@@ -30,8 +34,6 @@ void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor
 void svd(Tensor& a, Tensor& u, Tensor& s, Tensor& vt, Tensor& info);
 /// a = V diag(w) V^T by one triangle of a: w ascends, and V stands in the place of a if vectors are wanted
 void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info);
-/// How least squares are found: by QR, by QR with pivots, by singular values (divide and conquer, or plain).
-enum class LeastSquares { gels, gelsy, gelsd, gelss };
 /// Least squares of a x = b, of least norm: destroys a (m, n); b (max(m, n), k) becomes x in its first n rows; s
 /// (batch, min(m, n)) the singular values by gelsd and gelss, rank (batch) int64 except by gels
 void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank, Tensor& info);

@@ -33,11 +33,13 @@ TANDEM_KERNEL(void min_with_index(const Tensor& x, Tensor& y, Tensor& index))
 /// Running sums along the middle dimension; y has x's shape and dtype. On the CPU floating dtypes accumulate in double;
 /// on CUDA half types and float32 do in float, in tiles
 TANDEM_KERNEL(void cumsum(const Tensor& x, bool reverse, Tensor& y))
-namespace tandem::kernels::cpu {
 /// Running products and ln(sum e^x), in double; the latter of floating dtypes
-void cumprod(const Tensor& x, Tensor& y);
-void logcumsumexp(const Tensor& x, Tensor& y);
-}  // namespace tandem::kernels::cpu
+TANDEM_CPU_KERNEL(cumprod, const Tensor& x, Tensor& y)
+TANDEM_CPU_KERNEL(logcumsumexp, const Tensor& x, Tensor& y)
+namespace tandem::kernels {
+/// Whether the device has these two kernels.
+inline bool has_running_products(Device device) { return device.is_cpu(); }
+}  // namespace tandem::kernels
 /// Sorted along the last dimension of (rows, n), stable; NaN counts as the largest
 TANDEM_KERNEL(void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index))
 /// The first y.size(1) of each row as sort has them; the rest of the row is not sorted

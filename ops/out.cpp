@@ -10,6 +10,20 @@
 
 namespace tandem::detail {
 
+bool overlaps(const Tensor& target, const Tensor& source) {
+  if (target.storage() != source.storage()) [[likely]]
+    return false;
+  const bool same_places = target.storage_offset() == source.storage_offset() && target.sizes() == source.sizes() &&
+                           target.strides() == source.strides();
+  if (same_places || target.numel() == 0 || source.numel() == 0) return false;
+  const auto last = [](const Tensor& x) {
+    int64_t at = x.storage_offset();
+    for (int64_t d = 0; d < x.dim(); ++d) at += (x.size(d) - 1) * x.stride(d);
+    return at;
+  };
+  return last(target) >= source.storage_offset() && last(source) >= target.storage_offset();
+}
+
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
   TANDEM_CHECK(!autograd::any_wants_grad({out}) && !autograd::any_wants_grad(inputs), op,
                ": a tensor requires a gradient, and forms with an output record none; accepted: tensors without, or a "

@@ -10,8 +10,8 @@ namespace tandem {
 namespace detail {
 
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
-  if (!is_floating_point(b.dtype()) && b.is_cpu() && numel_of(sizes) > 0)
-    kernels::cpu::check_divisor(op, b.contiguous());
+  if (!is_floating_point(b.dtype()) && kernels::checks_divisors(b.device()) && numel_of(sizes) > 0)
+    kernels::check_divisor(op, b.contiguous());
 }
 
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result) {

@@ -16,7 +16,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
   static constexpr const char* kName = "linalg_cholesky_ex";
   check_square(kName, a);
   Tensor columns = to_columns(kName, a), info = core::empty({columns.size(0)}, kInt32, columns.device());
-  TANDEM_HOST_DISPATCH(columns.device(), cholesky, columns, upper, info);
+  TANDEM_DISPATCH_HOST(columns.device(), cholesky, columns, upper, info);
   if (check_errors)
     check_info("linalg_cholesky", info,
                "is not positive-definite: the leading minor of the order that info says is not positive");

@@ -17,7 +17,7 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_vie
   Tensor columns = to_columns(op, a), w = core::empty({columns.size(0), a.size(-1)}, a.dtype(), columns.device());
   Tensor info = core::empty({columns.size(0)}, kInt32, columns.device());
   if (a.numel() > 0) {
-    TANDEM_HOST_DISPATCH(columns.device(), eigh, columns, upper, vectors, w, info);
+    TANDEM_DISPATCH_HOST(columns.device(), eigh, columns, upper, vectors, w, info);
     check_info(op, info, "has eigenvalues that did not converge: are its elements finite?");
   }
   return {from_host(w, leading_sizes(a), a.device()), from_columns(columns, leading_sizes(a), a.device())};

@@ -63,7 +63,7 @@ LuFactors factor_lu(const char* op, const Tensor& a) {
   const int64_t batch = f.lu.size(0), least = std::min(f.lu.size(1), f.lu.size(2));
   f.pivots = core::empty({batch, least}, kInt32, f.lu.device());
   f.info = core::empty({batch}, kInt32, f.lu.device());
-  TANDEM_HOST_DISPATCH(f.lu.device(), lu_factor, f.lu, f.pivots, f.info);
+  TANDEM_DISPATCH_HOST(f.lu.device(), lu_factor, f.lu, f.pivots, f.info);
   return f;
 }
 

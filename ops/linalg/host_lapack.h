@@ -9,12 +9,6 @@
 
 namespace tandem::detail {
 
-/// Calls a kernel that only the host has.
-#define TANDEM_HOST_DISPATCH(on, op, ...)                          \
-  ::tandem::detail::dispatch(                                      \
-      #op, (on), [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \
-      std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
-
 /// @throws Error unless x is (..., m, n) of float32 or float64
 void check_matrices(const char* op, const Tensor& x);
 /// @throws Error unless it is (..., n, n) as well
@@ -37,7 +31,7 @@ Tensor transpose_result(const Tensor& y);
 /// @throws LinAlgError that names the first matrix for which info is not 0, and what that says (its value follows)
 void check_info(const char* op, const Tensor& info, const char* meaning);
 
-/// The factors of P^T a = L U, on the host, as kernels::cpu::lu_factor gives them.
+/// The factors of P^T a = L U, on the host, as the kernel lu_factor gives them.
 struct LuFactors {
   Tensor lu, pivots, info;
 };

@@ -19,7 +19,7 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
                   .expand({f.lu.size(0), n, n})
                   .clone(MemoryFormat::Contiguous);
   }
-  TANDEM_HOST_DISPATCH(columns.device(), lu_solve, f.lu, f.pivots, columns);
+  TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
   if (check_errors) check_info(kName, f.info, kSingular);
   const Tensor y = from_columns(columns, leading_sizes(a), a.device());
   return record(kName, std::tuple(y, from_host(f.info, leading_sizes(a), a.device())), {a}, {y},

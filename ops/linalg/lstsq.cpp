@@ -15,8 +15,8 @@
 namespace tandem {
 
 namespace {
-kernels::cpu::LeastSquares driver_of(std::optional<std::string_view> name) {
-  using kernels::cpu::LeastSquares;
+kernels::LeastSquares driver_of(std::optional<std::string_view> name) {
+  using kernels::LeastSquares;
   if (!name || *name == "gelsy") return LeastSquares::gelsy;
   if (*name == "gels") return LeastSquares::gels;
   if (*name == "gelsd") return LeastSquares::gelsd;
@@ -28,7 +28,7 @@ kernels::cpu::LeastSquares driver_of(std::optional<std::string_view> name) {
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond,
                                                         std::optional<std::string_view> driver) {
   static constexpr const char* kName = "linalg_lstsq";
-  using kernels::cpu::LeastSquares;
+  using kernels::LeastSquares;
   check_matrices(kName, a);
   check_operands(kName, a, b);
   const LeastSquares method = driver_of(driver);
@@ -53,7 +53,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
     Tensor info = zeros({batch}, right.options().dtype(kInt32));
     const double bound = rcond.value_or(precision(a.dtype()) * static_cast<double>(std::max(m, n)));
     if (least > 0 && batch > 0) {
-      TANDEM_HOST_DISPATCH(columns.device(), least_squares, method, bound, columns, both, values, rank, info);
+      TANDEM_DISPATCH_HOST(columns.device(), least_squares, method, bound, columns, both, values, rank, info);
       check_info(kName, info, "has no least squares: it is not of full rank, or singular values did not converge");
     }
     x = core::narrow(from_columns(both, leading, a.device()), static_cast<int64_t>(leading.size()), 0, n);

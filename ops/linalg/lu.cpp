@@ -22,7 +22,7 @@ Tensor order_of(const Tensor& pivots, int64_t rows) {
   const Tensor host = contiguous_detached(pivots.to(host_of(pivots)));
   const Tensor flat = core::try_view(host, {numel_of(leading_sizes(pivots, 1)), pivots.size(-1)});
   Tensor order = core::empty({flat.size(0), rows}, kInt64, flat.device());
-  TANDEM_HOST_DISPATCH(flat.device(), row_order, flat, order);
+  TANDEM_DISPATCH_HOST(flat.device(), row_order, flat, order);
   return from_host(order, leading_sizes(pivots, 1), pivots.device());
 }
 /// P (..., m, m): column i has its one in row order[i].

@@ -24,7 +24,7 @@ Reflectors factor_qr(const char* op, const Tensor& x) {
   Reflectors r;
   r.a = to_columns(op, x);
   r.tau = core::empty({r.a.size(0), std::min(r.a.size(1), r.a.size(2))}, r.a.dtype(), r.a.device());
-  TANDEM_HOST_DISPATCH(r.a.device(), geqrf, r.a, r.tau);
+  TANDEM_DISPATCH_HOST(r.a.device(), geqrf, r.a, r.tau);
   return r;
 }
 
@@ -65,7 +65,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
     } else {
       Tensor q = zeros({f.a.size(0), columns, m}, f.a.options());
       q.narrow(1, 0, k).copy_(f.a.narrow(1, 0, k));
-      TANDEM_HOST_DISPATCH(q.device(), orgqr, q, f.tau);
+      TANDEM_DISPATCH_HOST(q.device(), orgqr, q, f.tau);
       Q = from_columns(q, leading_sizes(a), a.device());
     }
   }
@@ -124,7 +124,7 @@ Tensor linalg_householder_product(const Tensor& x, const Tensor& tau) {
   }
   Tensor q = to_columns(kName, x);
   const Tensor factors = host_factors(tau);
-  TANDEM_HOST_DISPATCH(q.device(), orgqr, q, factors);
+  TANDEM_DISPATCH_HOST(q.device(), orgqr, q, factors);
   return from_columns(q, leading_sizes(x), x.device());
 }
 Tensor orgqr(const Tensor& x, const Tensor& tau) { return linalg_householder_product(x, tau); }
@@ -141,7 +141,7 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, boo
     return left ? reflect(x, tau, c, transpose) : transpose_result(reflect(x, tau, c.mT(), !transpose));
   const Tensor a = to_columns(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);
   Tensor y = to_columns(kName, c);
-  TANDEM_HOST_DISPATCH(y.device(), ormqr, a, factors, left, transpose, y);
+  TANDEM_DISPATCH_HOST(y.device(), ormqr, a, factors, left, transpose, y);
   return from_columns(y, leading_sizes(c), c.device());
 }
 Tensor Tensor::ormqr(const Tensor& tau, const Tensor& other, bool left, bool transpose) const {

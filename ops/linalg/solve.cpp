@@ -13,7 +13,7 @@ std::tuple<Tensor, Tensor> solve_matrices(const Tensor& a, const Tensor& b) {
   static constexpr const char* kName = "linalg_solve_ex";
   const LuFactors f = factor_lu(kName, a);
   Tensor columns = to_columns(kName, b);
-  TANDEM_HOST_DISPATCH(columns.device(), lu_solve, f.lu, f.pivots, columns);
+  TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
   const Tensor x = from_columns(columns, leading_sizes(b), b.device());
   return record(kName, std::tuple(x, from_host(f.info, leading_sizes(a), a.device())), {a, b}, {a, x},
                 [](const Context& ctx, const Grads& dy) -> Grads {
@@ -51,7 +51,7 @@ Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitria
   static constexpr const char* kName = "linalg_solve_triangular";
   const Tensor factor = to_columns(kName, a);
   Tensor columns = to_columns(kName, b);
-  TANDEM_HOST_DISPATCH(columns.device(), triangular_solve, factor, upper, unitriangular, columns);
+  TANDEM_DISPATCH_HOST(columns.device(), triangular_solve, factor, upper, unitriangular, columns);
   const Tensor x = from_columns(columns, leading_sizes(b), b.device());
   return record(kName, x, {a, b}, {a, x}, [upper, unitriangular](const Context& ctx, const Tensor& dx) -> Grads {
     const Tensor db = solve_triangle(ctx.saved(0).mT(), dx, !upper, unitriangular);

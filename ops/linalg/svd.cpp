@@ -69,7 +69,7 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
     if (vectors && u.numel() > 0) u.copy_(eye(m, u.options()).expand(u.sizes()));
     if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));
   } else {
-    TANDEM_HOST_DISPATCH(columns.device(), svd, columns, u, s, vt, info);
+    TANDEM_DISPATCH_HOST(columns.device(), svd, columns, u, s, vt, info);
     check_info(op, info, "gave no singular values: it holds elements that are not finite, or they did not converge");
   }
   const IntArrayRef leading = leading_sizes(a);

@@ -38,7 +38,7 @@ namespace {
 /// elsewhere it takes log2(size) steps: after k steps an element is joined with the 2^k - 1 elements before it.
 template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
-  if (x.is_cpu() && x.dim() > 0) {
+  if (kernels::has_running_products(x.device()) && x.dim() > 0) {
     const Tensor from = detail::around(x, d);
     Tensor flat = core::empty(from.sizes(), x.dtype(), x.device());
     kernel(from, flat);
@@ -92,7 +92,7 @@ Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y,
 Tensor Tensor::cumprod(int64_t dim) const {
   const int64_t d = wrap_dim("cumprod", dim, this->dim());
   const Tensor x = is_floating_point() ? *this : to(kInt64);
-  const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH_CPU(from.device(), cumprod, from, to); };
+  const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), cumprod, from, to); };
   const Tensor y = scan(x, d, kernel, [](const Tensor& a, const Tensor& b) { return a * b; });
   return record("cumprod", y, {x}, {x, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
@@ -105,9 +105,7 @@ Tensor Tensor::cumprod(int64_t dim) const {
 Tensor Tensor::logcumsumexp(int64_t dim) const {
   check_accepted("logcumsumexp", Accepts::real, dtype());
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
-  const auto kernel = [](const Tensor& from, Tensor& to) {
-    TANDEM_DISPATCH_CPU(from.device(), logcumsumexp, from, to);
-  };
+  const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
   if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // a -0 becomes 0, as sums make it
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {

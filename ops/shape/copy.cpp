@@ -13,19 +13,6 @@
 
 namespace tandem {
 
-bool detail::overlaps(const Tensor& target, const Tensor& source) {
-  if (target.storage() != source.storage()) [[likely]]
-    return false;
-  const bool same_places = target.storage_offset() == source.storage_offset() && target.sizes() == source.sizes() &&
-                           target.strides() == source.strides();
-  if (same_places || target.numel() == 0 || source.numel() == 0) return false;
-  const auto last = [](const Tensor& x) {
-    int64_t at = x.storage_offset();
-    for (int64_t d = 0; d < x.dim(); ++d) at += (x.size(d) - 1) * x.stride(d);
-    return at;
-  };
-  return last(target) >= source.storage_offset() && last(source) >= target.storage_offset();
-}
 Tensor clear_of(const Tensor& target, const Tensor& source) {
   if (!detail::overlaps(target, source)) return source;
   Tensor copied = core::empty_like(source, source.dtype(), source.device());
