@@ -10,6 +10,9 @@
 #include "tandem/tools/simulate/skill.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;
+
 namespace {
 
 double of(const Lane& lane, const char* phase) {

@@ -1,15 +1,11 @@
 #include "tandem/tools/explain/causes.h"
 
-#include <sstream>
+#include "tandem/tools/page/format.h"
 
 namespace tandem::tools::explain {
 namespace {
 
-template <class... Parts> std::string cat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
+using page::cat;
 
 std::string sampler_in_words(Sampler sampler) {
   return sampler == Sampler::whole ? "none: each rank takes all examples" : "DistributedRandomSampler: blocks";

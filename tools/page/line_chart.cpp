@@ -5,7 +5,7 @@
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 constexpr double kWidth = 360, kHeight = 232, kTop = 24, kBottom = 40, kRight = 14, kText = 11;
@@ -143,4 +143,4 @@ std::string svg(const AreaChart& chart) {
   return figure(chart.title, chart.description, kWidth, kHeight, axes(axis_x, chart.y, x, y, left) + areas, legend);
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -6,7 +6,7 @@
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 constexpr double kWidth = 360, kLeft = 4, kRight = 14, kText = 11;
@@ -185,4 +185,4 @@ std::string svg(const TimelineChart& chart) {
   return figure(chart.title, chart.description, kWide, y + 34, picture, legend, "wide");
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -7,7 +7,7 @@
 
 #include "tandem/tools/page/format.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 struct AxisUnit {
@@ -201,4 +201,4 @@ std::string legend_entry(const std::string& name, int style, char mark) {
              "</li>");
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

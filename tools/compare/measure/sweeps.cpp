@@ -11,6 +11,9 @@
 #include "tandem/tools/page/format.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;
+
 namespace {
 
 constexpr double kLeastBucket = 64 << 10;  // bytes
