@@ -253,8 +253,6 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-#define TANDEM_FORWARD(body, C) body<C, false>
-#define TANDEM_BACKWARD(body, C) body<C, true>
 TANDEM_COMPUTED_ROW(avg_pool2d, TANDEM_FORWARD, average_body)
 TANDEM_COMPUTED_ROW(avg_pool2d_backward, TANDEM_BACKWARD, average_body)
 TANDEM_COMPUTED_ROW(adaptive_avg_pool2d, TANDEM_FORWARD, adaptive_body)

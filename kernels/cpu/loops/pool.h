@@ -171,3 +171,7 @@ template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+// A body that one template makes for both directions.
+#define TANDEM_FORWARD(body, C) body<C, false>
+#define TANDEM_BACKWARD(body, C) body<C, true>

@@ -226,8 +226,6 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
 
 TANDEM_EACH_FLOATING(max_pool2d_channels_last, max_body)
 TANDEM_EACH_FLOATING(max_pool2d_backward_channels_last, max_backward_body)
-#define TANDEM_FORWARD(body, C) body<C, false>
-#define TANDEM_BACKWARD(body, C) body<C, true>
 TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
 TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
 TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
