@@ -8,7 +8,8 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/images/codecs.h"
+#include "tandem/data/images/jpeg.h"
+#include "tandem/data/images/png.h"
 
 namespace tandem::data {
 namespace {

@@ -1,6 +1,7 @@
+#include "tandem/data/images/png.h"
+
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/data/images/codecs.h"
 
 #if TANDEM_HAS_PNG
 #include <png.h>

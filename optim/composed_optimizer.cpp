@@ -1,4 +1,4 @@
-#include "tandem/optim/composed.h"
+#include "tandem/optim/composed_optimizer.h"
 
 #include <map>
 
