@@ -1,3 +1,4 @@
+// AutogradContext and CustomNode: how a custom Function's forward is recorded, and its backward called.
 #include "tandem/autograd/function.h"
 
 #include <algorithm>

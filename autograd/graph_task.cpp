@@ -1,3 +1,4 @@
+// Finds the nodes that take part in a backward, runs each node with its hooks and checks, and delivers its gradients.
 #include "tandem/autograd/graph_task.h"
 
 #include <algorithm>

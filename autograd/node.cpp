@@ -1,3 +1,4 @@
+// Node and SavedTensor: links a node to the nodes of its inputs, checks saved tensors' versions, and runs hooks.
 #include "tandem/autograd/node.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Formats the line of a progress bar, and draws it on a terminal.
 #include "tandem/data/progress.h"
 
 #include <sys/ioctl.h>

@@ -1,3 +1,4 @@
+// EventFile: names the file, frames each record with its length and checksums, and appends it.
 #include "tandem/logs/event_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Builds the messages of scalars, histograms, images and texts, and the events around them.
 #include "tandem/logs/summary.h"
 
 #include <algorithm>

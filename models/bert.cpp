@@ -1,3 +1,4 @@
+// BertModel: its layers' reset() and forward(), and BertConfig from config.json.
 #include "tandem/models/bert.h"
 
 #include "tandem/core/internal.h"

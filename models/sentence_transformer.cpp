@@ -1,3 +1,4 @@
+// SentenceTransformer: loads a folder's configuration and weights, and pools and normalizes sentences' vectors.
 #include "tandem/models/sentence_transformer.h"
 
 #include <algorithm>

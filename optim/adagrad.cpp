@@ -1,3 +1,4 @@
+// Adagrad: its options, state and update, by tensor operations.
 #include "tandem/optim/adagrad.h"
 
 #include "tandem/ops/ops.h"

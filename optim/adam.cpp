@@ -1,3 +1,4 @@
+// Adam and AdamW: their options, state and update, by kernels that change all parameters of a group.
 #include "tandem/optim/adam.h"
 
 #include <map>

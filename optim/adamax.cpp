@@ -1,3 +1,4 @@
+// Adamax: its options, state and update, by tensor operations.
 #include "tandem/optim/adamax.h"
 
 #include "tandem/ops/ops.h"

@@ -1,3 +1,4 @@
+// LBFGS: the direction from the two-loop recursion, and steps with or without the line search.
 #include "tandem/optim/lbfgs.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// NAdam: its options, state and update, by tensor operations.
 #include "tandem/optim/nadam.h"
 
 #include "tandem/ops/ops.h"

@@ -1,3 +1,4 @@
+// Optimizer and OptimizerParamGroup: adding groups with their defaults, step(), zero_grad(), and the state's slots.
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>

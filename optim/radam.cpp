@@ -1,3 +1,4 @@
+// RAdam: its options, state and update, by tensor operations.
 #include "tandem/optim/radam.h"
 
 #include "tandem/ops/ops.h"

@@ -1,3 +1,4 @@
+// RMSprop: its options, state and update, by tensor operations.
 #include "tandem/optim/rmsprop.h"
 
 #include "tandem/ops/ops.h"

@@ -1,3 +1,4 @@
+// Rprop: its options, state and update, by tensor operations.
 #include "tandem/optim/rprop.h"
 
 #include "tandem/ops/ops.h"

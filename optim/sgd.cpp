@@ -1,3 +1,4 @@
+// SGD: its options, momentum buffers and update, by kernels that change all parameters of a group.
 #include "tandem/optim/sgd.h"
 
 #include <map>

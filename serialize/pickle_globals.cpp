@@ -1,3 +1,4 @@
+// Rebuilds tensors, devices, dtypes and ordered dicts from the functions and classes that a pickle names.
 #include "tandem/serialize/pickle_globals.h"
 
 #include <charconv>

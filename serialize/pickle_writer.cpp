@@ -1,3 +1,4 @@
+// write_pickle: writes values as opcodes of protocol 2, each shared value once.
 #include "tandem/serialize/pickle_writer.h"
 
 #include <cstring>

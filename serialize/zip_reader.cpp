@@ -1,3 +1,4 @@
+// ZipReader: reads a zip file's directory, and its entries, stored or deflated.
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// ZipWriter: writes entries without compression, their data aligned to 64 bytes, and then the directory.
 #include <zlib.h>
 
 #include "tandem/serialize/zip.h"

@@ -1,3 +1,4 @@
+// Formats --help, checks options' values, and words the errors of a wrong call, by CLI11.
 #include "tandem/tools/command_line.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// did_you_mean, comma_separated and usable_threads: words for wrong names, and checks of values.
 #include "tandem/tools/usage.h"
 
 #include <algorithm>

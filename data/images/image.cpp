@@ -1,3 +1,4 @@
+// read_image: reads a file and decodes it as JPEG or PNG, whichever its first bytes say.
 #include "tandem/data/images/image.h"
 
 #include <cerrno>

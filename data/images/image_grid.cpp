@@ -1,3 +1,4 @@
+// Lays the images of a batch out in rows with padding, scales their values, and writes the PNG file.
 #include "tandem/data/images/image_grid.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Calls libjpeg, and turns its errors and warnings into Error. Without libjpeg: throws NotImplementedError.
 #include "tandem/data/images/jpeg.h"
 
 #include "tandem/core/internal.h"

@@ -1,3 +1,4 @@
+// Calls libpng, and turns its errors into Error. Without libpng: throws NotImplementedError.
 #include "tandem/data/images/png.h"
 
 #include "tandem/core/internal.h"

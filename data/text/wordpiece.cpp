@@ -1,3 +1,4 @@
+// BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of them.
 #include "tandem/data/text/wordpiece.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// elementwise: plans dimensions and vectors of a call, splits what 32-bit indices do not reach, and launches it.
 #include "tandem/kernels/cuda/planner.h"
 
 #include <cstring>

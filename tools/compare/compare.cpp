@@ -1,3 +1,4 @@
+// compare: checks the settings, measures the runs until done or interrupted, and writes the report's files.
 #include "tandem/tools/compare/compare.h"
 
 #include <unistd.h>

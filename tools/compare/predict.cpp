@@ -1,3 +1,4 @@
+// Makes the cost model's profile from a sample of one device, and its predictions and projections.
 #include "tandem/tools/compare/predict.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How a run's kind is read from its mode's key, and its names made.
+// Reads the kind of a run from its mode's key, and words its names.
 #include "tandem/tools/compare/runs.h"
 
 #include "tandem/tools/page/format.h"

@@ -1,3 +1,4 @@
+// train_reference: trains on one device with the shards that a parallel way has; largest_difference compares.
 #include "tandem/tools/demo/agreement.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// write_report: the curves, bars, table, confusion matrix and mistakes of the demo's runs.
 #include "tandem/tools/demo/report.h"
 
 #include <algorithm>

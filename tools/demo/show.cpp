@@ -1,3 +1,4 @@
+// Prints the demo's progress and table, and writes and reads its runs as JSON.
 #include "tandem/tools/demo/show.h"
 
 #include <unistd.h>

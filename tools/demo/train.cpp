@@ -1,3 +1,4 @@
+// train: trains the network in one way, and measures its time, memory, transfers and accuracy.
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// script_causes: each cause's name, its place in the script, the function that turns it off, and the remedy.
 #include "tandem/tools/explain/causes.h"
 
 #include "tandem/tools/page/format.h"

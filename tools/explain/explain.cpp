@@ -1,3 +1,4 @@
+// explain: runs the scripts with each cause alone and with the causes off one after the other, and compares.
 #include "tandem/tools/explain/explain.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Trains on one device, in parallel, in groups and in order, and compare_outcomes finds the first difference.
 #include "tandem/tools/explain/train.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Job: starts the ranks, waits for their ends, signals and other nodes, and ends the others after a failure.
 #include "tandem/tools/launch/job.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-// How numbers become texts: significant digits, separators, the unit that leaves 1 to 999; and what HTML must not read.
+// Converts numbers to texts with significant digits, separators and units, and escapes texts for HTML.
 #include "tandem/tools/page/format.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Reads recorded GPT steps and all-reduces, and fits the model's figures to them.
 #include "tandem/tools/simulate/gpt_model.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The named links, and fit_link and fit_ring: least squares of relative errors.
 #include "tandem/tools/simulate/link.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// check_skill: fits on a part of the recorded data, predicts the rest, and compares errors with baselines.
 #include "tandem/tools/simulate/skill.h"
 
 #include <algorithm>

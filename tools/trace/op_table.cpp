@@ -1,3 +1,4 @@
+// OpTable: adds up the calls of each operation and the busy time of each GPU, and prints the table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>

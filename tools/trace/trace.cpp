@@ -1,3 +1,4 @@
+// trace: runs the program with tracing on, merges its processes' files, and prints the table.
 #include "tandem/tools/trace/trace.h"
 
 #include <spawn.h>

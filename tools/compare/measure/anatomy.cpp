@@ -1,3 +1,4 @@
+// anatomy: cuts each lane's step at its events, and gives each part to a phase, to waiting, or to none.
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>

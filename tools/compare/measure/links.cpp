@@ -1,3 +1,4 @@
+// probe_copies and probe_all_reduce: time transfers of 4 KiB to 16 MiB, and fit a line to them.
 #include "tandem/tools/compare/measure/links.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// all_modes and make_worker: the modes by their keys, and the worker that makes a mode's steps.
 #include "tandem/tools/compare/measure/modes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// parse_planted and Slowdown: reads the name of a fault, and slows the calls of one rank or device down.
 #include "tandem/tools/compare/measure/planted.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// write_rank and read_rank: a rank's sample as a JSON file.
 #include "tandem/tools/compare/measure/rank_file.h"
 
 #include <fstream>

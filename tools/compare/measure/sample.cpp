@@ -1,3 +1,4 @@
+// run_sample: trains a few steps of a mode with or without a trace, and collects times, events and memory.
 #include "tandem/tools/compare/measure/sample.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// sweep_buckets, measure_overhead and sweep_inference: repeated samples, and their medians with intervals.
 #include "tandem/tools/compare/measure/sweeps.h"
 
 #include <algorithm>

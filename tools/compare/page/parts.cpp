@@ -1,4 +1,4 @@
-// What the page's sections share: the colours of modes, phases and causes, and the jobs that are told in detail.
+// Parts that sections share: the colours of modes, phases and causes, and the jobs that are told in detail.
 #include "tandem/tools/compare/page/parts.h"
 
 #include <algorithm>
