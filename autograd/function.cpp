@@ -98,7 +98,10 @@ variable_list CustomNode::finish(variable_list outputs) {
     if (holds(inputs, output) || m) output = core::alias(output);
     if (differentiable) {
       set_history(output, shared_from_this());
-      if (base.defined()) set_view_of(output, base), meta(output).made = Made::in_function;
+      if (base.defined()) {
+        set_view_of(output, base);
+        meta(output).made = Made::in_function;
+      }
     } else
       add_output(output);
     kept[i] = output;

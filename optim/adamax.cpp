@@ -7,7 +7,10 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamaxOptions>;
 void AdamaxOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
+  f("lr", &lr());
+  f("beta1", &std::get<0>(betas()));
+  f("beta2", &std::get<1>(betas()));
+  f("eps", &eps());
   f("weight_decay", &weight_decay());
 }
 

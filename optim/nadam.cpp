@@ -7,8 +7,12 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<NAdamOptions>;
 void NAdamOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-  f("weight_decay", &weight_decay()), f("momentum_decay", &momentum_decay());
+  f("lr", &lr());
+  f("beta1", &std::get<0>(betas()));
+  f("beta2", &std::get<1>(betas()));
+  f("eps", &eps());
+  f("weight_decay", &weight_decay());
+  f("momentum_decay", &momentum_decay());
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
 

@@ -13,7 +13,10 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<SGDOptions>;
 void SGDOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("momentum", &momentum()), f("dampening", &dampening()), f("weight_decay", &weight_decay());
+  f("lr", &lr());
+  f("momentum", &momentum());
+  f("dampening", &dampening());
+  f("weight_decay", &weight_decay());
   f("nesterov", &nesterov());
 }
 

@@ -25,7 +25,10 @@ std::string wrapped(const std::string& text, size_t left) {
       out += "\n" + std::string(left, ' ');
       column = left;
     }
-    if (column > left) out += " ", ++column;
+    if (column > left) {
+      out += " ";
+      ++column;
+    }
     out += word;
     column += word.size();
   }

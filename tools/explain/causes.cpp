@@ -40,7 +40,10 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
        cat(yours.sampler_seed, ", not ", right.sampler_seed),
        cat("options.seed = ", right.sampler_seed, ";  // on all ranks, and on the one device")},
       {"uneven rows",
-       [](Script& to, const Script& from) { to.tail = from.tail, to.mean_in_replicas = from.mean_in_replicas; },
+       [](Script& to, const Script& from) {
+         to.tail = from.tail;
+         to.mean_in_replicas = from.mean_in_replicas;
+       },
        tail_in_words(yours),
        ddp ? "options.pad = false; ... DistributedDataParallelOptions().weighted_average(true)  // the batch's true "
              "mean"

@@ -87,7 +87,10 @@ std::string svg(const LineChart& chart) {
     for (const ChartPoint& point : series.points) {
       range_x.add(point.x, chart.x.log);
       range_y.add(point.y, chart.y.log);
-      if (point.high > point.low) range_y.add(point.low, chart.y.log), range_y.add(point.high, chart.y.log);
+      if (point.high > point.low) {
+        range_y.add(point.low, chart.y.log);
+        range_y.add(point.high, chart.y.log);
+      }
     }
   if (range_x.high < range_x.low || range_y.high < range_y.low) return "";  // nothing that can be drawn
   const double left = left_margin(chart.y, range_y);

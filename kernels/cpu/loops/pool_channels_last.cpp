@@ -92,7 +92,10 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
   using C = Upcast<T>;
   C best[kGroup];
   Place at[kGroup];
-  for (int64_t c = 0; c < kGroup; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
+  for (int64_t c = 0; c < kGroup; ++c) {
+    best[c] = -C(__builtin_inf());
+    at[c] = Place(-1);
+  }
   for (int64_t k = 0; k < p.rows; ++k)
     for (int64_t l = 0; l < p.columns; ++l) {
       const T* const from = x + k * p.row_stride + l * p.stride;

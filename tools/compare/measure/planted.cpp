@@ -118,7 +118,8 @@ void Slowdown::on_call(const KernelCall& call) {
   owed_ += (planted_.factor - 1) * (thread_clock() - start);
   const double owed = owed_;
   if (owed < kShortest) return;
-  owed_ -= sleep_for(owed), slept_ += owed;
+  owed_ -= sleep_for(owed);
+  slept_ += owed;
 }
 
 }  // namespace tandem::tools::compare

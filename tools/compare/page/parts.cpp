@@ -94,7 +94,10 @@ int64_t main_batch(const Report& report, const std::string& model) {
   int64_t batch = 0;
   size_t most = 0;
   for (const auto& [size, devices] : devices_by_batch)
-    if (devices.size() > most) batch = size, most = devices.size();
+    if (devices.size() > most) {
+      batch = size;
+      most = devices.size();
+    }
   for (const Run& run : report.runs)  // where all parallel runs failed
     if (most == 0 && run.model == model && run.scaling != "weak") return run.batch;
   return batch;
