@@ -1,3 +1,4 @@
+// Records the place in the program that made each node, and describes it in the message of a backward's error.
 #include "tandem/autograd/anomaly_mode.h"
 
 #include <cxxabi.h>

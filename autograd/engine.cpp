@@ -1,3 +1,4 @@
+// backward() and grad(): chooses the threads that run the nodes of a GraphTask, one thread a GPU.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>

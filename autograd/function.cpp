@@ -1,3 +1,4 @@
+// AutogradContext and CustomNode: how a custom Function's forward is recorded, and its backward called.
 #include "tandem/autograd/function.h"
 
 #include <algorithm>
@@ -97,7 +98,10 @@ variable_list CustomNode::finish(variable_list outputs) {
     if (holds(inputs, output) || m) output = core::alias(output);
     if (differentiable) {
       set_history(output, shared_from_this());
-      if (base.defined()) set_view_of(output, base), meta(output).made = Made::in_function;
+      if (base.defined()) {
+        set_view_of(output, base);
+        meta(output).made = Made::in_function;
+      }
     } else
       add_output(output);
     kept[i] = output;

@@ -1,3 +1,4 @@
+// Finds the nodes that take part in a backward, runs each node with its hooks and checks, and delivers its gradients.
 #include "tandem/autograd/graph_task.h"
 
 #include <algorithm>
@@ -121,7 +122,8 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
   std::unordered_map<const Node*, std::vector<Node*>> consumers;
   std::vector<const Node*> stack;
   for (auto& [node, pending] : task.nodes) {
-    pending.needed = false, pending.reached = targets.count(node) > 0;
+    pending.needed = false;
+    pending.reached = targets.count(node) > 0;
     for (const Edge& edge : node->edges())
       if (edge.function) consumers[edge.function.get()].push_back(node);
     if (targets.count(node)) stack.push_back(node);

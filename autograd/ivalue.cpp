@@ -1,3 +1,4 @@
+// IValue and ValueContainer: makes lists, tuples and dicts, finds keys, and converts values back to C++ types.
 #include "tandem/autograd/ivalue.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Node and SavedTensor: links a node to the nodes of its inputs, checks saved tensors' versions, and runs hooks.
 #include "tandem/autograd/node.h"
 
 #include <algorithm>
@@ -63,7 +64,10 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
     TANDEM_CHECK(data.defined(), "backward of ", owner,
                  ": the unpack hook of a saved tensor returned an undefined one");
     Tensor out = core::alias(data);
-    if (packed_->edge.function) meta(out).node = packed_->edge.function, meta(out).slot = packed_->edge.input_nr;
+    if (packed_->edge.function) {
+      meta(out).node = packed_->edge.function;
+      meta(out).slot = packed_->edge.input_nr;
+    }
     return out;
   }
   if (!tensor_.defined()) return {};

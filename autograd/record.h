@@ -96,7 +96,10 @@ std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, cons
     link(std::make_shared<LambdaNode<std::decay_t<Backward>>>(op, std::forward<Backward>(backward)), outputs, {x}, {});
   }
   if (is_view_to_note(x))
-    for (const Tensor& part : parts) set_view_of(part, x), meta(part).part_of = op;
+    for (const Tensor& part : parts) {
+      set_view_of(part, x);
+      meta(part).part_of = op;
+    }
   return parts;
 }
 

@@ -21,7 +21,8 @@ static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
     if (m.node) m.node->forget(m.retained);
     node->retain(slot, m.retained);
   }
-  m.node = node, m.slot = slot;
+  m.node = node;
+  m.slot = slot;
 }
 
 /// Throws if a view was made where autograd did not see it, and the view, or its base, was changed in place in grad
@@ -66,7 +67,10 @@ const NodePtr& grad_fn(const Tensor& t) {
 
 void detail::set_history(const Tensor& t, const NodePtr& node) {
   // An operation's result that it computed as a view in no-grad mode: the node is the result's whole history.
-  if (Meta* m = find_meta(t); m && m->made != Made::in_grad_mode) m->base.reset(), m->made = Made::in_grad_mode;
+  if (Meta* m = find_meta(t); m && m->made != Made::in_grad_mode) {
+    m->base.reset();
+    m->made = Made::in_grad_mode;
+  }
   autograd::set_history(t, node, node->add_output(t));
 }
 

@@ -1,3 +1,4 @@
+// EpochStreams, BatchStreams and EachExample: number the streams by epoch, rank and position, and switch between them.
 #include "tandem/data/example_streams.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Formats the line of a progress bar, and draws it on a terminal.
 #include "tandem/data/progress.h"
 
 #include <sys/ioctl.h>
@@ -71,7 +72,8 @@ detail::ProgressBar::ProgressBar(std::string label, std::optional<size_t> total)
 
 void detail::ProgressBar::begin() {
   end();
-  done_ = 0, under_way_ = true;
+  done_ = 0;
+  under_way_ = true;
   start_ = Clock::now();
   if (visible_) draw();
 }

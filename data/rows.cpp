@@ -1,9 +1,9 @@
+// stack_rows and gather_rows: copy bytes row by row, or call stack and index_select where autograd records.
 #include "tandem/data/rows.h"
 
 #include <cstring>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/transforms.h"
 #include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/shape/cat.h"
 
@@ -65,20 +65,3 @@ Tensor by_channel(ArrayRef<double> values) {
 }
 
 }  // namespace tandem::data::detail
-
-namespace tandem::data::transforms {
-
-Example<> Stack<Example<>>::apply_batch(std::vector<Example<>> examples) {
-  std::vector<Tensor> data, targets;
-  data.reserve(examples.size()), targets.reserve(examples.size());
-  for (Example<>& e : examples) data.push_back(std::move(e.data)), targets.push_back(std::move(e.target));
-  return {stack_rows(data), stack_rows(targets)};
-}
-TensorExample Stack<TensorExample>::apply_batch(std::vector<TensorExample> examples) {
-  std::vector<Tensor> data;
-  data.reserve(examples.size());
-  for (TensorExample& e : examples) data.push_back(std::move(e.data));
-  return stack_rows(data);
-}
-
-}  // namespace tandem::data::transforms

@@ -1,3 +1,4 @@
+// TensorDataset and TensorPairDataset: one row as an example, and many rows as one batch.
 #include "tandem/data/tensor_dataset.h"
 
 #include "tandem/core/internal.h"

@@ -1,3 +1,4 @@
+// WorkerThreads and Condition: the std::thread and std::condition_variable behind their pointers.
 #include "tandem/data/worker_threads.h"
 
 #include <condition_variable>

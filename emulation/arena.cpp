@@ -1,3 +1,4 @@
+// Reserves an address range for a device, and hands out and takes back pages with guard pages behind them.
 #include "tandem/emulation/arena.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// Records the work of capturing streams as nodes of a graph, and refuses what CUDA refuses meanwhile.
 #include "tandem/emulation/capture.h"
 
 #include <algorithm>

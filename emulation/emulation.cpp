@@ -1,3 +1,4 @@
+// The settings and the state of all emulated devices. Tests change both by the functions of emulation.h.
 #include "tandem/emulation/emulation.h"
 
 #include <algorithm>

@@ -21,7 +21,8 @@ void set_memory_limit(int device, size_t bytes);
 /// 0: work runs as late as the rules of streams allow, a stream's in its order. Any other seed: at random moments and
 /// in any order that events permit. At the start TANDEM_EMULATION_STREAMS, or 0.
 void set_stream_seed(uint64_t seed);
-/// The n-th call from now of a function of gpu_runtime.h (or of "launch") fails with a CudaError; 1 is the next.
+/// The n-th call from now of a function of core/cuda/gpu_runtime.h (or of "launch") fails with a CudaError; 1 is the
+/// next.
 /// @throws Error when there is no such function, or it cannot fail
 void fail_call(const std::string& function, int n = 1);
 /// Finishes or drops what is queued, forgets errors, and brings all settings back to those of the start. Streams,

@@ -1,3 +1,4 @@
+// ThreadFences: tells ThreadSanitizer the order that a thread's fences and atomic operations make.
 #include "tandem/emulation/fences.h"
 
 #include <algorithm>

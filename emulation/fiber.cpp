@@ -1,3 +1,4 @@
+// Switches between stacks, by a few lines of assembly, and tells the sanitizers of each switch.
 #include "tandem/emulation/fiber.h"
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// run_grid: checks a launch's shape, and runs its blocks in the chosen order.
 #include "tandem/emulation/grid.h"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Opens and closes devices' memory by protection keys or mprotect, and explains faults by a signal handler.
 #include "tandem/emulation/protection.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// Makes a block's shared arrays between guard zones, and reports writes past their ends.
 #include "tandem/emulation/shared_memory.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ struct SourceLocation {
   friend bool operator==(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || std::string(a.file) == b.file);
   }
-  /// "softmax.cu:42"
+  /// The file's name without its folder, a colon, and the line.
   std::string text() const {
     const std::string path(file);
     return path.substr(path.rfind('/') + 1) + ":" + std::to_string(line);

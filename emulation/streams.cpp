@@ -1,3 +1,4 @@
+// Queues the work of streams, and decides which item may run next when a host thread waits.
 #include "tandem/emulation/streams.h"
 
 #include <algorithm>

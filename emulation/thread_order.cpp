@@ -1,3 +1,4 @@
+// set_thread_order and thread_order: the order that a test chose, or TANDEM_EMULATION_ORDER.
 #include "tandem/emulation/thread_order.h"
 
 #include <atomic>

@@ -24,7 +24,8 @@ TANDEM_HD PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
   uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     c = philox_round(c, k0, k1);
-    k0 += kPhiloxStep0, k1 += kPhiloxStep1;
+    k0 += kPhiloxStep0;
+    k1 += kPhiloxStep1;
   }
   return c;
 }

@@ -1,3 +1,4 @@
+// Computes CRC-32C, byte by byte from a table, and the masked form that event files hold.
 #include "tandem/logs/crc32c.h"
 
 #include <array>

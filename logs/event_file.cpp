@@ -1,3 +1,4 @@
+// EventFile: names the file, frames each record with its length and checksums, and appends it.
 #include "tandem/logs/event_file.h"
 
 #include <fcntl.h>
@@ -68,7 +69,8 @@ void EventFile::add(const std::string& event) {
 
 void EventFile::flush() {
   const std::string bytes = std::move(waiting_);
-  waiting_.clear(), events_waiting_ = 0;  // what cannot be written is lost: a part of it may be in the file
+  waiting_.clear();
+  events_waiting_ = 0;  // what cannot be written is lost: a part of it may be in the file
   last_flush_ = std::chrono::steady_clock::now();
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t written = ::write(fd_, bytes.data() + at, bytes.size() - at);

@@ -1,3 +1,4 @@
+// MetricsWriter: writes the rows as CSV or as JSON lines, with the fewest digits that give each number back.
 #include "tandem/logs/metrics_writer.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Builds the messages of scalars, histograms, images and texts, and the events around them.
 #include "tandem/logs/summary.h"
 
 #include <algorithm>
@@ -63,7 +64,8 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   std::vector<double> counts(limits.size() - 1);  // counts[i]: in [limits[i], limits[i + 1]), the last with its end
   double sum = 0, sum_squares = 0;
   for (const double* v = begin; v != end; ++v) {
-    sum += *v, sum_squares += *v * *v;
+    sum += *v;
+    sum_squares += *v * *v;
     const auto above = std::upper_bound(limits.begin(), limits.end(), *v);
     if (above != limits.begin() && above != limits.end())
       ++counts[static_cast<size_t>(above - limits.begin()) - 1];

@@ -1,3 +1,4 @@
+// SummaryWriter: turns each add_...() into an event, and appends it to the run's event file.
 #include "tandem/logs/summary_writer.h"
 
 #include <algorithm>

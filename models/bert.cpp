@@ -1,3 +1,4 @@
+// BertModel: its layers' reset() and forward(), and BertConfig from config.json.
 #include "tandem/models/bert.h"
 
 #include "tandem/core/internal.h"
@@ -161,7 +162,8 @@ void BertModelImpl::load(serialize::InputArchive& archive) {
   tandem::detail::naming("load: " + archive.name(), [&] {
     for (auto& [name, tensor] : tandem::detail::flat_tensors(archive.value(), /*skip_others=*/true)) {
       std::string own = name.rfind("bert.", 0) == 0 ? name.substr(5) : name;
-      rename(own, "LayerNorm.gamma", "LayerNorm.weight"), rename(own, "LayerNorm.beta", "LayerNorm.bias");
+      rename(own, "LayerNorm.gamma", "LayerNorm.weight");
+      rename(own, "LayerNorm.beta", "LayerNorm.bias");
       if (mine.contains(own)) state.insert(own, std::move(tensor));
     }
     load_state_dict(state);
@@ -176,7 +178,8 @@ std::tuple<Tensor, Tensor> BertModelImpl::forward(const Tensor& input_ids, const
     TANDEM_CHECK(!t.defined() || t.sizes() == input_ids.sizes(), "BertModel: ", name, " is ", t.sizes(),
                  " and input_ids ", input_ids.sizes(), "; they must be of one size");
   };
-  check("attention_mask", attention_mask), check("token_type_ids", token_type_ids);
+  check("attention_mask", attention_mask);
+  check("token_type_ids", token_type_ids);
   const Tensor mask = attention_mask.defined() ? (attention_mask != 0).unsqueeze(1).unsqueeze(1) : Tensor();
   const Tensor hidden = encoder(embeddings(input_ids, token_type_ids), mask);
   return {hidden, add_pooling_layer ? pooler(hidden) : Tensor()};

@@ -1,3 +1,4 @@
+// GptModel: its layers' reset() and forward(), loading of weights, and the loss of the next token.
 #include "tandem/models/gpt.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// JsonFile: parses the file by nlohmann/json, and checks the type of each value that is asked for.
 #include "tandem/models/json_file.h"
 
 #include <fstream>

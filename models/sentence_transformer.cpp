@@ -1,3 +1,4 @@
+// SentenceTransformer: loads a folder's configuration and weights, and pools and normalizes sentences' vectors.
 #include "tandem/models/sentence_transformer.h"
 
 #include <algorithm>
@@ -39,8 +40,11 @@ data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
     // Where there is no limit, the file has a number that no integer holds.
     const double most = file.number("model_max_length").value_or(512);
     if (most < 1e9) o.model_max_length(static_cast<int64_t>(most));
-    text("unk_token", o.unk_token()), text("sep_token", o.sep_token()), text("pad_token", o.pad_token());
-    text("cls_token", o.cls_token()), text("mask_token", o.mask_token());
+    text("unk_token", o.unk_token());
+    text("sep_token", o.sep_token());
+    text("pad_token", o.pad_token());
+    text("cls_token", o.cls_token());
+    text("mask_token", o.mask_token());
   }
   return data::BertTokenizer(in(folder, "vocab.txt"), o);
 }

@@ -1,3 +1,4 @@
+// Adagrad: its options, state and update, by tensor operations.
 #include "tandem/optim/adagrad.h"
 
 #include "tandem/ops/ops.h"
@@ -6,8 +7,11 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdagradOptions>;
 void AdagradOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("lr_decay", &lr_decay()), f("weight_decay", &weight_decay());
-  f("initial_accumulator_value", &initial_accumulator_value()), f("eps", &eps());
+  f("lr", &lr());
+  f("lr_decay", &lr_decay());
+  f("weight_decay", &weight_decay());
+  f("initial_accumulator_value", &initial_accumulator_value());
+  f("eps", &eps());
 }
 
 Adagrad::Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& defaults)

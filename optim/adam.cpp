@@ -1,3 +1,4 @@
+// Adam and AdamW: their options, state and update, by kernels that change all parameters of a group.
 #include "tandem/optim/adam.h"
 
 #include <map>
@@ -13,8 +14,12 @@
 namespace tandem::optim {
 namespace {
 template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
-  f("lr", &o.lr()), f("beta1", &std::get<0>(o.betas())), f("beta2", &std::get<1>(o.betas())), f("eps", &o.eps());
-  f("weight_decay", &o.weight_decay()), f("amsgrad", &o.amsgrad());
+  f("lr", &o.lr());
+  f("beta1", &std::get<0>(o.betas()));
+  f("beta2", &std::get<1>(o.betas()));
+  f("eps", &o.eps());
+  f("weight_decay", &o.weight_decay());
+  f("amsgrad", &o.amsgrad());
 }
 }  // namespace
 template class OptimizerCloneableOptions<AdamOptions>;

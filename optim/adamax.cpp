@@ -1,3 +1,4 @@
+// Adamax: its options, state and update, by tensor operations.
 #include "tandem/optim/adamax.h"
 
 #include "tandem/ops/ops.h"
@@ -6,7 +7,10 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamaxOptions>;
 void AdamaxOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
+  f("lr", &lr());
+  f("beta1", &std::get<0>(betas()));
+  f("beta2", &std::get<1>(betas()));
+  f("eps", &eps());
   f("weight_decay", &weight_decay());
 }
 

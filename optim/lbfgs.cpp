@@ -1,3 +1,4 @@
+// LBFGS: the direction from the two-loop recursion, and steps with or without the line search.
 #include "tandem/optim/lbfgs.h"
 
 #include <algorithm>
@@ -24,7 +25,9 @@ void LBFGSOptions::visit(const Visitor& f) {
     f(name, &value);
     setting = static_cast<int64_t>(value);
   };
-  f("lr", &lr()), f("tolerance_grad", &tolerance_grad()), f("tolerance_change", &tolerance_change());
+  f("lr", &lr());
+  f("tolerance_grad", &tolerance_grad());
+  f("tolerance_change", &tolerance_change());
   whole("max_iter", max_iter());
   whole("history_size", history_size());
   const int64_t evaluations = most_evaluations(*this);
@@ -106,7 +109,9 @@ void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
     list->resize(room);
   }
   const size_t at = count - dropped;
-  old_dirs_[at] = y, old_stps_[at] = s, ro_[at] = 1.0 / ys;
+  old_dirs_[at] = y;
+  old_stps_[at] = s;
+  ro_[at] = 1.0 / ys;
   h_diag_ = ys / y.dot(y);
 }
 /// Minus the gradient times the approximate inverse Hessian, by the two loops of Nocedal (1980). Nothing is read back.

@@ -1,3 +1,4 @@
+// LRScheduler, and how StepLR, MultiStepLR, CosineAnnealingLR and the other schedules compute their rates.
 #include "tandem/optim/lr_scheduler.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// NAdam: its options, state and update, by tensor operations.
 #include "tandem/optim/nadam.h"
 
 #include "tandem/ops/ops.h"
@@ -6,8 +7,12 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<NAdamOptions>;
 void NAdamOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-  f("weight_decay", &weight_decay()), f("momentum_decay", &momentum_decay());
+  f("lr", &lr());
+  f("beta1", &std::get<0>(betas()));
+  f("beta2", &std::get<1>(betas()));
+  f("eps", &eps());
+  f("weight_decay", &weight_decay());
+  f("momentum_decay", &momentum_decay());
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
 

@@ -1,3 +1,4 @@
+// OneCycleLR: the phases of the rate and of the momentum, and where a step lies in them.
 #include "tandem/optim/one_cycle_lr.h"
 
 #include <cmath>

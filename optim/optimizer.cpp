@@ -1,3 +1,4 @@
+// Optimizer and OptimizerParamGroup: adding groups with their defaults, step(), zero_grad(), and the state's slots.
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <set>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 
@@ -101,17 +101,6 @@ void Optimizer::add_param_group(OptimizerParamGroup group) {
 void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
   for (OptimizerParamGroup& group : groups) add_param_group(std::move(group));
   TANDEM_CHECK(!parameters_.empty(), "an optimizer needs at least one parameter");
-}
-
-/// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.
-void detail::warn_of_ranks_that_never_talk() {
-  RankState& state = RankContext::current().state();
-  if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
-    std::fprintf(
-        stderr,
-        "tandem: warning: the optimizer makes a step in a group of %d ranks that has exchanged nothing: each rank "
-        "trains a model of its own. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
-        state.world_size);
 }
 
 Tensor Optimizer::step(const LossClosure& closure) {

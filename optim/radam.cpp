@@ -1,3 +1,4 @@
+// RAdam: its options, state and update, by tensor operations.
 #include "tandem/optim/radam.h"
 
 #include "tandem/ops/ops.h"
@@ -6,8 +7,12 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RAdamOptions>;
 void RAdamOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("beta1", &std::get<0>(betas())), f("beta2", &std::get<1>(betas())), f("eps", &eps());
-  f("weight_decay", &weight_decay()), f("decoupled_weight_decay", &decoupled_weight_decay());
+  f("lr", &lr());
+  f("beta1", &std::get<0>(betas()));
+  f("beta2", &std::get<1>(betas()));
+  f("eps", &eps());
+  f("weight_decay", &weight_decay());
+  f("decoupled_weight_decay", &decoupled_weight_decay());
 }
 
 RAdam::RAdam(std::vector<OptimizerParamGroup> groups, const RAdamOptions& defaults)

@@ -1,6 +1,6 @@
 // RAdam.
 #pragma once
-#include "tandem/optim/composed.h"
+#include "tandem/optim/composed_optimizer.h"
 
 namespace tandem::optim {
 

@@ -1,3 +1,4 @@
+// ReduceLROnPlateauScheduler: counts the steps without a better metric, and then reduces the rates.
 #include "tandem/optim/reduce_lr_on_plateau.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// RMSprop: its options, state and update, by tensor operations.
 #include "tandem/optim/rmsprop.h"
 
 #include "tandem/ops/ops.h"
@@ -6,8 +7,12 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RMSpropOptions>;
 void RMSpropOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("alpha", &alpha()), f("eps", &eps()), f("weight_decay", &weight_decay());
-  f("momentum", &momentum()), f("centered", &centered());
+  f("lr", &lr());
+  f("alpha", &alpha());
+  f("eps", &eps());
+  f("weight_decay", &weight_decay());
+  f("momentum", &momentum());
+  f("centered", &centered());
 }
 
 RMSprop::RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& defaults)

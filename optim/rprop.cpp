@@ -1,3 +1,4 @@
+// Rprop: its options, state and update, by tensor operations.
 #include "tandem/optim/rprop.h"
 
 #include "tandem/ops/ops.h"
@@ -6,8 +7,11 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RpropOptions>;
 void RpropOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("etaminus", &std::get<0>(etas())), f("etaplus", &std::get<1>(etas()));
-  f("step_size_min", &std::get<0>(step_sizes())), f("step_size_max", &std::get<1>(step_sizes()));
+  f("lr", &lr());
+  f("etaminus", &std::get<0>(etas()));
+  f("etaplus", &std::get<1>(etas()));
+  f("step_size_min", &std::get<0>(step_sizes()));
+  f("step_size_max", &std::get<1>(step_sizes()));
 }
 
 Rprop::Rprop(std::vector<OptimizerParamGroup> groups, const RpropOptions& defaults)

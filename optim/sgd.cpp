@@ -1,3 +1,4 @@
+// SGD: its options, momentum buffers and update, by kernels that change all parameters of a group.
 #include "tandem/optim/sgd.h"
 
 #include <map>
@@ -13,7 +14,10 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<SGDOptions>;
 void SGDOptions::visit(const Visitor& f) {
-  f("lr", &lr()), f("momentum", &momentum()), f("dampening", &dampening()), f("weight_decay", &weight_decay());
+  f("lr", &lr());
+  f("momentum", &momentum());
+  f("dampening", &dampening());
+  f("weight_decay", &weight_decay());
   f("nesterov", &nesterov());
 }
 

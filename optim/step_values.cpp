@@ -1,3 +1,4 @@
+// StepValues: keeps a step's numbers in memory of the parameters' device, and writes them before each step.
 #include "tandem/optim/step_values.h"
 
 #include "tandem/core/cuda/capture.h"

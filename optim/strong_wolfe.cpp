@@ -1,3 +1,4 @@
+// strong_wolfe: brackets a point that satisfies the conditions, and narrows the bracket by cubic interpolation.
 #include "tandem/optim/strong_wolfe.h"
 
 #include <algorithm>

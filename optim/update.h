@@ -1,4 +1,4 @@
-// What the optimizers' updates share. Internal.
+// Checks of gradients and options, and placement of state, for the updates of all optimizers. Internal.
 #pragma once
 #include <cmath>
 #include <typeinfo>

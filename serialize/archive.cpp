@@ -1,3 +1,4 @@
+// OutputArchive and InputArchive: writing, finding and reading of keys; pickle_save and pickle_load.
 #include "tandem/serialize/archive.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// ByteSource from a file or from memory, and FileSink, which writes a temporary file and renames it.
 #include "tandem/serialize/file.h"
 
 #include <fcntl.h>

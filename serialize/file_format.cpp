@@ -1,3 +1,4 @@
+// format_of: looks at a file's first and last bytes for zip, old pickles and safetensors.
 #include "tandem/serialize/file_format.h"
 
 #include <algorithm>

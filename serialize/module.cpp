@@ -1,3 +1,4 @@
+// nn::Module::save and load, save_module and load_module, by whichever format the file has.
 #include "tandem/serialize/module.h"
 
 #include <set>

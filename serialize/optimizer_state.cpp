@@ -1,3 +1,4 @@
+// Converts options and state between Tandem's optimizers and Python's state_dict; Optimizer::save and load.
 #include "tandem/serialize/optimizer_state.h"
 
 #include <cstdio>

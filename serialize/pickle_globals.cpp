@@ -1,3 +1,4 @@
+// Rebuilds tensors, devices, dtypes and ordered dicts from the functions and classes that a pickle names.
 #include "tandem/serialize/pickle_globals.h"
 
 #include <charconv>
@@ -309,7 +310,8 @@ IValue int_of(const std::string& bytes) {
     unsigned carry = negative ? 0xff - digit(i) : digit(i);
     for (unsigned& d : decimal) {
       carry += d * 256;
-      d = carry % 10, carry /= 10;
+      d = carry % 10;
+      carry /= 10;
     }
     for (; carry > 0; carry /= 10) decimal.push_back(carry % 10);
   }

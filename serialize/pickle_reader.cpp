@@ -1,3 +1,4 @@
+// PickleReader: the machine that runs a pickle's opcodes on a stack of IValues; read_pickle.
 #include "tandem/serialize/pickle_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// write_pickle: writes values as opcodes of protocol 2, each shared value once.
 #include "tandem/serialize/pickle_writer.h"
 
 #include <cstring>
@@ -61,12 +62,16 @@ class PickleWriter {
     memo[key] = place;
   }
   void integer(int64_t value) {
-    if (0 <= value && value < 256)
-      op('K'), number(static_cast<uint64_t>(value), 1);
-    else if (INT32_MIN <= value && value <= INT32_MAX)
-      op('J'), number(static_cast<uint64_t>(value), 4);
-    else
-      out_.text += "\x8a\x08", number(static_cast<uint64_t>(value), 8);
+    if (0 <= value && value < 256) {
+      op('K');
+      number(static_cast<uint64_t>(value), 1);
+    } else if (INT32_MIN <= value && value <= INT32_MAX) {
+      op('J');
+      number(static_cast<uint64_t>(value), 4);
+    } else {
+      out_.text += "\x8a\x08";
+      number(static_cast<uint64_t>(value), 8);
+    }
   }
   void string(const std::string& text) {
     TANDEM_CHECK(text.size() <= UINT32_MAX, "save: a string has ", text.size(), " bytes; accepted: up to 4 GiB");
@@ -84,7 +89,8 @@ class PickleWriter {
       if (b >= 0x80) characters += static_cast<char>(0xc0 | b >> 6);
       characters += static_cast<char>(b >= 0x80 ? 0x80 | (b & 0x3f) : b);
     }
-    string(characters), string("latin1");
+    string(characters);
+    string("latin1");
     out_.text += "\x86R";
   }
   void name(const std::string& text) {
@@ -114,15 +120,18 @@ class PickleWriter {
     TANDEM_CHECK(known->second.second == x.dtype(), "save: tensors of ", known->second.second, " and ", x.dtype(),
                  " share a storage; accepted: one dtype for each");
     global("torch._utils", "_rebuild_tensor_v2");
-    op('('), op('(');
+    op('(');
+    op('(');
     name("storage");
     global("torch", dtype.storage);
     string(std::to_string(known->second.first));
     name(x.is_cpu() ? "cpu" : x.device().str());  // virtual CPU devices are Tandem's own
     integer(storage->bytes / x.itemsize());
-    op('t'), op('Q');
+    op('t');
+    op('Q');
     integer(x.storage_offset());
-    sizes(x.sizes()), sizes(x.strides());
+    sizes(x.sizes());
+    sizes(x.strides());
     out_.text += x.requires_grad() ? '\x88' : '\x89';
     global("collections", "OrderedDict");
     out_.text += ")RtR";
@@ -143,13 +152,17 @@ class PickleWriter {
       for (const IValue& element : held.elements) write(element);
       op('e');
     } else {
-      if (value.isOrderedDict())
-        global("collections", "OrderedDict"), out_.text += ")R";
-      else
+      if (value.isOrderedDict()) {
+        global("collections", "OrderedDict");
+        out_.text += ")R";
+      } else
         op('}');
       remember(memo_, address);
       op('(');
-      for (const ValueEntry& entry : held.entries) write(entry.key()), write(entry.value());
+      for (const ValueEntry& entry : held.entries) {
+        write(entry.key());
+        write(entry.value());
+      }
       op('u');
     }
   }
@@ -166,7 +179,8 @@ class PickleWriter {
       global("torch", "device");
       string(device.is_cpu() ? "cpu" : "cuda");
       if (!device.is_cpu()) integer(device.index());
-      return op(device.is_cpu() ? '\x85' : '\x86'), op('R');
+      op(device.is_cpu() ? '\x85' : '\x86');
+      return op('R');
     }
     const double number = value.toDouble();
     uint64_t bits;

@@ -1,3 +1,4 @@
+// read_pytorch_file and write_pytorch_file: the entries of the zip file around the pickle.
 #include "tandem/serialize/pytorch_file.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// save_safetensors, load_safetensors, and files in several parts with an index.
 #include "tandem/serialize/safetensors.h"
 
 #include <algorithm>

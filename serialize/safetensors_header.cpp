@@ -1,3 +1,4 @@
+// Parses and formats the header by nlohmann/json, and checks that the tensors' ranges fit the file.
 #include "tandem/serialize/safetensors_header.h"
 
 #include <algorithm>

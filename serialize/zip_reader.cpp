@@ -1,3 +1,4 @@
+// ZipReader: reads a zip file's directory, and its entries, stored or deflated.
 #include <zlib.h>
 
 #include <algorithm>
@@ -28,17 +29,20 @@ struct Zip64 {
       const uint64_t tag = number(extra, 2), length = number(extra + 2, 2);
       if (length > bytes - 4) return;
       if (tag == 1) {
-        at = extra + 4, left = length;
+        at = extra + 4;
+        left = length;
         return;
       }
-      extra += 4 + length, bytes -= 4 + length;
+      extra += 4 + length;
+      bytes -= 4 + length;
     }
   }
   bool replace(uint64_t& value) {
     if (value != 0xffffffff) return true;
     if (left < 8) return false;
     value = number(at, 8);
-    at += 8, left -= 8;
+    at += 8;
+    left -= 8;
     return true;
   }
 };
@@ -70,7 +74,9 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
     char fields[kEnd64Bytes];
     source.read(record, fields, sizeof fields);
     TANDEM_CHECK(number(fields, 4) == kEnd64, name, ": there is no zip64 end record at ", record);
-    count = number(fields + 32, 8), bytes = number(fields + 40, 8), at = number(fields + 48, 8);
+    count = number(fields + 32, 8);
+    bytes = number(fields + 40, 8);
+    at = number(fields + 48, 8);
     stop = record;
   }
   TANDEM_CHECK(at <= stop && bytes <= stop - at && count <= bytes / kCentralBytes, name, ": the zip directory of ",
@@ -99,7 +105,9 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     Entry entry;
     entry.deflated = method == 8;
     entry.crc = static_cast<uint32_t>(number(fields + 16, 4));
-    entry.packed = number(fields + 20, 4), entry.size = number(fields + 24, 4), entry.at = number(fields + 42, 4);
+    entry.packed = number(fields + 20, 4);
+    entry.size = number(fields + 24, 4);
+    entry.at = number(fields + 42, 4);
     Zip64 wide(fields + kCentralBytes + name_size, extra);
     TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.packed) && wide.replace(entry.at), name, ": '",
                  entry_name, "' has no sizes of 64 bits, which its directory entry announces");
@@ -164,7 +172,8 @@ void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) c
     if (stream.avail_in == 0 && read < entry.packed) {
       const uint64_t n = std::min<uint64_t>(buffer.size(), entry.packed - read);
       source_.read(entry.at + read, buffer.data(), n);
-      stream.next_in = reinterpret_cast<Bytef*>(buffer.data()), stream.avail_in = static_cast<uInt>(n);
+      stream.next_in = reinterpret_cast<Bytef*>(buffer.data());
+      stream.avail_in = static_cast<uInt>(n);
       read += n;
     }
     const uint64_t room = std::min<uint64_t>(entry.size - made, 1 << 30);

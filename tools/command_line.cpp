@@ -1,3 +1,4 @@
+// Formats --help, checks options' values, and words the errors of a wrong call, by CLI11.
 #include "tandem/tools/command_line.h"
 
 #include <algorithm>
@@ -24,7 +25,10 @@ std::string wrapped(const std::string& text, size_t left) {
       out += "\n" + std::string(left, ' ');
       column = left;
     }
-    if (column > left) out += " ", ++column;
+    if (column > left) {
+      out += " ";
+      ++column;
+    }
     out += word;
     column += word.size();
   }

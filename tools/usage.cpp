@@ -1,3 +1,4 @@
+// did_you_mean, comma_separated and usable_threads: words for wrong names, and checks of values.
 #include "tandem/tools/usage.h"
 
 #include <algorithm>
@@ -32,7 +33,10 @@ std::string nearest(const std::string& asked, const std::vector<std::string>& wo
   std::string best;
   size_t least = asked.size() / 3 + 1;
   for (const std::string& word : words)
-    if (const size_t distance = edit_distance(asked, word); distance < least) least = distance, best = word;
+    if (const size_t distance = edit_distance(asked, word); distance < least) {
+      least = distance;
+      best = word;
+    }
   for (const std::string& word : words)
     if (best.empty() && asked.size() >= 2 && word.starts_with(asked)) best = word;
   return best;

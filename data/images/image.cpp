@@ -1,3 +1,4 @@
+// read_image: reads a file and decodes it as JPEG or PNG, whichever its first bytes say.
 #include "tandem/data/images/image.h"
 
 #include <cerrno>
@@ -8,7 +9,8 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/images/codecs.h"
+#include "tandem/data/images/jpeg.h"
+#include "tandem/data/images/png.h"
 
 namespace tandem::data {
 namespace {

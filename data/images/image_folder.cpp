@@ -1,3 +1,4 @@
+// Lists the images below each class's folder in order, without following a loop of links, and reads them.
 #include "tandem/data/images/image_folder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lays the images of a batch out in rows with padding, scales their values, and writes the PNG file.
 #include "tandem/data/images/image_grid.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <fstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/images/codecs.h"
 #include "tandem/data/images/png_of.h"
 #include "tandem/ops/ops.h"
 
@@ -107,15 +107,6 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
 }
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options) {
   save_image(stack(checked(images)), fp, options);
-}
-
-std::string png_of(const std::string& op, const Tensor& image) {
-  const Tensor pixels = image.to(kCPU).permute({1, 2, 0}).contiguous();
-  return encode_png(op, pixels.data<uint8_t>(), pixels.size(0), pixels.size(1), pixels.size(2));
-}
-void check_no_nan(const std::string& what, const Tensor& image) {
-  const auto count = image.isnan().sum().item<int64_t>();
-  TANDEM_CHECK(count == 0, what, " has ", count, " NaN of ", image.numel(), " values");
 }
 
 }  // namespace tandem::data

@@ -1,6 +1,8 @@
+// Calls libjpeg, and turns its errors and warnings into Error. Without libjpeg: throws NotImplementedError.
+#include "tandem/data/images/jpeg.h"
+
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/data/images/codecs.h"
 
 #if TANDEM_HAS_JPEG
 #include <csetjmp>
@@ -97,7 +99,8 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   TANDEM_CHECK(read_header(reader, bytes), "read_image: ", name, " is damaged: libjpeg says: ", reader.message);
   const bool inks = reader.info.out_color_space == JCS_CMYK;
   Pixels pixels;
-  pixels.height = reader.info.image_height, pixels.width = reader.info.image_width;
+  pixels.height = reader.info.image_height;
+  pixels.width = reader.info.image_width;
   // A block of 64 pixels takes a bit at the least. This keeps a damaged header from asking for memory.
   const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
   TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " announces ", pixels.height, " x ",

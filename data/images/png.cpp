@@ -1,6 +1,8 @@
+// Calls libpng, and turns its errors into Error. Without libpng: throws NotImplementedError.
+#include "tandem/data/images/png.h"
+
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
-#include "tandem/data/images/codecs.h"
 
 #if TANDEM_HAS_PNG
 #include <png.h>

@@ -1,3 +1,4 @@
+// SequentialSampler, RandomSampler and StreamSampler: how each takes the next batch of indices.
 #include "tandem/data/samplers/samplers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Deals out every n-th index with the order and padding of Python's DistributedSampler.
 #include "tandem/data/samplers/shard_sampler.h"
 
 #include <numeric>

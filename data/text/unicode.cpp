@@ -1,3 +1,4 @@
+// Calls utf8proc for decoding, classes of characters, lower case and decomposition.
 #include "tandem/data/text/unicode.h"
 
 #include "tandem/core/error.h"

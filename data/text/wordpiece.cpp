@@ -1,3 +1,4 @@
+// BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of them.
 #include "tandem/data/text/wordpiece.h"
 
 #include <algorithm>
@@ -76,15 +77,21 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
                  " lines, none of which is ", token, "; is it a vocabulary of BERT?");
     return special_[token] = found->second;
   };
-  unk_ = special(options.unk_token()), sep_ = special(options.sep_token()), pad_ = special(options.pad_token());
-  cls_ = special(options.cls_token()), special(options.mask_token());
+  unk_ = special(options.unk_token());
+  sep_ = special(options.sep_token());
+  pad_ = special(options.pad_token());
+  cls_ = special(options.cls_token());
+  special(options.mask_token());
 }
 
 void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>& ids) const {
   if (word.size() > kMaxWord) return ids.push_back(unk_);
   std::string text;
   std::vector<size_t> ends;  // of the characters, in bytes
-  for (const char32_t c : word) append_utf8(text, c), ends.push_back(text.size());
+  for (const char32_t c : word) {
+    append_utf8(text, c);
+    ends.push_back(text.size());
+  }
   const size_t before = ids.size();
   std::string piece;
   for (size_t begin = 0, from = 0; from < ends.size();) {
@@ -102,7 +109,8 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
       ids.resize(before);
       return ids.push_back(unk_);
     }
-    from = to, begin = ends[to - 1];
+    from = to;
+    begin = ends[to - 1];
   }
 }
 
@@ -134,7 +142,9 @@ std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
     for (const auto& [token, number] : special_) {
       const size_t found = text.find(token);
       if (found == std::string_view::npos || found > at || (found == at && token.size() < length)) continue;
-      at = found, length = token.size(), id = number;
+      at = found;
+      length = token.size();
+      id = number;
     }
     split_words(text.substr(0, at), ids);
     if (at == std::string_view::npos) break;
@@ -166,7 +176,8 @@ BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encode
   for (const auto& ids : encoded) {
     std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_);
     std::fill(std::fill_n(is_token, ids.size(), 1), is_token + longest, 0);
-    id += longest, is_token += longest;
+    id += longest;
+    is_token += longest;
   }
   return batch;
 }

@@ -61,7 +61,8 @@ struct Mask {
   Mask(const Loop& loop, int k, int64_t index, bool is_bool, size_t element)
       : size(is_bool ? 1 : static_cast<int64_t>(element)) {
     const Rows<char> bytes = rows_of<char>(loop, k, index, 0);
-    data = bytes.data, row = bytes.row / size,
+    data = bytes.data;
+    row = bytes.row / size;
     column = data ? loop.operands[k].strides[loop.extents.rank - 1] / size : 0;
   }
   char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
@@ -133,7 +134,9 @@ template <class T> void backward_units(const Attention& a, const Loop& loop, int
     const T* const lse = data<T>(loop, 9) + index * a.l;
     const Mask mask(loop, 10, index, a.mask_is_bool, sizeof(T));
     const int64_t first = group * a.group, last = std::min(a.s, first + a.group);
-    dq.clear(a.l), dk.from(first).clear(last - first), dv.from(first).clear(last - first);
+    dq.clear(a.l);
+    dk.from(first).clear(last - first);
+    dv.from(first).clear(last - first);
     for (int64_t key = first; key < last; key += kBackwardKeys) {
       for (int64_t query = a.causal ? key / kQueries * kQueries : 0; query < a.l; query += kQueries) {
         const int64_t rows = std::min(kQueries, a.l - query);

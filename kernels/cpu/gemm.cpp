@@ -1,3 +1,4 @@
+// gemm: chooses between Tandem's own loops, OpenBLAS and oneDNN by dtype, layout and size.
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>

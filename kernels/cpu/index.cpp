@@ -45,12 +45,13 @@ template <class T> T add(T a, T b) {
 /// is none.
 template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
   switch (bytes) {
-    case 1: return visitor.template operator()<uint8_t>(), true;
-    case 2: return visitor.template operator()<uint16_t>(), true;
-    case 4: return visitor.template operator()<uint32_t>(), true;
-    case 8: return visitor.template operator()<uint64_t>(), true;
+    case 1: visitor.template operator()<uint8_t>(); break;
+    case 2: visitor.template operator()<uint16_t>(); break;
+    case 4: visitor.template operator()<uint32_t>(); break;
+    case 8: visitor.template operator()<uint64_t>(); break;
     default: return false;
   }
+  return true;
 }
 
 }  // namespace
@@ -75,7 +76,10 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
         if (outside(at[k], s.n)) [[unlikely]]
           throw_index(s.op, k, at[k], s.n);
         Copy()(to + i * s.bytes, from + (o * s.n + at[k]) * s.bytes, s.bytes);
-        if (++k == s.m) k = 0, ++o;
+        if (++k == s.m) {
+          k = 0;
+          ++o;
+        }
       }
     };
     run(plan_call(op, y.dtype(), {y}, {x, index}, shape, body, shape.outer * shape.m,

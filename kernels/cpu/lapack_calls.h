@@ -30,12 +30,12 @@ using LapackInt = int32_t;
   X(p, gelsd, (const LapackInt* m, const LapackInt* n, const LapackInt* k, T* a, const LapackInt* lda, T* b, const LapackInt* ldb, T* s, const T* rcond, LapackInt* rank, T* work, const LapackInt* length, LapackInt* places, LapackInt* info))
 // clang-format on
 
-#define TANDEM_DECLARE(p, name, parameters) void p##name##_ parameters;
+#define TANDEM_LAPACK_DECLARATION(p, name, parameters) void p##name##_ parameters;
 extern "C" {
-TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, float, s)
-TANDEM_LAPACK_ROUTINES(TANDEM_DECLARE, double, d)
+TANDEM_LAPACK_ROUTINES(TANDEM_LAPACK_DECLARATION, float, s)
+TANDEM_LAPACK_ROUTINES(TANDEM_LAPACK_DECLARATION, double, d)
 }
-#undef TANDEM_DECLARE
+#undef TANDEM_LAPACK_DECLARATION
 
 template <class... P> class LapackRoutine {
  public:
@@ -49,10 +49,10 @@ template <class... P> class LapackRoutine {
   void (*routine_)(P...);
 };
 template <class T> struct Lapack;
-#define TANDEM_MEMBER(p, name, parameters) static constexpr LapackRoutine name{&p##name##_};
-template <> struct Lapack<float> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, float, s) };
-template <> struct Lapack<double> { TANDEM_LAPACK_ROUTINES(TANDEM_MEMBER, double, d) };
-#undef TANDEM_MEMBER
+#define TANDEM_LAPACK_MEMBER(p, name, parameters) static constexpr LapackRoutine name{&p##name##_};
+template <> struct Lapack<float> { TANDEM_LAPACK_ROUTINES(TANDEM_LAPACK_MEMBER, float, s) };
+template <> struct Lapack<double> { TANDEM_LAPACK_ROUTINES(TANDEM_LAPACK_MEMBER, double, d) };
+#undef TANDEM_LAPACK_MEMBER
 
 #endif
 

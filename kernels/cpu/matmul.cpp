@@ -33,7 +33,8 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
     const Cut cut{step(m, by_rows), step(n, wanted / by_rows)};
     const int64_t cuts = std::min(wanted, ceil_div(m, cut.rows) * ceil_div(n, cut.columns));
     if (cuts < best_cuts || (cuts == best_cuts && cut.rows + cut.columns >= best.rows + best.columns)) continue;
-    best = cut, best_cuts = cuts;
+    best = cut;
+    best_cuts = cuts;
   }
   return best;
 }

@@ -41,7 +41,8 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
     Tensor y = core::try_view(total, {1, n});
     sum(parts, y);
   };
-  finish(weights, dweight), finish(biases, dbias);
+  finish(weights, dweight);
+  finish(biases, dbias);
 }
 
 }  // namespace tandem::kernels::cpu

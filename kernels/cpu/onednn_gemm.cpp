@@ -57,7 +57,10 @@ class OnednnProduct {
     };
     Room& room = ThreadKept<Room>::get();
     const size_t wanted = scratchpad_.get_size() + 64;
-    if (wanted > room.size) room.bytes.reset(new char[wanted]), room.size = wanted;
+    if (wanted > room.size) {
+      room.bytes.reset(new char[wanted]);
+      room.size = wanted;
+    }
     char* const aligned = room.bytes.get() + -reinterpret_cast<uintptr_t>(room.bytes.get()) % 64;
     const auto at = [](const memory::desc& desc, const void* p) {
       return memory(desc, onednn_engine(), const_cast<void*>(p));

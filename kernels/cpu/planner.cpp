@@ -1,3 +1,4 @@
+// plan_elementwise, plan_raw and plan_rows: fill in a Loop from the tensors that it writes and reads.
 #include "tandem/kernels/cpu/planner.h"
 
 #include "tandem/kernels/collapse.h"

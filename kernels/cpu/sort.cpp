@@ -52,7 +52,8 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
     K start = 0;
     for (K& each : count[d]) {
       const K here = each;
-      each = start, start += here;
+      each = start;
+      start += here;
     }
     for (int64_t i = 0; i < n; ++i) spare[count[d][entries[i].key >> (8 * d) & 255]++] = entries[i];
     std::swap(entries, spare);
@@ -72,7 +73,9 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
     kept[count++] = {key, static_cast<K>(i)};
     if (count < room) continue;
     std::nth_element(kept, kept + (k - 1), kept + count);
-    limit = kept[k - 1].key, limited = true, count = k;
+    limit = kept[k - 1].key;
+    limited = true;
+    count = k;
   }
   if (count > k) std::nth_element(kept, kept + (k - 1), kept + count);
   std::sort(kept, kept + k);

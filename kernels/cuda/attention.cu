@@ -56,7 +56,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   T peak[kOwn], sum[kOwn];
   typename Tile::Sums sums;
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) peak[i] = kNowhere, sum[i] = T(0);
+  for (int i = 0; i < kOwn; ++i) {
+    peak[i] = kNowhere;
+    sum[i] = T(0);
+  }
   Tile::clear(sums);
   unsigned seen = 0;  // a bit for each of the thread's rows
   Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
@@ -91,7 +94,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
       peak[i] = found;
       sum[i] *= fall;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) x[i][j] = attention_power(x[i][j] - base), sum[i] += x[i][j];
+      for (int j = 0; j < 4; ++j) {
+        x[i][j] = attention_power(x[i][j] - base);
+        sum[i] += x[i][j];
+      }
 #pragma unroll
       for (auto& group : sums[i])
 #pragma unroll
@@ -116,7 +122,11 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     if (parts.count > 1) {
       T* const to = parts.data + (int64_t(part) * shape.matrices * shape.l + row) * (shape.v + 3);
       Tile::store(sums[i], T(1), to, shape.v, false);
-      if (Tile::column() == 0) to[shape.v] = peak[i], to[shape.v + 1] = sum[i], to[shape.v + 2] = T(visible);
+      if (Tile::column() == 0) {
+        to[shape.v] = peak[i];
+        to[shape.v + 1] = sum[i];
+        to[shape.v + 2] = T(visible);
+      }
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
@@ -141,7 +151,8 @@ template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T>
   bool seen = false;
   for (int p = 0; p < parts.count; ++p) {
     const T *const part = first + p * rows * width, fall = attention_power(part[shape.v] - base);
-    value += part[column] * fall, sum += part[shape.v + 1] * fall;
+    value += part[column] * fall;
+    sum += part[shape.v + 1] * fall;
     seen = seen || part[shape.v + 2] != T(0);
   }
   const Normalizer<T> norm(peak, sum, seen);

@@ -96,7 +96,12 @@ template <class T, int D> struct AttentionTile {
   __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kOwn + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
   /// f(lane's number differs in this bit): the bits in which the lanes of a row differ.
-  template <class F> __device__ static void for_lanes_of_row(F f) { f(1), f(4), f(8), f(16); }
+  template <class F> __device__ static void for_lanes_of_row(F f) {
+    f(1);
+    f(4);
+    f(8);
+    f(16);
+  }
 
   /// Rows `first` and on of a head, a tile of them, into shared memory: those from `end` on, and columns from `columns`
   /// on, are zeros. Columns of scores change places, so that the four of a thread are 16 apart.
@@ -135,7 +140,8 @@ template <class T, int D> struct AttentionTile {
     for (int i = 0; i < kOwn; ++i)
 #pragma unroll
       for (int j = 0; j < 4; ++j) scores[i][j] = T(0);
-    rows += row() * kLine, columns += column() * kLine;
+    rows += row() * kLine;
+    columns += column() * kLine;
 #pragma unroll 2
     for (int d = 0; d < depth; d += 4) {
       Four a[kOwn], b[4];
@@ -161,7 +167,8 @@ template <class T, int D> struct AttentionTile {
   /// sums += scores times the tile of columns, of which the first `count` are there.
   __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
     using Some = Packet<T, kWidth>;
-    scores += row() * kScoreLine, columns += column() * kWidth;
+    scores += row() * kScoreLine;
+    columns += column() * kWidth;
 #pragma unroll 2
     for (int k = 0; k < count; k += 4) {
       Four a[kOwn];

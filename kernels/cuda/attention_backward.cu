@@ -72,11 +72,13 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   Tile::template load<ScoreSide::rows>(kOfKeys ? a.v : a.dout, b, h, shape.v, first, row_end, value_rows);
 
   typename Tile::Sums sums, value_sums;
-  Tile::clear(sums), Tile::clear(value_sums);
+  Tile::clear(sums);
+  Tile::clear(value_sums);
   T lse[kQueries], mean[kQueries];
   const auto load_query = [&](int i, int query) {
     const int64_t at = int64_t(matrix) * shape.l + query;
-    lse[i] = query < shape.l ? a.lse[at] : T(0), mean[i] = query < shape.l ? a.mean[at] : T(0);
+    lse[i] = query < shape.l ? a.lse[at] : T(0);
+    mean[i] = query < shape.l ? a.mean[at] : T(0);
   };
   const int row = first + Tile::row();
   if (!kOfKeys) {
@@ -200,7 +202,9 @@ void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tenso
         launch("attention_add_parts", attention_add_parts<T>, {checked_grid(ceil_div(to.numel, 256)), 256}, device, to,
                parts);
     };
-    add_parts(a.dq, key_parts), add_parts(a.dk, query_parts), add_parts(a.dv, query_parts);
+    add_parts(a.dq, key_parts);
+    add_parts(a.dk, query_parts);
+    add_parts(a.dv, query_parts);
   });
 }
 

@@ -25,8 +25,12 @@ struct PlacedPack {
   int64_t plane, at;
   __device__ PlacedPack(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
   __device__ void move(const PlacedPack& by, int64_t packs) {
-    plane += by.plane, at += by.at;
-    if (at >= packs) at -= packs, ++plane;
+    plane += by.plane;
+    at += by.at;
+    if (at >= packs) {
+      at -= packs;
+      ++plane;
+    }
   }
 };
 
@@ -120,7 +124,10 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
     const C center = mean[c];
     const Pack<C, V> slopes = widen(pack.dy), values = widen(pack.x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) local.first += slopes.at[v], local.second += slopes.at[v] * (values.at[v] - center);
+    for (int v = 0; v < V; ++v) {
+      local.first += slopes.at[v];
+      local.second += slopes.at[v] * (values.at[v] - center);
+    }
   }
   __device__ static State state_of(const Local& local) { return {double(local.first), double(local.second)}; }
   __device__ void give(int64_t c, const State& s, int64_t) const {
@@ -307,9 +314,13 @@ void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tenso
   if (x.size(1) == 0) return;
   visit_planes("batch_norm", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Statistics<T, V> sums;
-    sums.x = x.data<T>(), sums.aligned = aligned, sums.eps = eps;
+    sums.x = x.data<T>();
+    sums.aligned = aligned;
+    sums.eps = eps;
     using C = Upcast<T>;
-    sums.mean = mean.data<C>(), sums.var = var.data<C>(), sums.rstd = rstd.data<C>();
+    sums.mean = mean.data<C>();
+    sums.var = var.data<C>();
+    sums.rstd = rstd.data<C>();
     const double count = static_cast<double>(shape.count);
     sums.running = {data_or_null<C>(running_mean),     data_or_null<C>(running_var),  C(1 - momentum), C(momentum),
                     C(momentum * count / (count - 1)), data_or_null<int64_t>(batches)};
@@ -352,14 +363,20 @@ void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var,
 void channel_mean(const Tensor& x, double divisor, Tensor& y) {
   visit_planes("mean", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Mean<T, V> sums;
-    sums.x = x.data<T>(), sums.mean = y.data<Upcast<T>>(), sums.divisor = divisor, sums.aligned = aligned;
+    sums.x = x.data<T>();
+    sums.mean = y.data<Upcast<T>>();
+    sums.divisor = divisor;
+    sums.aligned = aligned;
     launch_sums<T, V>(divisor == 1 ? "sum" : "mean", sums, shape, x.device());
   });
 }
 void channel_var(const Tensor& x, double divisor, bool root, Tensor& y) {
   visit_planes("var", x, {&x}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     Variance<T, V> sums;
-    sums.x = x.data<T>(), sums.spread = y.data<Upcast<T>>(), sums.divisor = divisor, sums.root = root;
+    sums.x = x.data<T>();
+    sums.spread = y.data<Upcast<T>>();
+    sums.divisor = divisor;
+    sums.root = root;
     sums.aligned = aligned;
     launch_sums<T, V>("var", sums, shape, x.device());
   });
@@ -370,10 +387,14 @@ void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
   if (x.size(1) == 0) return;
   visit_planes("batch_norm_backward", x, {&dy, &x, &dx}, [&]<class T, int V>(const Channels& shape, bool aligned) {
     SlopeSums<T, V> sums;
-    sums.dy = dy.data<T>(), sums.x = x.data<T>(), sums.aligned = aligned;
+    sums.dy = dy.data<T>();
+    sums.x = x.data<T>();
+    sums.aligned = aligned;
     using C = Upcast<T>;
-    sums.mean = mean.data<C>(), sums.rstd = rstd.data<C>();
-    sums.sum_dy = sum_dy.data<C>(), sums.sum_dy_xhat = sum_dy_xhat.data<C>();
+    sums.mean = mean.data<C>();
+    sums.rstd = rstd.data<C>();
+    sums.sum_dy = sum_dy.data<C>();
+    sums.sum_dy_xhat = sum_dy_xhat.data<C>();
     launch_sums<T, V>("batch_norm_backward", sums, shape, x.device());
     const Slopes<T, V> map{sums, data_or_null<C>(weight), dx.data<T>(), training, shape.count};
     launch_map("batch_norm_backward", map, V, shape, x.device());

@@ -3,13 +3,11 @@
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"
 
-#define X(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 2>())
-TANDEM_ALL_BINARY_OPS(X)
-TANDEM_SPECIAL_BINARY_OPS(X)
-#undef X
-#define X(op, F) TANDEM_ELEMENT_ROW(op, real_row<F, 2>())
-TANDEM_GRADIENT_OPS(X)
-#undef X
+#define TANDEM_BINARY_KERNEL(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 2>())
+TANDEM_ALL_BINARY_OPS(TANDEM_BINARY_KERNEL)
+TANDEM_SPECIAL_BINARY_OPS(TANDEM_BINARY_KERNEL)
+#define TANDEM_GRADIENT_KERNEL(op, F) TANDEM_ELEMENT_ROW(op, real_row<F, 2>())
+TANDEM_GRADIENT_OPS(TANDEM_GRADIENT_KERNEL)
 
 TANDEM_ELEMENT_ROW(squared_difference, real_row<SquaredDifference, 2>())
 TANDEM_ELEMENT_ROW(add, numbers_row<AddScaled, 2>())

@@ -56,8 +56,10 @@ template <class I> struct Sizes {
         by_kernel(w.size(2) * w.size(3)),
         by_kernel_width(w.size(3)) {
     for (int d = 0; d < 2; ++d) {
-      stride[d] = static_cast<I>(s.stride[d]), padding[d] = static_cast<I>(s.padding[d]);
-      dilation[d] = static_cast<I>(s.dilation[d]), by_stride[d] = DividerOf<U>(s.stride[d]);
+      stride[d] = static_cast<I>(s.stride[d]);
+      padding[d] = static_cast<I>(s.padding[d]);
+      dilation[d] = static_cast<I>(s.dilation[d]);
+      by_stride[d] = DividerOf<U>(s.stride[d]);
     }
   }
   TANDEM_HD int64_t places() const { return int64_t(by_kernel.divisor()); }
@@ -101,10 +103,12 @@ template <class T, class I, bool kBack> struct Patches {
     if constexpr (kBack) {
       U down = U(p.top - t.down), right = U(p.left - t.right);
       if (I(down) < 0 || I(right) < 0) return C(0);
-      row = s.by_stride[0].split(down), column = s.by_stride[1].split(right);
+      row = s.by_stride[0].split(down);
+      column = s.by_stride[1].split(right);
       if (down != 0 || right != 0) return C(0);  // its stride passes over this pixel
     } else {
-      row = U(p.top + t.down), column = U(p.left + t.right);
+      row = U(p.top + t.down);
+      column = U(p.left + t.right);
     }
     const bool inside = row < U(from().size[0]) && column < U(from().size[1]);
     return inside ? C(p.image[t.plane + I(row) * from().row_step + I(column) * from().pixel_step]) : C(0);
@@ -226,7 +230,11 @@ void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const C
     const Sizes<I> s(x, w, y, shape);
     const int64_t taps = s.taps(), pixels = s.y.pixels(), places = s.places();
     RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
-    if (s.channels_last) rows.far = 1, rows.near = s.x.planes, rows.by_run = Divider(places);
+    if (s.channels_last) {
+      rows.far = 1;
+      rows.near = s.x.planes;
+      rows.by_run = Divider(places);
+    }
     const PixelColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
     const ImageWriter<T> writer{
         y.data<T>(),  bias.defined() ? bias.data<T>() : nullptr, s.groups, s.y.planes, s.y.plane_step, s.y.pixel_step,
@@ -242,7 +250,10 @@ void native_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvS
     const Sizes<I> s(dx, w, dy, shape);
     const int64_t taps = s.taps(), places = s.places();
     RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
-    if (s.channels_last) rows.row_stride = 1, rows.near = s.x.planes;
+    if (s.channels_last) {
+      rows.row_stride = 1;
+      rows.near = s.x.planes;
+    }
     const PixelColumns<T, I, Patches<T, I, true>> columns{{dy.data<T>(), s}};
     const ImageWriter<T> writer{dx.data<T>(),   nullptr,        s.groups,     s.x.planes,
                                 s.x.plane_step, s.x.pixel_step, s.x.by_pixels};
@@ -258,11 +269,18 @@ void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const Conv
     const Sizes<I> s(x, dw, dy, shape);
     const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
     RowReader<T> rows{dy.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
-    if (s.channels_last) rows.group_stride = s.y.planes, rows.row_stride = 1, rows.near = s.y.pixel_step;
+    if (s.channels_last) {
+      rows.group_stride = s.y.planes;
+      rows.row_stride = 1;
+      rows.near = s.y.pixel_step;
+    }
     const TapColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
     const int64_t places = s.places();
     WeightWriter<T> writer{dw.data<T>(), s.y.planes, taps, places, 1, Divider(places)};
-    if (s.channels_last) writer.channel_step = 1, writer.place_step = s.x.planes;
+    if (s.channels_last) {
+      writer.channel_step = 1;
+      writer.place_step = s.x.planes;
+    }
     const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
       if (s.y.planes * taps >= 32)

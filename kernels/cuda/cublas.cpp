@@ -207,7 +207,10 @@ std::optional<cublasLtMatmulHeuristicResult_t> fastest(const Context& context, c
     end.record(stream);
     end.synchronize();
     const float time = start.elapsed_time(end);
-    if (time < best_time) best = each, best_time = time;
+    if (time < best_time) {
+      best = each;
+      best_time = time;
+    }
   }
   return best;
 }

@@ -5,19 +5,19 @@
 
 namespace tandem::kernels::cuda {
 
-#define TANDEM_UNARY_PLANNER(op, ...) \
+#define TANDEM_CUDA_UNARY_PLANNER(op, ...) \
   namespace rows {                    \
   extern const ElementRow op;         \
   }                                   \
   void op(const Tensor& x, Tensor& y) { elementwise(#op, rows::op, y, {x}); }
-TANDEM_PLAIN_UNARY_KERNELS(TANDEM_UNARY_PLANNER)
+TANDEM_PLAIN_UNARY_KERNELS(TANDEM_CUDA_UNARY_PLANNER)
 
-#define TANDEM_BINARY_PLANNER(op, ...) \
+#define TANDEM_CUDA_BINARY_PLANNER(op, ...) \
   namespace rows {                     \
   extern const ElementRow op;          \
   }                                    \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { elementwise(#op, rows::op, y, {a, b}); }
-TANDEM_PLAIN_BINARY_KERNELS(TANDEM_BINARY_PLANNER)
+TANDEM_PLAIN_BINARY_KERNELS(TANDEM_CUDA_BINARY_PLANNER)
 
 namespace rows {
 extern const ElementRow add, clamp, clamp_backward, leaky_relu, leaky_relu_backward, elu, elu_backward, softplus,

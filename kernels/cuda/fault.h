@@ -18,7 +18,10 @@ class Reporter {
   /// Element `place` of an index tensor is `index`, which is not in [0, limit). The first report stays.
   __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
     if (exchange(0, 1) != 0) return;
-    fault_->op = op_, fault_->place = place, fault_->index = index, fault_->limit = limit;
+    fault_->op = op_;
+    fault_->place = place;
+    fault_->index = index;
+    fault_->limit = limit;
     __threadfence_system();  // the host may look while the kernel runs
     exchange(1, 2);
   }

@@ -1,8 +1,8 @@
 // Constants, sequences, random numbers and dropout. A thread makes four numbers of one or two Philox blocks, which it
 // stores at once: Philox takes about as long as its numbers take to reach memory.
 //
-// Compiled without contraction into fused multiply-adds, as the CPU's twin (cpu/loops/random.cpp), so that integers,
-// uniforms and masks are the same bits.
+// Compiled without contraction into fused multiply-adds, as the CPU's twin (kernels/cpu/loops/random.cpp), so that
+// integers, uniforms and masks are the same bits.
 #include "tandem/kernels/fill.h"
 
 #include <cstring>

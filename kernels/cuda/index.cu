@@ -235,7 +235,8 @@ void join(const std::vector<Tensor>& parts, const Tensor& y, int64_t word) {
       launch("cat", join_kernel<Word>, {checked_grid(blocks), kThreads}, y.device(), joined,
              static_cast<Word*>(y.raw_data()));
     });
-    joined.count = 0, blocks = 0;
+    joined.count = 0;
+    blocks = 0;
   };
   for (const Tensor& part : parts) {
     const int64_t length = part.size(1) * part.itemsize() / word, items = part.size(0) * length;

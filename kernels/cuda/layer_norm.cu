@@ -38,7 +38,10 @@ template <class T, int K> __global__ void __launch_bounds__(1024) layer_norm_hel
   shape.load_row<T, K>(a.bias, C(0), factor);
   for (int k = 0; k < K; ++k) held[k] += factor[k];
   shape.store<K>(a.y, held);
-  if (threadIdx.x == 0 && row < shape.rows) a.mean[row] = mean, a.rstd[row] = rstd;
+  if (threadIdx.x == 0 && row < shape.rows) {
+    a.mean[row] = mean;
+    a.rstd[row] = rstd;
+  }
 }
 
 template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State* parts, PieceShape shape, Stage stage) {
@@ -65,7 +68,10 @@ template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State*
     }
     store_pack_as(a.y + start + i, pack, shape.aligned);
   });
-  if (threadIdx.x == 0 && first == 0) a.mean[shape.row()] = mean, a.rstd[shape.row()] = rstd;
+  if (threadIdx.x == 0 && first == 0) {
+    a.mean[shape.row()] = mean;
+    a.rstd[shape.row()] = rstd;
+  }
 }
 
 template <class T> struct Backward {
@@ -109,7 +115,10 @@ __global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, R
       for (int k = 0; k < K; ++k) g[k] *= factor[k];
     }
     typename AddingTwo<C>::State sums = AddingTwo<C>::start();
-    for (int k = 0; k < K; ++k) sums.first += g[k], sums.second += g[k] * off[k];
+    for (int k = 0; k < K; ++k) {
+      sums.first += g[k];
+      sums.second += g[k] * off[k];
+    }
     const Slope<C> slope(team_reduce(AddingTwo<C>(), sums), rstd, n);
     for (int k = 0; k < K; ++k) g[k] = slope(g[k], off[k]);
     if (valid) shape.store_row<T, K>(a.dx + row * n, g);
@@ -134,7 +143,8 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcas
       constexpr int kWidth = static_cast<int>(sizeof(dy.at) / sizeof(C));
       for (int v = 0; v < kWidth; ++v) {
         const C g = gradient(dy.at[v], i + v);
-        sums.first += g, sums.second += g * (x.at[v] - mean);
+        sums.first += g;
+        sums.second += g * (x.at[v] - mean);
       }
     });
     sums = team_reduce(AddingTwo<C>(), sums);
@@ -236,7 +246,8 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
     Tensor y = core::try_view(total, {1, n});
     sum(parts, y);
   };
-  finish(weights, dweight), finish(biases, dbias);
+  finish(weights, dweight);
+  finish(biases, dbias);
 }
 
 }  // namespace tandem::kernels::cuda

@@ -48,18 +48,22 @@ template <int kPointers> struct Table {
 template <int kPointers, class Arrays, class Run>
 void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
   Table<kPointers> table;
-  table.chunk = chunk, table.tensors = 0;
+  table.chunk = chunk;
+  table.tensors = 0;
   int64_t blocks = 0, before = 0;
   const auto flush = [&] {
     if (table.tensors == 0) return;
     run(table, checked_grid(blocks), before);
-    before += blocks, blocks = 0, table.tensors = 0;
+    before += blocks;
+    blocks = 0;
+    table.tensors = 0;
   };
   for (size_t i = 0; i < sized.size(); ++i) {
     if (sized[i].numel() == 0) continue;
     const int t = table.tensors++;
     arrays(i, table.data[t]);
-    table.size[t] = sized[i].numel(), blocks += ceil_div(sized[i].numel(), chunk);
+    table.size[t] = sized[i].numel();
+    blocks += ceil_div(sized[i].numel(), chunk);
     table.last_block[t] = checked_grid(blocks);
     table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
                                    [](const void* p) { return p == nullptr || is_aligned(p, 16); });
@@ -112,7 +116,10 @@ template <class T, class Update> __global__ void update_all(Table<Update::kPoint
 template <class T, class Update, class Arrays>
 void launch_updates(const char* name, const std::vector<Tensor>& tensors, const Update& update, Arrays arrays) {
   int64_t total = 0, largest = 0;
-  for (const Tensor& t : tensors) total += t.numel(), largest = std::max(largest, t.numel());
+  for (const Tensor& t : tensors) {
+    total += t.numel();
+    largest = std::max(largest, t.numel());
+  }
   if (total == 0) return;
   const Device device = tensors[0].device();
   const int64_t block = std::min<int64_t>(ceil_div(ceil_div(largest, kPacket), kWarpSize) * kWarpSize, 256);
@@ -143,10 +150,16 @@ template <class T> struct AdamUpdate {
       const double rest = 1 - ::pow(beta, double(*static_cast<const float*>(data[5])));
       corrections[first ? 0 : 1] = T(first ? values->lr / rest : 1 / math::sqrt(rest));
     }
-    eps = T(values->eps), b1 = T(values->beta1), a1 = T(values->rest1), b2 = T(values->beta2), a2 = T(values->rest2);
-    shrink = T(values->shrink), added = T(values->added);
+    eps = T(values->eps);
+    b1 = T(values->beta1);
+    a1 = T(values->rest1);
+    b2 = T(values->beta2);
+    a2 = T(values->rest2);
+    shrink = T(values->shrink);
+    added = T(values->added);
     __syncthreads();
-    step_size = corrections[0], root = corrections[1];
+    step_size = corrections[0];
+    root = corrections[1];
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &m = e[1], &v = e[2], &top = e[3];
@@ -166,8 +179,11 @@ template <class T> struct SgdUpdate {
   T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // by prepare()
 
   __device__ void prepare(void* const*) {
-    lr = T(values->lr), momentum = T(values->momentum), decay = T(values->decay);
-    old = T(values->old), added = T(values->added);
+    lr = T(values->lr);
+    momentum = T(values->momentum);
+    decay = T(values->decay);
+    old = T(values->old);
+    added = T(values->added);
   }
   __device__ void operator()(T (&e)[kStreams]) const {
     T &p = e[0], &buffer = e[1];
@@ -243,9 +259,12 @@ void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradien
   visit_floating("adam", parameters[0].dtype(), [&]<class T>() {
     const AdamUpdate<Upcast<T>> update{static_cast<const AdamValues*>(values.raw_data()), amsgrad};
     launch_updates<T>("adam", parameters, update, [&](size_t i, void** data) {
-      data[0] = parameters[i].raw_data(), data[1] = exp_avgs[i].raw_data(), data[2] = exp_avg_sqs[i].raw_data();
+      data[0] = parameters[i].raw_data();
+      data[1] = exp_avgs[i].raw_data();
+      data[2] = exp_avg_sqs[i].raw_data();
       data[3] = amsgrad ? max_exp_avg_sqs[i].raw_data() : nullptr;
-      data[4] = gradients[i].raw_data(), data[5] = steps[i].raw_data();
+      data[4] = gradients[i].raw_data();
+      data[5] = steps[i].raw_data();
     });
   });
 }
@@ -255,7 +274,8 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
   visit_floating("sgd", parameters[0].dtype(), [&]<class T>() {
     const SgdUpdate<Upcast<T>> update{static_cast<const SgdValues*>(values.raw_data()), !momentum, nesterov};
     launch_updates<T>("sgd", parameters, update, [&](size_t i, void** data) {
-      data[0] = parameters[i].raw_data(), data[1] = momentum ? momenta[i].raw_data() : nullptr;
+      data[0] = parameters[i].raw_data();
+      data[1] = momentum ? momenta[i].raw_data() : nullptr;
       data[2] = gradients[i].raw_data();
     });
   });

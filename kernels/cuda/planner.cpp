@@ -1,3 +1,4 @@
+// elementwise: plans dimensions and vectors of a call, splits what 32-bit indices do not reach, and launches it.
 #include "tandem/kernels/cuda/planner.h"
 
 #include <cstring>
@@ -79,7 +80,8 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
     for (int k = 0; k < operands; ++k) plan.operands[k].strides[d] = lie[k][from];
   }
   if (plan.rank == 0) {  // a single element
-    plan.rank = 1, sizes[0] = 1;
+    plan.rank = 1;
+    sizes[0] = 1;
     for (int k = 0; k < operands; ++k) plan.operands[k].strides[0] = plan.operands[k].data ? plan.operands[k].size : 0;
   }
   elements.count = y.numel();

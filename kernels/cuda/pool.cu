@@ -112,7 +112,10 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
     for (int64_t l = 0, w = columns.start(at.column); l < columns.kernel; ++l, w += columns.dilation) {
       if (w < 0 || w >= columns.in) continue;
       const C value = C(x[(h * columns.in + w) * places.step()]);
-      if (from < 0 || value > best || value != value) best = value, from = h * columns.in + w;
+      if (from < 0 || value > best || value != value) {
+        best = value;
+        from = h * columns.in + w;
+      }
     }
   }
   y[i] = T(best);
@@ -193,7 +196,10 @@ __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__
   C sum = C(0);
   int64_t h = down.first, w = lane;
   for (;; w += kWarpSize) {
-    while (w >= width && h < down.last) w -= width, ++h;
+    while (w >= width && h < down.last) {
+      w -= width;
+      ++h;
+    }
     if (h >= down.last) break;
     sum += C(x[h * columns.in + across.first + w]);
   }

@@ -228,7 +228,10 @@ template <class T> struct PlacedExtreme {
     state = join(state, {Upcast<T>(x), place});
   }
   __device__ void take(State& state, const State& x, int64_t, int64_t) const { state = join(state, x); }
-  __device__ void give(int64_t i, const State& state) const { y.put(i, state.value), index[i] = state.place; }
+  __device__ void give(int64_t i, const State& state) const {
+    y.put(i, state.value);
+    index[i] = state.place;
+  }
 };
 
 // ---- kernels

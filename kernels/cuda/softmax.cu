@@ -31,7 +31,10 @@ __global__ void __launch_bounds__(1024)
     for (int k = 0; k < K; ++k)
       held[k] = held[k] - peak - log_sum;  // in this order: kernels/cpu/loops/softmax.cpp says why
   } else {
-    for (int k = 0; k < K; ++k) held[k] = math::exp(held[k] - peak), sum += held[k];
+    for (int k = 0; k < K; ++k) {
+      held[k] = math::exp(held[k] - peak);
+      sum += held[k];
+    }
     const C scale = C(1) / team_reduce(Adding<C>(), sum);
     for (int k = 0; k < K; ++k) held[k] *= scale;
   }

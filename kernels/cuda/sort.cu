@@ -113,7 +113,10 @@ __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64
       for (int pair = thread; pair < size / 2; pair += threads) {
         const int low = 2 * pair - (pair & (step - 1)), high = low + step;
         const Entry a = tile[low], b = tile[high];
-        if ((b < a) == ((low & run) == 0)) tile[low] = b, tile[high] = a;
+        if ((b < a) == ((low & run) == 0)) {
+          tile[low] = b;
+          tile[high] = a;
+        }
       }
     }
   __syncthreads();
@@ -242,7 +245,9 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);
     launch_tiles<Entry>(name, x, entries, rows, n, kept.data(), k, result, device);
-    left = kept, entries = left.data(), n = width;
+    left = kept;
+    entries = left.data();
+    n = width;
   }
   launch_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
 }

@@ -121,20 +121,26 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
                 within = tile - strip * 8 * across;
   const int64_t first_row = (8 * strip + within % height) * kSide, first_column = within / height * kSide;
 
-  a.select(batch), b.select(batch);
+  a.select(batch);
+  b.select(batch);
   TileLoader<T, kSide, kThreads, A> from_a(a, first_row);
   TileLoader<T, kSide, kThreads, B> from_b(b, first_column);
   int64_t k = part * t.part_depth;
   const int64_t end = math::min<int64_t>(k + t.part_depth, t.k);
-  from_a.read(a, k, end), from_b.read(b, k, end);
-  from_a.put(a, a_tiles[0]), from_b.put(b, b_tiles[0]);
+  from_a.read(a, k, end);
+  from_b.read(b, k, end);
+  from_a.put(a, a_tiles[0]);
+  from_b.put(b, b_tiles[0]);
   __syncthreads();
 
   const int x = threadIdx.x % kAcross, y = threadIdx.x / kAcross;
   Four sum[kOwn][kGroups] = {};
   for (int half = 0; k < end; k += kTileDepth, half ^= 1) {
     const bool more = k + kTileDepth < end;
-    if (more) from_a.read(a, k + kTileDepth, end), from_b.read(b, k + kTileDepth, end);
+    if (more) {
+      from_a.read(a, k + kTileDepth, end);
+      from_b.read(b, k + kTileDepth, end);
+    }
 #pragma unroll
     for (int d = 0; d < kTileDepth; ++d) {
       Four rows[kGroups], columns[kGroups];
@@ -150,7 +156,10 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
 #pragma unroll
           for (int j = 0; j < 4; ++j) sum[i][g][j] += rows[i / 4][i % 4] * columns[g][j];
     }
-    if (more) from_a.put(a, a_tiles[half ^ 1]), from_b.put(b, b_tiles[half ^ 1]);
+    if (more) {
+      from_a.put(a, a_tiles[half ^ 1]);
+      from_b.put(b, b_tiles[half ^ 1]);
+    }
     __syncthreads();
   }
 
@@ -216,7 +225,8 @@ __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
   TANDEM_SHARED(T, sums, [kDotThreads]);
   const int64_t outputs = t.outputs(), output = blockIdx.x % outputs, part = blockIdx.x / outputs;
   const int64_t column = output % t.n, row = output / t.n % t.m, batch = output / t.n / t.m;
-  a.select(batch), b.select(batch);
+  a.select(batch);
+  b.select(batch);
   const auto from_a = a.line(row);
   const auto from_b = b.line(column);
   const int64_t end = math::min<int64_t>((part + 1) * t.part_depth, t.k);
@@ -256,7 +266,8 @@ __global__ void multiply_each(A a, B b, Writer writer, Divider by_m, Divider by_
   uint64_t row = uint64_t(i), column = row;
   row = by_n.split(column);
   const int64_t batch = int64_t(by_m.split(row));
-  a.select(batch), b.select(batch);
+  a.select(batch);
+  b.select(batch);
   const auto from_a = a.line(int64_t(row));
   const auto from_b = b.line(int64_t(column));
   T sum = T(0);

@@ -2,13 +2,11 @@
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 
-#define X(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 1>())
-TANDEM_UNARY_OPS(X)
-TANDEM_SPECIAL_OPS(X)
-#undef X
-#define X(op, F, ...) TANDEM_ELEMENT_ROW(op, any_row<F, 1>())
-TANDEM_PREDICATE_OPS(X)
-#undef X
+#define TANDEM_UNARY_KERNEL(op, F, accepts, ...) TANDEM_ELEMENT_ROW(op, accepts##_row<F, 1>())
+TANDEM_UNARY_OPS(TANDEM_UNARY_KERNEL)
+TANDEM_SPECIAL_OPS(TANDEM_UNARY_KERNEL)
+#define TANDEM_PREDICATE_KERNEL(op, F, ...) TANDEM_ELEMENT_ROW(op, any_row<F, 1>())
+TANDEM_PREDICATE_OPS(TANDEM_PREDICATE_KERNEL)
 TANDEM_ELEMENT_ROW(logical_not, any_row<LogicalNot, 1>())
 // ~ on bool would promote to int: there it is a logical not
 TANDEM_ELEMENT_ROW(bitwise_not,

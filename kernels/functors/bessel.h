@@ -8,15 +8,20 @@ namespace tandem::math {
 /// 2^-60 there.
 TANDEM_HD double large_bessel_i(int order, double a) {
   double term = 1, sum = 1;
-  for (int k = 1; k < 64 && abs(term) > 1e-17; ++k)
-    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * a), sum += term;
+  for (int k = 1; k < 64 && abs(term) > 1e-17; ++k) {
+    term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * k * a);
+    sum += term;
+  }
   return sum;
 }
 /// For 0 <= a <= 20: the power series (9.6.10), all of whose terms are positive.
 TANDEM_HD double small_bessel_i(int order, double a) {
   const double q = 0.25 * a * a;
   double term = order == 0 ? 1 : 0.5 * a, sum = term;
-  for (int k = 1; term > 1e-17 * sum; ++k) term *= q / (double(k) * (k + order)), sum += term;
+  for (int k = 1; term > 1e-17 * sum; ++k) {
+    term *= q / (double(k) * (k + order));
+    sum += term;
+  }
   return sum;
 }
 /// e^-|x| I(x)

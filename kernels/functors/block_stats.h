@@ -13,7 +13,9 @@ struct BlockStats {
   TANDEM_HD void add(double n, double sum, double within) {
     const double all = count + n, off = sum / n - mean;
     const double step = unfused(off * (n / all)), between = unfused(off * off * (n / all) * count);
-    count = all, mean += step, squares += within + between;
+    count = all;
+    mean += step;
+    squares += within + between;
   }
 
  private:

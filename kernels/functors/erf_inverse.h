@@ -17,7 +17,10 @@ TANDEM_HD double erfcx(double x) {
   if (x >= 6.5) {
     const double step = -0.5 / (x * x);
     double term = 1, sum = 1;
-    for (int k = 1; k < 64 && abs(term) > 1e-17; ++k) term *= step * (2 * k - 1), sum += term;
+    for (int k = 1; k < 64 && abs(term) > 1e-17; ++k) {
+      term *= step * (2 * k - 1);
+      sum += term;
+    }
     return sum * 0.56418958354775628695 / x;
   }
   if (x < -27) return __builtin_inf();

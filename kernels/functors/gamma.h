@@ -22,7 +22,8 @@ TANDEM_HD double digamma(double x) {
   if (x < 0) {
     const double rest = x - ::trunc(x);
     if (rest == 0 || x != x) return __builtin_nan("");
-    y = -3.14159265358979323846 / ::tan(3.14159265358979323846 * rest), x = 1 - x;
+    y = -3.14159265358979323846 / ::tan(3.14159265358979323846 * rest);
+    x = 1 - x;
   }
   for (; x < 10; x += 1) y -= 1 / x;
   const double z = 1 / (x * x);
@@ -49,7 +50,9 @@ TANDEM_HD double zeta(double x, double q) {
   const double kLeast = 1e-17;
   double sum = ::pow(q, -x), at = q, term = 0;
   for (int k = 0; k < 9 || at <= 9; ++k) {
-    at += 1, term = ::pow(at, -x), sum += term;
+    at += 1;
+    term = ::pow(at, -x);
+    sum += term;
     if (abs(term) < kLeast * abs(sum)) return sum;
   }
   sum += term * at / (x - 1) - 0.5 * term;
@@ -63,7 +66,8 @@ TANDEM_HD double zeta(double x, double q) {
     const double added = product * term * factors[k];
     sum += added;
     if (abs(added) < kLeast * abs(sum)) break;
-    product *= (x + (2 * k + 1)) * (x + (2 * k + 2)), term /= at * at;
+    product *= (x + (2 * k + 1)) * (x + (2 * k + 2));
+    term /= at * at;
   }
   return sum;
 }
@@ -101,7 +105,10 @@ TANDEM_HD IncompleteGamma incomplete_gamma(double a, double x) {
                               : ::exp(a * ::log(x) - x - lgamma(a + 1));
   if (x < a + 1) {
     double term = 1, sum = 1;
-    for (double n = a + 1; term > 1e-17 * sum; n += 1) term *= x / n, sum += term;
+    for (double n = a + 1; term > 1e-17 * sum; n += 1) {
+      term *= x / n;
+      sum += term;
+    }
     return {scale * sum, 1 - scale * sum};
   }
   // Lentz's method, as modified by Thompson and Barnett
@@ -109,7 +116,8 @@ TANDEM_HD IncompleteGamma incomplete_gamma(double a, double x) {
   for (int i = 1; i < 20000; ++i) {
     const double factor = -i * (i - a);
     b += 2;
-    d = 1 / (factor * d + b), c = b + factor / c;
+    d = 1 / (factor * d + b);
+    c = b + factor / c;
     h *= c * d;
     if (abs(c * d - 1) < 1e-16) break;
   }

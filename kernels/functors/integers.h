@@ -9,7 +9,8 @@ TANDEM_HD uint64_t size_of(int64_t x) { return x < 0 ? -uint64_t(x) : uint64_t(x
 TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
   while (b != 0) {
     const uint64_t rest = a % b;
-    a = b, b = rest;
+    a = b;
+    b = rest;
   }
   return a;
 }

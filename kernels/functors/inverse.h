@@ -5,18 +5,18 @@
 
 namespace tandem::math {
 
-#define TANDEM_MATH1(name) \
+#define TANDEM_DOUBLE_MATH(name) \
   TANDEM_HD double name(double x) { return ::name(x); }
-TANDEM_MATH1(exp2)
-TANDEM_MATH1(asin)
-TANDEM_MATH1(acos)
-TANDEM_MATH1(atan)
-TANDEM_MATH1(sinh)
-TANDEM_MATH1(cosh)
-TANDEM_MATH1(asinh)
-TANDEM_MATH1(acosh)
-TANDEM_MATH1(atanh)
-#undef TANDEM_MATH1
+TANDEM_DOUBLE_MATH(exp2)
+TANDEM_DOUBLE_MATH(asin)
+TANDEM_DOUBLE_MATH(acos)
+TANDEM_DOUBLE_MATH(atan)
+TANDEM_DOUBLE_MATH(sinh)
+TANDEM_DOUBLE_MATH(cosh)
+TANDEM_DOUBLE_MATH(asinh)
+TANDEM_DOUBLE_MATH(acosh)
+TANDEM_DOUBLE_MATH(atanh)
+#undef TANDEM_DOUBLE_MATH
 
 /// Within 1.2 ulp, below 2^-126 too; exact for whole numbers.
 TANDEM_HD float exp2(float x) {

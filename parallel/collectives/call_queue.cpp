@@ -1,3 +1,4 @@
+// CallQueue: posts calls, serves them on the lanes' threads, and coalesces transfers.
 #include "tandem/parallel/collectives/call_queue.h"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// init_process_group, the default group, and run_ranks, which starts ranks as threads.
 #include "tandem/parallel/collectives/distributed.h"
 
 #include <algorithm>

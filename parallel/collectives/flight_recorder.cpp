@@ -1,3 +1,4 @@
+// FlightRecorder and FlightLog: record each call's stages, and write them as JSON after a failure.
 #include "tandem/parallel/collectives/flight_recorder.h"
 
 #include <sys/stat.h>

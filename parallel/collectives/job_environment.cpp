@@ -1,3 +1,4 @@
+// Reads rank, size, address and job from the environment's variables, or Open MPI's, PMI's or Slurm's.
 #include "tandem/parallel/collectives/job_environment.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// The meetings of ranks that are threads, and the collectives that read the other ranks' tensors.
 #include "tandem/parallel/collectives/local.h"
 
 #include <algorithm>

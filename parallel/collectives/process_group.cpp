@@ -1,3 +1,4 @@
+// Texts of ranks, calls and members for errors, the comparison of two ranks' calls, and reductions in order of rank.
 #include "tandem/parallel/collectives/process_group.h"
 
 #include <numeric>

@@ -1,3 +1,4 @@
+// QueuedWork: waits for a queued collective and its stream, and throws the error that it ended with.
 #include "tandem/parallel/collectives/queued_work.h"
 
 #include "tandem/parallel/rethrow.h"

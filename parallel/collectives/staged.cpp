@@ -1,3 +1,4 @@
+// make_staged_communicator: copies CUDA tensors to page-locked memory, calls the CPU's communicator, and copies back.
 #include "tandem/parallel/collectives/staged.h"
 
 #include "tandem/core/cuda/cuda.h"

@@ -7,15 +7,15 @@
 #include "tandem/tests/tools/check_nesting.h"
 #include "tandem/tests/tools/compare_sample.h"
 #include "tandem/tools/compare/report.h"
+#include "tandem/tools/compare/runs.h"
 #include "tandem/tools/page/format.h"
 
 using namespace tandem;
 using namespace tandem::test;
-using tools::compare::byte_size;
-using tools::compare::duration;
 using tools::compare::html;
 using tools::compare::Report;
 using tools::compare::Run;
+using tools::page::duration;
 
 namespace {
 
@@ -63,7 +63,7 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   CHECK(has(page, "reaches 0.665 times (95 % interval 0.651 to 0.679)"));
   // By hand: the first device of DP over 2 devices has optimizer 2 P + outputs + workspace P beyond the replica.
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
-  CHECK(has(page, "cpu:0 needs " + tools::compare::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
+  CHECK(has(page, "cpu:0 needs " + tools::page::number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
   CHECK(has(page, "12 of 252 rows of the ledger differ"));
   CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
   CHECK(has(page, "first at linear_backward of fc2, step 4"));
@@ -162,7 +162,7 @@ TEST_CASE("thousands of moments and events do not make a large page", "[compare]
 }
 
 TEST_CASE("numbers are written for people", "[compare]") {
-  using namespace tools::compare;
+  using namespace tools::page;
   CHECK(number(1234.5) == "1,230");
   CHECK(number(0.66512) == "0.665");
   CHECK(number(999.96) == "1,000");
@@ -179,6 +179,6 @@ TEST_CASE("numbers are written for people", "[compare]") {
   CHECK(byte_size(48) == "48 B");
   CHECK(bandwidth(3.2e9) == "3.20 GB/s");
   CHECK(percent(0.042) == "4.2 %");
-  CHECK(in_words("DDP, buckets, local") == "DDP (buckets, local)");
+  CHECK(tools::compare::in_words("DDP, buckets, local") == "DDP (buckets, local)");
   CHECK(escape("a<b & \"c\"") == "a&lt;b &amp; &quot;c&quot;");
 }

@@ -1,3 +1,4 @@
+// compare: checks the settings, measures the runs until done or interrupted, and writes the report's files.
 #include "tandem/tools/compare/compare.h"
 
 #include <unistd.h>
@@ -52,7 +53,10 @@ void choose(Settings& s) {
   if (s.device.empty()) s.device = cuda::is_available() && !emulated && cuda::device_count() > 1 ? "cuda" : "cpu";
   check_usage(s.device == "cpu" || cuda::is_available(),
               "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
-  if (s.quick) s.devices = {2}, s.sample_seconds = std::min(s.sample_seconds, 0.12);
+  if (s.quick) {
+    s.devices = {2};
+    s.sample_seconds = std::min(s.sample_seconds, 0.12);
+  }
   const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
     check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",

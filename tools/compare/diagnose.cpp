@@ -31,7 +31,9 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   std::map<std::string, double> waited_for;
   for (const Lane& lane : run.lanes) {
     const auto n = static_cast<double>(run.lanes.size());
-    input += part(lane, "input") / n, exposed += part(lane, "exposed communication") / n, step += lane.step / n;
+    input += part(lane, "input") / n;
+    exposed += part(lane, "exposed communication") / n;
+    step += lane.step / n;
     for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
   }
   if (input > 0.2) add("data-starved", "The next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
@@ -62,9 +64,10 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   if (dp) {
     // Of the first device the others wait for in any case; it is a straggler when its own share of the work is longer.
     double forward = 0, count = 0;
-    for (size_t l = 1; l < run.lanes.size(); ++l)
-      forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step,
-          ++count;
+    for (size_t l = 1; l < run.lanes.size(); ++l) {
+      forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step;
+      ++count;
+    }
     const double own = (part(first, "forward") + part(first, "backward")) * first.step;
     if (own > 1.5 * forward / count && own - forward / count > 0.2 * first.step)
       add("first-device-bound", "The first device computes " + ms(own) + " a step, the others " + ms(forward / count) +

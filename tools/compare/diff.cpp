@@ -7,9 +7,13 @@
 #include <numeric>
 
 #include "tandem/core/error.h"
+#include "tandem/tools/compare/runs.h"
 #include "tandem/tools/page/format.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;
+
 namespace {
 
 /// Student's t for 95 %, two-sided, by degrees of freedom, which are rounded down: the interval is rather too wide.

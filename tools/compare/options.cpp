@@ -156,9 +156,15 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
       return;
     }
     compare::Job job = s->rank;
-    job.model = s->models.at(0), job.device = s->device, job.devices = s->devices.at(0), job.batch = s->batch;
-    job.seed = s->seed, job.threads = s->threads, job.planted = compare::parse_planted(s->planted);
-    job.warmup = s->rank_steps[0], job.steps = s->rank_steps[1];
+    job.model = s->models.at(0);
+    job.device = s->device;
+    job.devices = s->devices.at(0);
+    job.batch = s->batch;
+    job.seed = s->seed;
+    job.threads = s->threads;
+    job.planted = compare::parse_planted(s->planted);
+    job.warmup = s->rank_steps[0];
+    job.steps = s->rank_steps[1];
     compare::Mode mode = compare::mode_of(s->modes.at(0));
     mode.bucket_mib = s->rank_bucket_mib;
     compare::run_rank_process(s->rank_result, mode, job);

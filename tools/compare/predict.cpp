@@ -1,3 +1,4 @@
+// Makes the cost model's profile from a sample of one device, and its predictions and projections.
 #include "tandem/tools/compare/predict.h"
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 #include "tandem/tools/simulate/skill.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;
+
 namespace {
 
 double of(const Lane& lane, const char* phase) {
@@ -26,7 +30,10 @@ simulate::Cluster node_of(int devices, const simulate::Link& link) {
 
 simulate::StepProfile profile_of(const Job& job) {
   Job alone = job;
-  alone.trace = true, alone.warmup = 3, alone.steps = 7, alone.planted = {};
+  alone.trace = true;
+  alone.warmup = 3;
+  alone.steps = 7;
+  alone.planted = {};
   Mode mode = mode_of("single");
   mode.independent_ranks = true;
   const Sample sample = run_sample(mode, alone);
@@ -49,7 +56,8 @@ simulate::StepProfile profile_of(const Job& job) {
   for (const int64_t bytes : sample.ranks.at(0).parameter_bytes)
     profile.parameters.push_back({static_cast<double>(bytes), 1});
   constexpr double kImage = 28 * 28 * 4, kOutputs = 10 * 4;
-  profile.input_bytes = kImage, profile.output_bytes = kOutputs;
+  profile.input_bytes = kImage;
+  profile.output_bytes = kOutputs;
   return profile;
 }
 
@@ -76,13 +84,20 @@ double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepP
 void add_projections(const std::string& model, const std::string& device, const simulate::StepProfile& profile,
                      const simulate::Cluster& cluster, const std::string& link, std::vector<Projection>& out) {
   Projection ddp;
-  ddp.model = model, ddp.device = device, ddp.link = link, ddp.mode = "DDP";
+  ddp.model = model;
+  ddp.device = device;
+  ddp.link = link;
+  ddp.mode = "DDP";
   ddp.batch_per_device = static_cast<int64_t>(profile.samples);
   Projection dp = ddp;
   dp.mode = "DP";
   for (const simulate::ScalingRow& row : predict_weak(profile, cluster, simulate::usual_devices(), {})) {
-    ddp.devices.push_back(row.devices), ddp.efficiency.push_back(row.ddp_efficiency);
-    if (row.dp) dp.devices.push_back(row.devices), dp.efficiency.push_back(row.dp_efficiency);
+    ddp.devices.push_back(row.devices);
+    ddp.efficiency.push_back(row.ddp_efficiency);
+    if (row.dp) {
+      dp.devices.push_back(row.devices);
+      dp.efficiency.push_back(row.dp_efficiency);
+    }
   }
   out.push_back(std::move(ddp));
   if (!dp.devices.empty()) out.push_back(std::move(dp));
@@ -97,7 +112,8 @@ void add_projections(const std::string& model, const std::string& device, const 
                                 Network{"pcie3_x16", "ethernet_25"}, Network{"pcie3_x16", "ethernet_10"}}) {
     simulate::Cluster cluster;
     cluster.devices_per_node = 8;
-    cluster.inside = simulate::link_named(network.inside), cluster.between = simulate::link_named(network.between);
+    cluster.inside = simulate::link_named(network.inside);
+    cluster.between = simulate::link_named(network.between);
     add_projections(model, device, profile, cluster,
                     std::string(network.inside) + " in nodes of 8, " + network.between + " between", out);
   }
@@ -116,10 +132,12 @@ std::vector<Projection> projections(const std::string& profile_file) {
   constexpr double kBatch = 32, kRate = 329, kStep = kBatch / kRate, kParameterBytes = 25557032 * 4.0;
   simulate::StepProfile profile;
   profile.samples = kBatch;
-  profile.forward_seconds = kStep * 0.33, profile.backward_seconds = kStep * 0.66;
+  profile.forward_seconds = kStep * 0.33;
+  profile.backward_seconds = kStep * 0.66;
   profile.optimizer_seconds = kStep * 0.01;
   profile.parameters = simulate::even_groups(kParameterBytes, 161);
-  profile.input_bytes = 3 * 224 * 224 * 4, profile.output_bytes = 1000 * 4;
+  profile.input_bytes = 3 * 224 * 224 * 4;
+  profile.output_bytes = 1000 * 4;
   add_projections("ResNet-50", "V100", profile, all);
   return all;
 }
@@ -130,8 +148,11 @@ std::vector<Published> published() {
   if (!std::filesystem::exists(path)) return out;
   for (const simulate::Published& p : simulate::read_published(path)) {
     Published published;
-    published.what = p.what, published.source = p.source, published.unit = p.unit;
-    published.labels = p.labels, published.values = p.values;
+    published.what = p.what;
+    published.source = p.source;
+    published.unit = p.unit;
+    published.labels = p.labels;
+    published.values = p.values;
     published.devices.assign(p.devices.begin(), p.devices.end());
     published.predicted = p.predicted;
     out.push_back(std::move(published));

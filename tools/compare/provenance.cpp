@@ -36,12 +36,16 @@ std::string date_now() {
 
 Provenance provenance(const Settings& settings) {
   Provenance p;
-  p.version = TANDEM_VERSION, p.commit = commit(), p.date = date_now(), p.compiler = TANDEM_COMPILER;
+  p.version = TANDEM_VERSION;
+  p.commit = commit();
+  p.date = date_now();
+  p.compiler = TANDEM_COMPILER;
   for (const std::string& word : settings.command_line) p.command += (p.command.empty() ? "" : " ") + word;
   p.cpu = cpu_model() + ", " + cpu_isa_name();
   utsname os = {};
   if (uname(&os) == 0) p.os = std::string(os.sysname) + " " + os.release;
-  p.cores = usable_cores(), p.threads = get_num_threads();
+  p.cores = usable_cores();
+  p.threads = get_num_threads();
   p.memory_gib = static_cast<double>(memory_limit()) / (1 << 30);
   p.seed = settings.seed;
   if (cuda::is_available())

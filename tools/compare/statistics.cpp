@@ -1,3 +1,4 @@
+// percentile, and interval_of from the order of the values.
 #include "tandem/tools/compare/statistics.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// train_reference: trains on one device with the shards that a parallel way has; largest_difference compares.
 #include "tandem/tools/demo/agreement.h"
 
 #include <algorithm>
@@ -66,7 +67,10 @@ double largest_difference(const DemoSettings& s, const std::string& mode, const 
   for (int step = 0; step < steps; ++step) {
     const data::Example<> batch = batch_of(data, s.batch_size, step);
     Tensor x = batch.data, y = batch.target;
-    if (way.ranks > 1) x = ddp_shard(x, way.rank, way.ranks), y = ddp_shard(y, way.rank, way.ranks);
+    if (way.ranks > 1) {
+      x = ddp_shard(x, way.rank, way.ranks);
+      y = ddp_shard(y, way.rank, way.ranks);
+    }
     optimizer.zero_grad();
     way.backward(x, y);
     optimizer.step();

@@ -9,11 +9,11 @@
 namespace tandem::tools {
 namespace {
 
-using compare::cat;
-using compare::count;
-using compare::escape;
-using compare::percent;
-using compare::place;
+using page::cat;
+using page::count;
+using page::escape;
+using page::percent;
+using page::place;
 
 constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
                  kCellHeight = 25;
@@ -68,7 +68,7 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
                                       " of ", all, " images lie on the diagonal, where both are the same.");
   std::string legend = "<li>share of the class:</li>";
   for (const int share : {1, 10, 50, 100}) legend += key(share);
-  return compare::figure(title, description, kWidth, kTop + kCellHeight * kClassCount + 2, picture, legend);
+  return page::figure(title, description, kWidth, kTop + kCellHeight * kClassCount + 2, picture, legend);
 }
 
 }  // namespace tandem::tools

@@ -59,9 +59,13 @@ DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
     arguments.emplace_back(option);
     arguments.push_back(value);
   };
-  add("--model", s.model), add("--data", s.data), add("--seed", std::to_string(s.seed));
-  add("--epochs", std::to_string(s.epochs)), add("--batch-size", std::to_string(s.batch_size));
-  add("--ranks", std::to_string(s.ranks)), add("--device", s.device);
+  add("--model", s.model);
+  add("--data", s.data);
+  add("--seed", std::to_string(s.seed));
+  add("--epochs", std::to_string(s.epochs));
+  add("--batch-size", std::to_string(s.batch_size));
+  add("--ranks", std::to_string(s.ranks));
+  add("--device", s.device);
   add("--compare-steps", std::to_string(s.compare_steps));
   if (s.threads > 0) add("--threads", std::to_string(std::max(1, s.threads / s.ranks)));
   if (!s.load.empty()) add("--load", s.load);

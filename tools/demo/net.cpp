@@ -1,3 +1,4 @@
+// NetImpl: makes the MLP, LeNet or CNN by its name, and computes its loss.
 #include "tandem/tools/demo/net.h"
 
 #include "tandem/tandem.h"

@@ -1,3 +1,4 @@
+// write_report: the curves, bars, table, confusion matrix and mistakes of the demo's runs.
 #include "tandem/tools/demo/report.h"
 
 #include <algorithm>
@@ -9,21 +10,24 @@
 #include "tandem/ops/ops.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/page/chart.h"
+#include "tandem/tools/page/format.h"
+#include "tandem/tools/page/page.h"
 #include "tandem/tools/whole_file.h"
 
 namespace tandem::tools {
 namespace {
 
-using compare::cat;
-using compare::count;
-using compare::escape;
-using compare::number;
-using compare::percent;
-using compare::plural;
+using page::cat;
+using page::count;
+using page::escape;
+using page::number;
+using page::percent;
+using page::plural;
 
 /// The same colour in all charts.
 int style_of(const std::string& mode) {
-  return mode == "single" ? compare::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
+  return mode == "single" ? page::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
 }
 std::string label_of(const std::string& mode) {
   return mode == "single"      ? "one device"
@@ -54,12 +58,15 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
 }
 
 /// The mean of every so many points, so that about 60 are left: the loss of single batches jumps.
-std::vector<compare::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
-  std::vector<compare::ChartPoint> out;
+std::vector<page::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
+  std::vector<page::ChartPoint> out;
   for (size_t begin = 0; begin < points.size(); begin += each) {
     const size_t end = std::min(begin + each, points.size());
     double sum = 0, steps = 0;
-    for (size_t i = begin; i < end; ++i) sum += points[i].value, steps += static_cast<double>(points[i].step);
+    for (size_t i = begin; i < end; ++i) {
+      sum += points[i].value;
+      steps += static_cast<double>(points[i].step);
+    }
     const auto n = static_cast<double>(end - begin);
     out.push_back({steps / n, sum / n, 0, 0, ""});
   }
@@ -68,7 +75,7 @@ std::vector<compare::ChartPoint> means(const std::vector<History::Point>& points
 
 std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   const size_t each = std::max<size_t>(1, runs[0].history.losses.size() / 60);
-  compare::LineChart loss, accuracy;
+  page::LineChart loss, accuracy;
   loss.title = "Training loss";
   loss.description = "The loss of each way to train, over the steps.";
   loss.x = {"step"};
@@ -76,10 +83,10 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   accuracy.title = "Test accuracy";
   accuracy.description = "The share of test images that are recognised, over the steps.";
   accuracy.x = {"step"};
-  accuracy.y = {cat("of ", count(std::min(test_images, History::kLookedAt)), " test images"), compare::Unit::kPercent};
+  accuracy.y = {cat("of ", count(std::min(test_images, History::kLookedAt)), " test images"), page::Unit::kPercent};
   accuracy.y.from_zero = false;
   for (const DemoRun& run : runs) {
-    compare::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
+    page::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
     series.markers = series.points.size() < 2;
     series.dashed = run.mode == "dp";  // it may lie on the line of one device
     loss.series.push_back(series);
@@ -92,38 +99,38 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   }
   const bool ranks =
       std::any_of(runs.begin(), runs.end(), [](const DemoRun& run) { return run.mode.starts_with("ddp"); });
-  return compare::charts(svg(loss) + svg(accuracy)) +
-         compare::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
-                                "The training waits while the accuracy is measured, and that time is not counted."));
+  return page::charts(svg(loss) + svg(accuracy)) +
+         page::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
+                             "The training waits while the accuracy is measured, and that time is not counted."));
 }
 
 std::string resources(const std::vector<DemoRun>& runs) {
-  compare::BarChart speed{"Speed", "Images a second of each way to train.", {"images per second"}, {}};
-  compare::BarChart memory{"Peak memory",
-                           "The most memory that was in use, device by device.",
-                           {"peak memory, all devices together", compare::Unit::kBytes},
-                           {}};
-  compare::Table table("All figures", {"Way", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
-                                       "Moved per step", "Largest difference"});
+  page::BarChart speed{"Speed", "Images a second of each way to train.", {"images per second"}, {}};
+  page::BarChart memory{"Peak memory",
+                        "The most memory that was in use, device by device.",
+                        {"peak memory, all devices together", page::Unit::kBytes},
+                        {}};
+  page::Table table("All figures", {"Way", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
+                                    "Moved per step", "Largest difference"});
   for (const DemoRun& run : runs) {
     const std::string images = count(std::llround(run.samples_per_second));
     speed.rows.push_back({label_of(run.mode), images, {{"images per second", 0, run.samples_per_second, images}}, {}});
-    compare::BarRow row{label_of(run.mode), "", {}, {}};
+    page::BarRow row{label_of(run.mode), "", {}, {}};
     double sum = 0;
     std::string peaks;
     for (size_t i = 0; i < run.peak_mib_per_device.size(); ++i) {
       const double bytes = run.peak_mib_per_device[i] * (1 << 20);
-      row.segments.push_back({cat("device ", i), static_cast<int>(i), bytes, compare::byte_size(bytes)});
-      peaks += (i == 0 ? "" : " + ") + compare::byte_size(bytes);
+      row.segments.push_back({cat("device ", i), static_cast<int>(i), bytes, page::byte_size(bytes)});
+      peaks += (i == 0 ? "" : " + ") + page::byte_size(bytes);
       sum += bytes;
     }
-    row.value = compare::byte_size(sum);
+    row.value = page::byte_size(sum);
     memory.rows.push_back(row);
     table.add({label_of(run.mode), number(run.seconds), images, percent(run.test_accuracy), number(run.final_loss),
-               peaks, compare::byte_size(run.mib_moved_per_step * (1 << 20)),
+               peaks, page::byte_size(run.mib_moved_per_step * (1 << 20)),
                run.max_parameter_difference ? number(*run.max_parameter_difference) : "-"});
   }
-  return compare::charts(svg(speed) + svg(memory)) + table.html();
+  return page::charts(svg(speed) + svg(memory)) + table.html();
 }
 
 std::string base64(const std::string& bytes) {
@@ -139,7 +146,7 @@ std::string base64(const std::string& bytes) {
 
 /// The surest mistakes, side by side.
 std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
-  if (run.history.mistakes.empty()) return compare::paragraph("There are none: every test image is recognised.");
+  if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is recognised.");
   std::string out;
   for (const History::Mistake& m : run.history.mistakes) {
     const std::vector<size_t> row = {static_cast<size_t>(m.image)};
@@ -151,12 +158,12 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
             base64(data::png_of("demo", pixels)), "\"/><figcaption>is <b>", kClasses[m.truth], "</b><br/>taken for <b>",
             kClasses[m.predicted], "</b>, ", percent(m.probability), "</figcaption></figure>\n");
   }
-  return compare::paragraph(
+  return page::paragraph(
              "The test images that the network is surest about and wrong. The figure is the probability "
              "that it gives to its answer.") +
          "<div class=\"mistakes\">\n" + out + "</div>\n";
 } catch (const NotImplementedError& error) {
-  return compare::paragraph(error.msg() + ".");
+  return page::paragraph(error.msg() + ".");
 }
 
 /// The classes with the lowest share of recognised images, as a sentence.
@@ -178,7 +185,8 @@ std::string weakest(const std::vector<int64_t>& counts) {
 
 std::string provenance(const DemoSettings& s) {
   compare::Settings settings;
-  settings.seed = s.seed, settings.command_line = s.command_line;
+  settings.seed = s.seed;
+  settings.command_line = s.command_line;
   compare::Report report;
   report.provenance = compare::provenance(settings);
   const auto row = [](const std::string& name, const std::string& value) {
@@ -209,25 +217,20 @@ svg .class{font-size:10px}
 void write_report(const std::string& path, const DemoSettings& s, const DemoData& data,
                   const std::vector<DemoRun>& runs) {
   const DemoRun& first = runs[0];
-  const auto section = [](const char* id, const char* title, const std::string& body) {
-    return cat("<section id=\"", id, "\">\n<h2>", title, "</h2>\n", body, "</section>\n");
-  };
   const std::string title = cat(s.model, " on FashionMNIST");
-  std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tandem demo: " +
-      escape(title) + "</title>\n<style>" + compare::page_style() + kStyle +
-      "</style>\n</head>\n<body>\n<header>\n<h1>" + escape(title) + "</h1>\n<p class=\"verdict\">" +
-      escape(summary(s, runs)) + "</p>\n</header>\n<main>\n";
-  page += section("curves", "How the training went", curves(runs, data.test.targets().size(0)));
-  page += section("resources", "Time and memory", resources(runs));
-  page += section("confusion", "What is taken for what",
-                  confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion) +
-                      compare::paragraph(weakest(first.history.confusion)));
-  page += section("mistakes", "Mistakes", mistakes(first, data.test));
-  page += section("provenance", "Settings and versions", provenance(s));
-  page += "</main>\n<footer><p class=\"meta\">Made by tandem demo --report.</p></footer>\n</body>\n</html>\n";
-  write_whole_file("demo", path, page);
+  page::Page page{.title = "tandem demo: " + title,
+                  .heading = title,
+                  .style = kStyle,
+                  .introduction = "<p class=\"verdict\">" + escape(summary(s, runs)) + "</p>\n",
+                  .footer = "Made by tandem demo --report."};
+  page.sections = {{"curves", "How the training went", curves(runs, data.test.targets().size(0))},
+                   {"resources", "Time and memory", resources(runs)},
+                   {"confusion", "What is taken for what",
+                    confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion) +
+                        page::paragraph(weakest(first.history.confusion))},
+                   {"mistakes", "Mistakes", mistakes(first, data.test)},
+                   {"provenance", "Settings and versions", provenance(s)}};
+  write_whole_file("demo", path, html(page));
 }
 
 }  // namespace tandem::tools

@@ -1,3 +1,4 @@
+// Prints the demo's progress and table, and writes and reads its runs as JSON.
 #include "tandem/tools/demo/show.h"
 
 #include <unistd.h>
@@ -154,7 +155,8 @@ DemoRun read_run(const std::string& path) {
   run.mib_moved_per_step = json.at("mib_moved_per_step");
   run.not_saved = json.at("not_saved");
   const auto& history = json.at("history");
-  run.history.losses = points(history.at("losses")), run.history.accuracies = points(history.at("accuracies"));
+  run.history.losses = points(history.at("losses"));
+  run.history.accuracies = points(history.at("accuracies"));
   run.history.confusion = history.at("confusion").get<std::vector<int64_t>>();
   for (const auto& m : history.at("mistakes")) run.history.mistakes.push_back({m.at(0), m.at(1), m.at(2), m.at(3)});
   run.history.steps = history.at("steps");

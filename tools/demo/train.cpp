@@ -1,3 +1,4 @@
+// train: trains the network in one way, and measures its time, memory, transfers and accuracy.
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>
@@ -130,11 +131,13 @@ class CapturedStep {
   Tensor operator()(const Tensor& images, const Tensor& labels) {
     if (steps_++ == 0) return step_(images, labels);  // the optimizer's first, which makes its state
     if (!images_.defined()) {
-      images_ = images.clone(), labels_ = labels.clone();
+      images_ = images.clone();
+      labels_ = labels.clone();
       graph_->capture([this] { loss_ = step_(images_, labels_).detach(); });
     }
     if (images.sizes() != images_.sizes()) return step_(images, labels);
-    images_.copy_(images), labels_.copy_(labels);
+    images_.copy_(images);
+    labels_.copy_(labels);
     graph_->replay();
     return loss_;
   }

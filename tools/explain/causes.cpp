@@ -1,15 +1,12 @@
+// script_causes: each cause's name, its place in the script, the function that turns it off, and the remedy.
 #include "tandem/tools/explain/causes.h"
 
-#include <sstream>
+#include "tandem/tools/page/format.h"
 
 namespace tandem::tools::explain {
 namespace {
 
-template <class... Parts> std::string cat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
+using page::cat;
 
 std::string sampler_in_words(Sampler sampler) {
   return sampler == Sampler::whole ? "none: each rank takes all examples" : "DistributedRandomSampler: blocks";
@@ -43,7 +40,10 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
        cat(yours.sampler_seed, ", not ", right.sampler_seed),
        cat("options.seed = ", right.sampler_seed, ";  // on all ranks, and on the one device")},
       {"uneven rows",
-       [](Script& to, const Script& from) { to.tail = from.tail, to.mean_in_replicas = from.mean_in_replicas; },
+       [](Script& to, const Script& from) {
+         to.tail = from.tail;
+         to.mean_in_replicas = from.mean_in_replicas;
+       },
        tail_in_words(yours),
        ddp ? "options.pad = false; ... DistributedDataParallelOptions().weighted_average(true)  // the batch's true "
              "mean"

@@ -1,3 +1,4 @@
+// explain: runs the scripts with each cause alone and with the causes off one after the other, and compares.
 #include "tandem/tools/explain/explain.h"
 
 #include <algorithm>
@@ -21,7 +22,9 @@ template <class Value> Value chosen(const std::string& word, const std::vector<s
 
 Script one_device_script(const Settings& s, int64_t largest_batch) {
   Script script;
-  script.global_batch = s.batch, script.sampler_seed = s.seed, script.lr = s.lr;
+  script.global_batch = s.batch;
+  script.sampler_seed = s.seed;
+  script.lr = s.lr;
   script.examples = s.examples > 0 ? s.examples : 2 * largest_batch;
   // A half batch and one more; at least a row for each rank.
   if (s.uneven) script.examples += std::max<int64_t>(s.batch / 2 / s.ranks, 1) * s.ranks + 1;
@@ -32,13 +35,16 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
   Script script = one_device;
   script.tail = Tail::keep;
   script.global_batch = s.global_batch > 0 ? s.global_batch : ddp ? s.batch * s.ranks : s.batch;
-  script.accumulate = s.accumulate, script.divide = s.divide_loss || s.accumulate == 1;
-  script.sampler_seed = s.sampler_seed.value_or(s.seed), script.set_epoch = !s.no_set_epoch;
+  script.accumulate = s.accumulate;
+  script.divide = s.divide_loss || s.accumulate == 1;
+  script.sampler_seed = s.sampler_seed.value_or(s.seed);
+  script.set_epoch = !s.no_set_epoch;
   script.loss = s.loss == "sum" ? Reduction::sum : Reduction::mean;
   script.lr = s.lr * s.lr_scale;
   script.mean_in_replicas = !ddp && s.mean_in_replicas;
   if (ddp) {
-    script.ranks = s.ranks, script.rank_seeds = s.rank_seeds;
+    script.ranks = s.ranks;
+    script.rank_seeds = s.rank_seeds;
     script.sampler =
         chosen<Sampler>(s.sampler, {{"shard", Sampler::shard}, {"block", Sampler::block}, {"whole", Sampler::whole}});
     script.tail = chosen<Tail>(s.tail, {{"pad", Tail::pad}, {"drop", Tail::drop}, {"keep", Tail::keep}});
@@ -49,7 +55,8 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
 /// The parallel script without the causes that lie in it.
 Script right_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
-  script.ranks = yours.ranks, script.accumulate = yours.accumulate;
+  script.ranks = yours.ranks;
+  script.accumulate = yours.accumulate;
   script.tail = Tail::weighted;
   return script;
 }
@@ -63,7 +70,8 @@ void check_scripts(bool ddp, Script& yours, const Script& right) {
     Script with = right;
     c.take(with, yours);
     c.take(script, right);
-    plan(with), plan(script);
+    plan(with);
+    plan(script);
   }
 }
 
@@ -138,21 +146,28 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
 
 Job job_of(const Settings& s, bool ddp, int64_t examples) {
   Job job;
-  job.model = s.model, job.ddp = ddp, job.backend = s.backend, job.ranks = s.ranks;
-  job.adam = s.optimizer == "adam", job.seed = s.seed;
-  job.dropout = !s.no_dropout, job.batch_statistics = !s.frozen_norm;
+  job.model = s.model;
+  job.ddp = ddp;
+  job.backend = s.backend;
+  job.ranks = s.ranks;
+  job.adam = s.optimizer == "adam";
+  job.seed = s.seed;
+  job.dropout = !s.no_dropout;
+  job.batch_statistics = !s.frozen_norm;
   if (s.data.empty()) {
     Generator own(s.seed);
     const GeneratorGuard guard(own);
     constexpr int64_t kClasses = 10;
-    job.images = rand({examples, 1, 28, 28}), job.labels = randint(kClasses, {examples}, kInt64);
+    job.images = rand({examples, 1, 28, 28});
+    job.labels = randint(kClasses, {examples}, kInt64);
     return job;
   }
   using data::datasets::FashionMNIST;
   const FashionMNIST set(find_fashion_mnist(s.data), FashionMNIST::Mode::kTest);
   const int64_t there = set.targets().size(0);
   check_usage(examples <= there, "--examples: ", examples, " are wanted, and ", s.data, " has ", there);
-  job.images = set.images().narrow(0, 0, examples), job.labels = set.targets().narrow(0, 0, examples);
+  job.images = set.images().narrow(0, 0, examples);
+  job.labels = set.targets().narrow(0, 0, examples);
   return job;
 }
 
@@ -171,7 +186,8 @@ Explanation explain_one(const Settings& s, bool ddp) {
   Runs runs(job_of(s, ddp, e.one_device.examples));
   const Outcome one_device = run_one_device(runs.job(), e.one_device);
   const Outcome& yours = runs.of(e.yours);
-  e.loss_on_one_device = one_device.loss, e.your_loss = yours.loss;
+  e.loss_on_one_device = one_device.loss;
+  e.your_loss = yours.loss;
   e.difference = compare_outcomes(yours, one_device);
   e.difference.op.clear();  // of a batch and of its parts: the first that there is
   explain_script(runs, one_device, right, e);

@@ -1,3 +1,4 @@
+// add_explain: the subcommand's options, for CLI11.
 #include "tandem/tools/explain/options.h"
 
 #include <limits>

@@ -1,3 +1,4 @@
+// plan and steps_of: the indices and loss factors of every rank's steps in an epoch.
 #include "tandem/tools/explain/script.h"
 
 #include <algorithm>

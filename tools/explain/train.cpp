@@ -1,3 +1,4 @@
+// Trains on one device, in parallel, in groups and in order, and compare_outcomes finds the first difference.
 #include "tandem/tools/explain/train.h"
 
 #include <algorithm>
@@ -67,7 +68,8 @@ Outcome train(const Job& job, const Script& script, const Net& net, const std::f
     }
   }
   out.fingerprints = fingerprints->take();
-  out.parameters = copies(parameters), out.buffers = copies(net->buffers());
+  out.parameters = copies(parameters);
+  out.buffers = copies(net->buffers());
   const NoGradGuard guard;
   net->eval();
   const Device device = parameters[0].device();
@@ -232,14 +234,19 @@ Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
   Comparison c;
   for (size_t i = 0; i < one.parameters.size(); ++i) {
     const double difference = largest_difference(one.parameters[i], other.parameters[i]);
-    if (difference > c.parameters) c.parameters = difference, c.largest_in = one.names[i];
+    if (difference > c.parameters) {
+      c.parameters = difference;
+      c.largest_in = one.names[i];
+    }
   }
   c.loss = std::abs(one.loss - other.loss);
   const size_t common = std::min(one.hashes.size(), other.hashes.size());
   for (size_t step = 0; step < common && c.step == 0; ++step)
     for (size_t i = 0; i < one.names.size() && c.step == 0; ++i)
-      if (one.hashes[step][i] != other.hashes[step][i])
-        c.step = static_cast<int64_t>(step) + 1, c.parameter = one.names[i];
+      if (one.hashes[step][i] != other.hashes[step][i]) {
+        c.step = static_cast<int64_t>(step) + 1;
+        c.parameter = one.names[i];
+      }
   if (c.step == 0 && one.hashes.size() != other.hashes.size()) {  // one of them trains on
     c.step = static_cast<int64_t>(common) + 1;
     if (!one.names.empty()) c.parameter = one.names[0];

@@ -23,7 +23,10 @@ std::string last_of(const Record& record) {
   const Group* where = nullptr;
   for (const Group& group : record.groups)
     for (const Call& call : group.calls)
-      if (!last || call.queued >= last->queued) last = &call, where = &group;
+      if (!last || call.queued >= last->queued) {
+        last = &call;
+        where = &group;
+      }
   if (!last) return record.has_left ? "it had left the job" : "it had called nothing";
   const std::string left = record.has_left ? "it had left the job; " : "";
   return left + "its last call was " + last->str() + ", in " + where->str() + ", " + before(last->queued, record) +
@@ -86,7 +89,10 @@ class Comparison {
     bool all_done = true;
     for (const Call& call : group.calls) {
       if (call.sequence == 0) continue;
-      if (r.oldest == 0) r.oldest = call.sequence, r.done = call.sequence - 1;
+      if (r.oldest == 0) {
+        r.oldest = call.sequence;
+        r.done = call.sequence - 1;
+      }
       all_done = all_done && call.is_done();
       if (all_done) r.done = call.sequence;
       r.last = call.sequence;

@@ -21,7 +21,7 @@ struct Call {
   std::vector<int64_t> shape;
   double queued = 0, started = 0, done = 0;
   bool is_done() const { return state == "done"; }
-  /// "all_reduce #7 (the loss) of float32 (2, 3), SUM, from train.cpp:40"
+  /// "all_reduce #7 (the loss) of float32 (2, 3), SUM, from examples/mnist.cpp:40"
   std::string str() const;
   /// What the ranks must agree on, as text.
   std::string signature() const;

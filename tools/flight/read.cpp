@@ -1,4 +1,4 @@
-// The files of the ranks, as flight_recorder.cpp writes them.
+// The files of the ranks, as parallel/collectives/flight_recorder.cpp writes them.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,19 +17,30 @@ constexpr char kFormat[] = "tandem flight 1", kPrefix[] = "flight_rank_", kSuffi
 double time_of(const json& call, const char* name) { return call.at(name).is_null() ? 0 : call.at(name).get<double>(); }
 Call read_call(const json& j) {
   Call call;
-  call.op = j.at("op"), call.state = j.at("state"), call.from = j.at("from");
-  call.about = j.value("about", ""), call.dtype = j.value("dtype", ""), call.reduce_op = j.value("reduce_op", "");
-  call.sequence = j.value("sequence", int64_t{0}), call.numel = j.value("numel", int64_t{-1});
-  call.peer = j.value("peer", int64_t{-1}), call.tag = j.value("tag", int64_t{0});
+  call.op = j.at("op");
+  call.state = j.at("state");
+  call.from = j.at("from");
+  call.about = j.value("about", "");
+  call.dtype = j.value("dtype", "");
+  call.reduce_op = j.value("reduce_op", "");
+  call.sequence = j.value("sequence", int64_t{0});
+  call.numel = j.value("numel", int64_t{-1});
+  call.peer = j.value("peer", int64_t{-1});
+  call.tag = j.value("tag", int64_t{0});
   call.shape = j.value("shape", std::vector<int64_t>());
-  call.queued = time_of(j, "queued"), call.started = time_of(j, "started"), call.done = time_of(j, "done");
+  call.queued = time_of(j, "queued");
+  call.started = time_of(j, "started");
+  call.done = time_of(j, "done");
   return call;
 }
 Group read_group(const json& j) {
   Group group;
-  group.id = j.at("id"), group.name = j.at("name"), group.backend = j.at("backend");
+  group.id = j.at("id");
+  group.name = j.at("name");
+  group.backend = j.at("backend");
   group.ranks = j.at("ranks").get<std::vector<int>>();
-  group.rank = j.at("rank"), group.calls_made = j.at("calls_made");
+  group.rank = j.at("rank");
+  group.calls_made = j.at("calls_made");
   for (const json& call : j.at("calls")) group.calls.push_back(read_call(call));
   return group;
 }
@@ -44,9 +55,12 @@ Record read_record(const std::string& path, int rank) {
                  " is no flight record; accepted: files whose \"format\" is \"", kFormat, "\"");
     Record record;
     record.path = path;
-    record.host = j.at("host"), record.reason = j.at("reason");
-    record.rank = j.at("rank"), record.world_size = j.at("world_size");
-    record.written = j.at("written"), record.has_left = j.at("has_left");
+    record.host = j.at("host");
+    record.reason = j.at("reason");
+    record.rank = j.at("rank");
+    record.world_size = j.at("world_size");
+    record.written = j.at("written");
+    record.has_left = j.at("has_left");
     for (const json& group : j.at("groups")) record.groups.push_back(read_group(group));
     TANDEM_CHECK(record.world_size > 0 && record.world_size <= 1000000, "flight: ", path, " says that the job has ",
                  record.world_size, " ranks; accepted: 1 to 1000000");

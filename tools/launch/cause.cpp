@@ -1,3 +1,4 @@
+// MemoryKills and likely_cause: reads the kernel's counts of killed processes, and words the cause of a signal.
 #include "tandem/tools/launch/cause.h"
 
 #include <csignal>

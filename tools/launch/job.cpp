@@ -1,3 +1,4 @@
+// Job: starts the ranks, waits for their ends, signals and other nodes, and ends the others after a failure.
 #include "tandem/tools/launch/job.h"
 
 #include <poll.h>
@@ -57,7 +58,10 @@ JobEnd Job::run() {
     wait_for_something();
     hear_signals();
     hear_other_nodes();
-    for (Rank& rank : ranks_) rank.out.copy_some(), rank.error.copy_some();
+    for (Rank& rank : ranks_) {
+      rank.out.copy_some();
+      rank.error.copy_some();
+    }
     launch_.sinks.write_some(launch_.options.name);
     for (size_t r = 0; r < ranks_.size(); ++r) reap(r);
     if (timeout_ && left_until(*timeout_).count() == 0) {
@@ -66,7 +70,10 @@ JobEnd Job::run() {
            /*may_restart=*/false, {});
     }
     if (next_time_ && (left_until(*next_time_).count() == 0 || is_hopeless())) end_ranks(next_signal_);
-    if (!any_running() && end_.cause.empty() && !said_done_) attempt_.done(), said_done_ = true;
+    if (!any_running() && end_.cause.empty() && !said_done_) {
+      attempt_.done();
+      said_done_ = true;
+    }
     if (!any_running() && !end_.cause.empty()) break;
   }
   hear_other_nodes();  // they may have said how it ended since

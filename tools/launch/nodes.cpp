@@ -115,8 +115,10 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
     } catch (const DistributedError&) {
       check_();
       if (Clock::now() >= deadline) throw;
-      if (!said && Clock::now() >= start + kSpeaks)
-        say_("waits for node 0, whose launcher is to listen at " + options_.rdzv), said = true;
+      if (!said && Clock::now() >= start + kSpeaks) {
+        say_("waits for node 0, whose launcher is to listen at " + options_.rdzv);
+        said = true;
+      }
     }
   store_ = connect();
 
@@ -159,10 +161,11 @@ std::string Nodes::wait_for(const std::string& key, int node, const std::string&
     if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
     TANDEM_CHECK(Clock::now() < deadline, "launch: ", name_of(node), " did not come to ", options_.rdzv, " within ",
                  options_.timeout.count() / 1000, " s");
-    if (!said && Clock::now() >= speaks)
+    if (!said && Clock::now() >= speaks) {
       say_("waits for " + name_of(node) + " " + what + ", for up to " +
-           std::to_string(options_.timeout.count() / 1000) + " s"),
-          said = true;
+           std::to_string(options_.timeout.count() / 1000) + " s");
+      said = true;
+    }
   }
 }
 
@@ -199,7 +202,9 @@ Attempt::~Attempt() {
   thread_.join();
 }
 void Attempt::tell(RankPlace& place) const {
-  place.store_address = address_, place.store_port = port_, place.token = token_;
+  place.store_address = address_;
+  place.store_port = port_;
+  place.token = token_;
 }
 void Attempt::watch() {
   End end;

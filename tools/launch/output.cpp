@@ -1,3 +1,4 @@
+// Output and Sinks: read what ranks write, and pass on whole lines without waiting for the reader.
 #include "tandem/tools/launch/output.h"
 
 #include <fcntl.h>

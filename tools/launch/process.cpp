@@ -1,3 +1,4 @@
+// start_rank and Keeper: fork and exec with the environment and CPUs of a rank, and end groups of processes.
 #include "tandem/tools/launch/process.h"
 
 #include <fcntl.h>

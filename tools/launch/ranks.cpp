@@ -1,3 +1,4 @@
+// run_processes and run_own_ranks: run a job, and restart it as often as the options say.
 #include "tandem/tools/launch/ranks.h"
 
 #include <poll.h>

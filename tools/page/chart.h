@@ -1,12 +1,12 @@
 // Charts as inline SVG without scripts: lines, dots with intervals, stacked bars, stacked areas, a timeline. Each is a
 // <figure> with its title, legend and a description for screen readers; it takes its colours from the page's style
-// (page_style.cpp: classes f0... fill and s0... stroke). Charts are 360 units wide, which a phone shows unscaled.
+// (style.cpp: classes f0... fill and s0... stroke). Charts are 360 units wide, which a phone shows unscaled.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 
 /// Styles are colours (0 to 9; beyond, the same colours with other markers), and these.
 inline constexpr int kInk = 100, kWaiting = 101, kUnattributed = 102, kHidden = 103;
@@ -118,4 +118,4 @@ struct TimelineChart {
 };
 std::string svg(const TimelineChart& chart);
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -1,4 +1,4 @@
-// Numbers and strings as the pages, charts and tables of `tandem compare` show them.
+// Converts numbers to texts with significant digits, separators and units, and escapes texts for HTML.
 #include "tandem/tools/page/format.h"
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 /// The bytes of the UTF-8 character that begins at text[i], or 0 if none does.
@@ -90,13 +90,6 @@ std::string round_number(double value) {
   return text;
 }
 
-std::string in_words(const std::string& label) {
-  const size_t comma = label.find(", ");
-  const bool has_form = label.starts_with("DP") || label.starts_with("DDP");
-  if (!has_form || comma == std::string::npos) return label;
-  return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
-}
-
 std::string count(int64_t value) { return with_separators(std::to_string(value)); }
 
 std::string duration(double seconds) {
@@ -124,18 +117,6 @@ std::string percent(double part) {
   return text;
 }
 
-std::string with_interval(const Interval& interval, const std::string& unit) {
-  return cat(number(interval.median), unit, " (", number(interval.low), " to ", number(interval.high), ")");
-}
-
 std::string plural(int64_t n, const std::string& noun) { return cat(count(n), " ", noun, n == 1 ? "" : "s"); }
 
-bool is_ddp(const Run& run) { return run.mode.starts_with("ddp"); }
-bool is_dp(const Run& run) { return run.mode.starts_with("dp"); }
-bool is_single(const Run& run) { return !is_dp(run) && !is_ddp(run); }
-bool has_loss_inside(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
-std::string job_name(const Run& run) {
-  return cat(run.model, ", ", plural(run.devices, "device"), ", batch ", count(run.batch));
-}
-
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -1,12 +1,10 @@
-// Numbers and strings as the pages, charts and tables of `tandem compare` show them.
+// Texts of pages, charts and tables: numbers with their units, and strings escaped for HTML.
 #pragma once
 #include <cstdint>
 #include <sstream>
 #include <string>
 
-#include "tandem/tools/compare/report.h"
-
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 
 /// All parts one after the other, as a stream prints them.
 template <class... Parts> std::string cat(const Parts&... parts) {
@@ -23,8 +21,6 @@ std::string escape(const std::string& text);
 std::string number(double value, int digits = 3);
 /// At most six digits, without zeros at the end: 128, 0.25, for numbers that are round.
 std::string round_number(double value);
-/// A run's label within a sentence: "DP, x" becomes "DP (x)", and so of DDP.
-std::string in_words(const std::string& label);
 /// "12,345"
 std::string count(int64_t value);
 /// "1.23 ms"; s, ms, µs or ns, whichever leaves 1 to 999.
@@ -35,18 +31,7 @@ std::string byte_size(double bytes);
 std::string bandwidth(double bytes_per_second);
 /// "4.2 %" of a part of 1.
 std::string percent(double part);
-/// "1.84 (1.80 to 1.88)"
-std::string with_interval(const Interval& interval, const std::string& unit = "");
 /// "1 device", "2 devices"
 std::string plural(int64_t n, const std::string& noun);
 
-/// The kinds of modes, by their keys: "single", "dp...", "ddp_<backend>_...".
-bool is_single(const Run& run);
-bool is_dp(const Run& run);
-bool is_ddp(const Run& run);
-/// A DP mode that computes the loss inside the replicas: its key has "loss".
-bool has_loss_inside(const Run& run);
-/// "mlp, 2 devices, batch 128"
-std::string job_name(const Run& run);
-
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -5,7 +5,7 @@
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 constexpr double kWidth = 360, kHeight = 232, kTop = 24, kBottom = 40, kRight = 14, kText = 11;
@@ -87,7 +87,10 @@ std::string svg(const LineChart& chart) {
     for (const ChartPoint& point : series.points) {
       range_x.add(point.x, chart.x.log);
       range_y.add(point.y, chart.y.log);
-      if (point.high > point.low) range_y.add(point.low, chart.y.log), range_y.add(point.high, chart.y.log);
+      if (point.high > point.low) {
+        range_y.add(point.low, chart.y.log);
+        range_y.add(point.high, chart.y.log);
+      }
     }
   if (range_x.high < range_x.low || range_y.high < range_y.low) return "";  // nothing that can be drawn
   const double left = left_margin(chart.y, range_y);
@@ -143,4 +146,4 @@ std::string svg(const AreaChart& chart) {
   return figure(chart.title, chart.description, kWidth, kHeight, axes(axis_x, chart.y, x, y, left) + areas, legend);
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -6,7 +6,7 @@
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 constexpr double kWidth = 360, kLeft = 4, kRight = 14, kText = 11;
@@ -94,11 +94,15 @@ std::string svg(const DotChart& chart) {
   double low = INFINITY, high = -INFINITY;
   const auto add = [&](double value) {
     if (!std::isfinite(value) || (chart.x.log && value <= 0)) return;
-    low = std::min(low, value), high = std::max(high, value);
+    low = std::min(low, value);
+    high = std::max(high, value);
   };
   for (const DotRow& row : chart.rows) {
     add(row.value);
-    if (row.high > row.low) add(row.low), add(row.high);
+    if (row.high > row.low) {
+      add(row.low);
+      add(row.high);
+    }
     if (row.second >= 0) add(row.second);
   }
   if (chart.reference >= 0) add(chart.reference);
@@ -158,8 +162,11 @@ std::string svg(const TimelineChart& chart) {
     y += 18;
     for (const TimelineLane& lane : group.lanes) {
       bool phases = false, beside = false, kernels = false;
-      for (const TimelineMark& mark : lane.marks)
-        phases |= mark.level == 0, beside |= mark.level == 1, kernels |= mark.level == 2;
+      for (const TimelineMark& mark : lane.marks) {
+        phases |= mark.level == 0;
+        beside |= mark.level == 1;
+        kernels |= mark.level == 2;
+      }
       const double beside_top = phases ? y + 19 : y + 5;  // a lane of communication alone is as tall as its name
       const double tops[] = {y, beside_top, beside ? beside_top + 8 : beside_top};
       const double heights[] = {18, 7, 4};
@@ -185,4 +192,4 @@ std::string svg(const TimelineChart& chart) {
   return figure(chart.title, chart.description, kWide, y + 34, picture, legend, "wide");
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

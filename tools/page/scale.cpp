@@ -7,7 +7,7 @@
 
 #include "tandem/tools/page/format.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 struct AxisUnit {
@@ -97,7 +97,10 @@ void Scale::make_linear(const Axis& axis, int count) {
   const AxisUnit unit = unit_for(axis.unit, std::max(std::abs(low_), std::abs(high_)));
   const double step = round_up((high_ - low_) / unit.size / count);
   const double first = std::floor(low_ / unit.size / step + 1e-9), last = std::ceil(high_ / unit.size / step - 1e-9);
-  if (!axis.exact_ends) low_ = first * step * unit.size, high_ = last * step * unit.size;
+  if (!axis.exact_ends) {
+    low_ = first * step * unit.size;
+    high_ = last * step * unit.size;
+  }
   for (double i = first; i <= last + 0.5; ++i) {
     if (axis.exact_ends && (i * step * unit.size > high_ * 1.001 || i * step * unit.size < low_ * 0.999)) continue;
     ticks_.push_back({i * step * unit.size, (i == 0 ? "0" : round_number(i * step)) + (i == 0 ? "" : unit.name)});
@@ -106,13 +109,17 @@ void Scale::make_linear(const Axis& axis, int count) {
 
 void Scale::make_log(const Axis& axis, int count) {
   if (low_ <= 0) low_ = high_ > 0 ? high_ / 1000 : 1e-3;
-  if (high_ <= low_ * 1.01) high_ = low_ * 2, low_ /= 2;
+  if (high_ <= low_ * 1.01) {
+    high_ = low_ * 2;
+    low_ /= 2;
+  }
   const double base = axis.unit == Unit::kBytes ? 4 : 10;
   if (axis.only_ticks.empty() && high_ / low_ > 20) {  // out to a round number
     low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
     high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
   } else {
-    low_ /= 1.08, high_ *= 1.08;
+    low_ /= 1.08;
+    high_ *= 1.08;
   }
   const auto add = [&](const std::vector<double>& factors) {
     ticks_.clear();
@@ -201,4 +208,4 @@ std::string legend_entry(const std::string& name, int style, char mark) {
              "</li>");
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

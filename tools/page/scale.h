@@ -5,7 +5,7 @@
 
 #include "tandem/tools/page/chart.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 
 struct Tick {
   double value;
@@ -46,4 +46,4 @@ std::string figure(const std::string& title, const std::string& description, dou
 /// line, 's' a line.
 std::string legend_entry(const std::string& name, int style, char mark);
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

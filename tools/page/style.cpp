@@ -1,8 +1,9 @@
 // The page's CSS. Colours are custom properties, so that one set serves light, dark and print; they follow Okabe and
 // Ito's palette, which the colour-blind can tell apart, and differ in lightness too.
-#include "tandem/tools/compare/page/parts.h"
+#include "tandem/tools/page/format.h"
+#include "tandem/tools/page/page.h"
 
-namespace tandem::tools::compare {
+namespace tandem::tools::page {
 namespace {
 
 const char* const kColours = R"(
@@ -96,4 +97,4 @@ std::string page_style() {
   return style;
 }
 
-}  // namespace tandem::tools::compare
+}  // namespace tandem::tools::page

@@ -1,3 +1,4 @@
+// data_path: the folder in the source tree, or where it was installed beside the command.
 #include "tandem/tools/simulate/data_path.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Reads recorded GPT steps and all-reduces, and fits the model's figures to them.
 #include "tandem/tools/simulate/gpt_model.h"
 
 #include <algorithm>
@@ -81,10 +82,13 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
     add(1, 0, elements);
     add(1, 0, 1.5 * elements);
   };
-  elementwise(2 * t), elementwise(2 * t);              // two layer norms
-  elementwise(2 * scores), elementwise(2.5 * scores);  // softmax with its mask, dropout with its mask
-  elementwise(3.5 * t), elementwise(3.5 * t);          // two of bias, dropout and sum
-  elementwise(8 * t);                                  // bias and GELU
+  elementwise(2 * t);
+  elementwise(2 * t);  // two layer norms
+  elementwise(2 * scores);
+  elementwise(2.5 * scores);  // softmax with its mask, dropout with its mask
+  elementwise(3.5 * t);
+  elementwise(3.5 * t);  // two of bias, dropout and sum
+  elementwise(8 * t);    // bias and GELU
   return seconds;
 }
 

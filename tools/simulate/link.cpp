@@ -1,3 +1,4 @@
+// The named links, and fit_link and fit_ring: least squares of relative errors.
 #include "tandem/tools/simulate/link.h"
 
 #include <algorithm>
@@ -106,7 +107,10 @@ LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
       Unknowns x{};
       if ((copies && !with_copies) || !solve(equations, {latency, true, copies}, x)) continue;
       if (x[0] < 0 || x[1] <= 0 || x[2] < 0) continue;
-      if (const double sum = squares(equations, x); sum < least) least = sum, best = x;
+      if (const double sum = squares(equations, x); sum < least) {
+        least = sum;
+        best = x;
+      }
     }
   TANDEM_CHECK(std::isfinite(least), "fit of a link: the times do not grow with the sizes, so that no bandwidth fits");
   LinkFit found{{best[0], 1 / best[1], best[2]}};

@@ -1,3 +1,4 @@
+// minimize: the downhill simplex of Nelder and Mead, started once more from the place that it found.
 #include "tandem/tools/simulate/minimize.h"
 
 #include <algorithm>

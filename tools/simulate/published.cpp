@@ -1,3 +1,4 @@
+// read_published: reads the measurements from JSON, and predicts them; as_text lists both.
 #include "tandem/tools/simulate/published.h"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// as_text and as_json: the predictions of a job, its links and its scaling.
 #include "tandem/tools/simulate/report.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// predict_strong and predict_weak: a row of predictions for each number of devices.
 #include "tandem/tools/simulate/scaling.h"
 
 #include <algorithm>

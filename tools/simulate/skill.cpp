@@ -1,3 +1,4 @@
+// check_skill: fits on a part of the recorded data, predicts the rest, and compares errors with baselines.
 #include "tandem/tools/simulate/skill.h"
 
 #include <algorithm>
@@ -78,7 +79,10 @@ double median_of(const Rows& rows, const Predict& value) {
 std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   std::set<int> depths;
   std::set<double> micro_batches;
-  for (const GptRow& row : rows) depths.insert(row.layers), micro_batches.insert(row.micro_batch);
+  for (const GptRow& row : rows) {
+    depths.insert(row.layers);
+    micro_batches.insert(row.micro_batch);
+  }
   std::vector<double> ratios;
   const auto leave_out = [&](const std::function<bool(const GptRow&)>& left) {
     const GptModel model = fit_gpt(rows_where(rows, [&](const GptRow& r) { return !left(r); }), link);
@@ -190,11 +194,13 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
     std::vector<double> parts;
     for (const auto& [difference, row] : list) {
       o.recorded += difference / static_cast<double>(list.size());
-      least = std::min(least, difference), most = std::max(most, difference);
+      least = std::min(least, difference);
+      most = std::max(most, difference);
       parts.push_back(difference / row->seconds);
     }
     skill.additivity = std::max(skill.additivity, most - least);
-    o.of_step_least = quantile(parts, 0), o.of_step_most = quantile(parts, 1);
+    o.of_step_least = quantile(parts, 0);
+    o.of_step_most = quantile(parts, 1);
     const double many = gpt_all_reduce(*list[0].second, o.gpus, link), two = gpt_all_reduce(*list[0].second, 2, link);
     o.predicted = many - two;
     o.low = low * many - high * two;

@@ -1,3 +1,4 @@
+// predict_ddp and predict_dp: when gradients are ready, when buckets are sent, and the communication left exposed.
 #include "tandem/tools/simulate/step.h"
 
 #include <algorithm>

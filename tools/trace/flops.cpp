@@ -1,3 +1,4 @@
+// flops_of: parses a call's sizes, and multiplies them by the kernel's rule.
 #include "tandem/tools/trace/flops.h"
 
 #include <cstdlib>

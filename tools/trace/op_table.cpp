@@ -1,3 +1,4 @@
+// OpTable: adds up the calls of each operation and the busy time of each GPU, and prints the table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>
@@ -53,9 +54,12 @@ void OpTable::add(const Line& line) {
 
 void OpTable::add_call(const Line& line, double flops) {
   OpRow& row = rows_[{line.name, line.device}];
-  row.op = line.name, row.device = line.device;
+  row.op = line.name;
+  row.device = line.device;
   ++row.count;
-  row.bytes += line.bytes, row.seconds += line.seconds, row.flops += flops;
+  row.bytes += line.bytes;
+  row.seconds += line.seconds;
+  row.flops += flops;
 }
 
 std::vector<OpRow> OpTable::rows() const {
@@ -98,8 +102,10 @@ std::string OpTable::str() const {
   const std::vector<OpRow> all = rows();
   OpRow sum{.op = "all", .device = ""};
   for (const OpRow& row : all) {
-    sum.count += row.count, sum.seconds += row.seconds;
-    sum.bytes += row.bytes, sum.flops += row.flops;
+    sum.count += row.count;
+    sum.seconds += row.seconds;
+    sum.bytes += row.bytes;
+    sum.flops += row.flops;
   }
   std::string out = "operation              device   count    total share     mean   bytes     B/s  FLOP/s\n";
   for (const OpRow& row : all) out += line_of(row, sum.seconds);

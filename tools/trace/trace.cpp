@@ -1,3 +1,4 @@
+// trace: runs the program with tracing on, merges its processes' files, and prints the table.
 #include "tandem/tools/trace/trace.h"
 
 #include <spawn.h>
@@ -71,12 +72,17 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
 Line line_of(const json& event) {
   const json& arguments = event.at("args");
   Line line;
-  line.name = event.at("name"), line.category = event.at("cat"), line.process = event.at("pid");
+  line.name = event.at("name");
+  line.category = event.at("cat");
+  line.process = event.at("pid");
   constexpr double kMicrosecond = 1e-6;
-  line.start = event.at("ts").get<double>() * kMicrosecond, line.seconds = event.at("dur").get<double>() * kMicrosecond;
-  line.device = arguments.value("device", ""), line.reads = arguments.value("reads", "");
+  line.start = event.at("ts").get<double>() * kMicrosecond;
+  line.seconds = event.at("dur").get<double>() * kMicrosecond;
+  line.device = arguments.value("device", "");
+  line.reads = arguments.value("reads", "");
   line.writes = arguments.value("writes", "");
-  line.bytes = arguments.value("bytes", int64_t(0)), line.correlation = arguments.value("correlation", int64_t(0));
+  line.bytes = arguments.value("bytes", int64_t(0));
+  line.correlation = arguments.value("correlation", int64_t(0));
   line.stream = arguments.value("stream", 0);
   return line;
 }

@@ -228,7 +228,10 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
 template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   if (v.oh == 0 || v.ow == 0 || v.h % v.oh || v.w % v.ow) return adaptive_planes<C, kBackward>(loop, v, begin, end);
-  v.k[0] = v.s[0] = v.h / v.oh, v.k[1] = v.s[1] = v.w / v.ow, v.p[0] = v.p[1] = 0, v.d[0] = 1;
+  v.k[0] = v.s[0] = v.h / v.oh;
+  v.k[1] = v.s[1] = v.w / v.ow;
+  v.p[0] = v.p[1] = 0;
+  v.d[0] = 1;
   if (v.ow > 1) return average_planes<C, kBackward>(loop, v, begin, end);
   const int64_t run = v.k[0] * v.w;
   const Elements<C> result(loop, 0), given(loop, 1);
@@ -253,8 +256,6 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-#define TANDEM_FORWARD(body, C) body<C, false>
-#define TANDEM_BACKWARD(body, C) body<C, true>
 TANDEM_COMPUTED_ROW(avg_pool2d, TANDEM_FORWARD, average_body)
 TANDEM_COMPUTED_ROW(avg_pool2d_backward, TANDEM_BACKWARD, average_body)
 TANDEM_COMPUTED_ROW(adaptive_avg_pool2d, TANDEM_FORWARD, adaptive_body)

@@ -19,10 +19,21 @@ struct ConvImage {
   int64_t high, wide, oh, ow, taps;  // x with its padding, y, and taps in a row of the kernel
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
-    channels = v[0].integer, h = v[1].integer, w = v[2].integer, filters = v[3].integer, kernel_h = v[4].integer;
-    kernel_w = v[5].integer, top = v[6].integer, left = v[7].integer, stride_h = v[8].integer, stride_w = v[9].integer;
-    high = h + 2 * top, wide = w + 2 * left;
-    oh = (high - kernel_h) / stride_h + 1, ow = (wide - kernel_w) / stride_w + 1, taps = kernel_w * channels;
+    channels = v[0].integer;
+    h = v[1].integer;
+    w = v[2].integer;
+    filters = v[3].integer;
+    kernel_h = v[4].integer;
+    kernel_w = v[5].integer;
+    top = v[6].integer;
+    left = v[7].integer;
+    stride_h = v[8].integer;
+    stride_w = v[9].integer;
+    high = h + 2 * top;
+    wide = w + 2 * left;
+    oh = (high - kernel_h) / stride_h + 1;
+    ow = (wide - kernel_w) / stride_w + 1;
+    taps = kernel_w * channels;
   }
   bool is_padded() const { return top > 0 || left > 0; }
   /// Elements of x from a pixel of y to the next, and from a row of x to the next.

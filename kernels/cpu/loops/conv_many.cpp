@@ -24,8 +24,14 @@ class PixelWalk {
   TANDEM_ONE_COPY int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
-    if (++column_ == s_.ow) column_ = 0, ++row_;
-    if (row_ == s_.oh) row_ = 0, ++image_;
+    if (++column_ == s_.ow) {
+      column_ = 0;
+      ++row_;
+    }
+    if (row_ == s_.oh) {
+      row_ = 0;
+      ++image_;
+    }
     return at;
   }
 

@@ -63,8 +63,15 @@ struct FewPlanes {
   Sizes sizes;
   explicit FewPlanes(const Loop& loop) {
     const auto number = [&](int i) { return loop.scalars[i].integer; };
-    channels = number(0), h = number(1), w = number(2), filters = number(3), taps = number(5);
-    top = number(6), left = number(7), wide = w + 2 * left, high = h + 2 * top;
+    channels = number(0);
+    h = number(1);
+    w = number(2);
+    filters = number(3);
+    taps = number(5);
+    top = number(6);
+    left = number(7);
+    wide = w + 2 * left;
+    high = h + 2 * top;
     sizes = {wide, high - number(4) + 1, wide - taps + 1, number(4)};
   }
   bool padded() const { return top > 0 || left > 0; }
@@ -116,8 +123,12 @@ void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const floa
     Places at;
     for (int v = 0; v < 4 && v < left; ++v) {
       const int64_t first = column * kWidth < width - kWidth ? column * kWidth : width - kWidth;
-      at.x[v] = row * p.wide + first, at.y[v] = row * width + first;
-      if (++column == in_row) column = 0, ++row;
+      at.x[v] = row * p.wide + first;
+      at.y[v] = row * width + first;
+      if (++column == in_row) {
+        column = 0;
+        ++row;
+      }
     }
     const auto make = left >= 4   ? make_vectors<kFilters, 4>
                       : left == 3 ? make_vectors<kFilters, 3>

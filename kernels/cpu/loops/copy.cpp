@@ -24,7 +24,9 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   int64_t head = -reinterpret_cast<intptr_t>(to) & (kLine - 1);
   if (head > bytes) head = bytes;
   __builtin_memcpy(to, from, uint64_t(head));
-  to += head, from += head, bytes -= head;
+  to += head;
+  from += head;
+  bytes -= head;
   for (; bytes >= kLine; to += kLine, from += kLine, bytes -= kLine) store_past_cache(to, from, kLine);
   end_past_cache();
   __builtin_memcpy(to, from, uint64_t(bytes));

@@ -57,7 +57,10 @@ template <class C> class Elements {
   /// The same of rows of `width` elements that are `stride` apart; copies of them lie one behind the other.
   C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* room) const {
     if constexpr (__is_same(C, float))
-      if (is_half()) return widen(dtype_, address(at), room, width, rows, stride), room;
+      if (is_half()) {
+        widen(dtype_, address(at), room, width, rows, stride);
+        return room;
+      }
     return reinterpret_cast<C*>(address(at));
   }
   void write_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, const C* made) const {

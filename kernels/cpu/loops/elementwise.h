@@ -63,7 +63,10 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
   char* base[Count];
   for (int k = 0; k < Count; ++k) base[k] = loop.operands[k].buffer->data + loop.operands[k].offset;
   int64_t at[kMaxDims] = {}, rest = begin / width, column = begin % width;
-  for (int d = inner - 1; d >= 0; --d) at[d] = rest % loop.extents.size[d], rest /= loop.extents.size[d];
+  for (int d = inner - 1; d >= 0; --d) {
+    at[d] = rest % loop.extents.size[d];
+    rest /= loop.extents.size[d];
+  }
   for (int k = 0; k < Count; ++k)
     for (int d = 0; d < inner; ++d) base[k] += at[d] * loop.operands[k].strides[d];
   while (begin < end) {
@@ -245,7 +248,8 @@ template <class F> void easy_strip(float* y, const float* x, int64_t n) {
     const bool few = m == 0;
     if (few) {
       for (int64_t i = 0; i < kWhole; ++i) last[i] = i < left ? from[i] : 1.0f;
-      from = to = last, m = kWhole;
+      from = to = last;
+      m = kWhole;
     }
     int32_t hard = 0;
     TANDEM_NO_UNROLL
@@ -274,13 +278,19 @@ template <class F> void easy_strip(float* y, const float* a, const float* b, int
     if (few) {
       for (int64_t i = 0; i < kWhole; ++i) last[0][i] = i < left ? from[i] : 1.0f;
       for (int64_t i = 0; i < kWhole; ++i) last[1][i] = i < left ? other[i] : 1.0f;
-      from = last[0], other = last[1], to = last[2], m = kWhole;
+      from = last[0];
+      other = last[1];
+      to = last[2];
+      m = kWhole;
     }
     int32_t hard = 0;
     TANDEM_NO_UNROLL
     for (int64_t i = 0; i < m; ++i) hard |= !F::is_easy(from[i], other[i]);
     if (hard)
-      for (int64_t i = 0; i < m; ++i) kept[0][i] = from[i], kept[1][i] = other[i];
+      for (int64_t i = 0; i < m; ++i) {
+        kept[0][i] = from[i];
+        kept[1][i] = other[i];
+      }
     TANDEM_IVDEP
     for (int64_t i = 0; i < m; ++i) to[i] = F::easy(from[i], other[i]);
     if (hard)

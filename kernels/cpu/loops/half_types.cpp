@@ -6,7 +6,10 @@ namespace {
 
 /// Rows that touch are one.
 template <class Row> void for_rows_of(int64_t n, int64_t rows, int64_t stride, Row row) {
-  if (stride == n) n *= rows, rows = 1;
+  if (stride == n) {
+    n *= rows;
+    rows = 1;
+  }
   for (int64_t r = 0; r < rows; ++r) row(r * stride, r * n, n);
 }
 template <class T> void widen_as(const T* from, float* to, int64_t n, int64_t rows, int64_t stride) {

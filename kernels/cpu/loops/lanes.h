@@ -93,7 +93,10 @@ template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(c
     for (int v = 0; v < kVectors; ++v) lanes[v] = Op::join(lanes[v], load(i + v * kWidth));
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors - 1; ++v)
-    if (i + kWidth <= n) lanes[v] = Op::join(lanes[v], load(i)), i += kWidth;
+    if (i + kWidth <= n) {
+      lanes[v] = Op::join(lanes[v], load(i));
+      i += kWidth;
+    }
   if (i < n) {
     const V last = with_first<A, kBytes>(load(n - kWidth), none, (kWidth - (n - i)) * int64_t(sizeof(A)));
     lanes[kVectors - 1] = Op::join(lanes[kVectors - 1], last);

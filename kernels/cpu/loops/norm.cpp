@@ -21,8 +21,12 @@ class ChannelBlocks {
     while (n_ < images_ && held < kFold) {
       const int64_t count = length_ - from_ < kFold ? length_ - from_ : kFold;
       f((n_ * channels_ + c_) * length_ + from_, count);
-      held += count, from_ += count;
-      if (from_ == length_) from_ = 0, ++n_;
+      held += count;
+      from_ += count;
+      if (from_ == length_) {
+        from_ = 0;
+        ++n_;
+      }
     }
     return held;
   }
@@ -44,7 +48,10 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
   };
   while (blocks.next(add) > 0) {
     double* total = totals;
-    for (Lanes<C>& each : lanes) *total++ += double(each.fold()), each.clear();
+    for (Lanes<C>& each : lanes) {
+      *total++ += double(each.fold());
+      each.clear();
+    }
   }
 }
 
@@ -208,9 +215,13 @@ void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float
     squares.total = wide.total;
   }
   const float r = float(1.0 / ::sqrt(squares.total / n + loop.scalars[1].real));
-  mean = m, rstd = r;
+  mean = m;
+  rstd = r;
   float room[2][kTile];
-  for (int64_t i = 0; i < kTile; ++i) room[0][i] = 1.0f, room[1][i] = 0.0f;
+  for (int64_t i = 0; i < kTile; ++i) {
+    room[0][i] = 1.0f;
+    room[1][i] = 0.0f;
+  }
   x.each([&](int64_t first, int64_t count, float* v) {
     for (int64_t from = 0; from < count; from += kTile) {
       const int64_t piece = count - from < kTile ? count - from : kTile;

@@ -13,7 +13,12 @@ struct PoolWindows {
   int64_t h, w, oh, ow, kh, kw;
   explicit PoolWindows(const Loop& loop) {
     const LoopScalar* const v = loop.scalars + 3;
-    h = v[0].integer, w = v[1].integer, oh = v[2].integer, ow = v[3].integer, kh = v[4].integer, kw = v[5].integer;
+    h = v[0].integer;
+    w = v[1].integer;
+    oh = v[2].integer;
+    ow = v[3].integer;
+    kh = v[4].integer;
+    kw = v[5].integer;
   }
 };
 
@@ -68,7 +73,10 @@ TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, con
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
     float best[kColumns], value[kColumns];  // in one loop the compiler would make branches of both choices
     int32_t at[kColumns];
-    for (int64_t c = 0; c < kColumns; ++c) best[c] = -__builtin_inff(), at[c] = -1;
+    for (int64_t c = 0; c < kColumns; ++c) {
+      best[c] = -__builtin_inff();
+      at[c] = -1;
+    }
     for (int64_t k = 0; k < r.kh; ++k)
       for (int64_t l = 0; l < r.kw; ++l) {
         const float* const from = r.x + k * r.row + l * r.pixel;
@@ -133,7 +141,10 @@ struct Places {
         const bool inside = down < v.oh && across < v.ow;
         window[i] = inside ? ((image * v.oh + down) * v.ow + across) * channels : 0;
         place[i] = uint8_t(inside ? (row - down * v.kh) * v.kw + left : kNone - 1);
-        if (++left == v.kw) left = 0, ++across;
+        if (++left == v.kw) {
+          left = 0;
+          ++across;
+        }
       }
     }
   }

@@ -27,7 +27,10 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
       C second = b2 * v[i] + a2 * grad * grad;
       m[i] = first;
       v[i] = second;
-      if (amsgrad) second = top[i] > second ? top[i] : second, top[i] = second;
+      if (amsgrad) {
+        second = top[i] > second ? top[i] : second;
+        top[i] = second;
+      }
       p[i] = p[i] * shrink - step_size * first / (math::sqrt(second) * root + eps);
     };
     if (top) {
@@ -37,7 +40,9 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) one(i, false);
     }
-    parameter.write(at, n, p), averages.write(at, n, m), squares.write(at, n, v);
+    parameter.write(at, n, p);
+    averages.write(at, n, m);
+    squares.write(at, n, v);
   });
 }
 

@@ -124,7 +124,10 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
         const int64_t count = lesser(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
         C best[kTile + kStep];
         Place at[kTile + kStep];  // from the first row of these windows that lies in the plane
-        for (int64_t i = 0; i < count + kStep; ++i) best[i] = -C(__builtin_inf()), at[i] = -1;
+        for (int64_t i = 0; i < count + kStep; ++i) {
+          best[i] = -C(__builtin_inf());
+          at[i] = -1;
+        }
         if (down.first < down.last) first_pixels(v, left, count, at);
         for (int64_t kh = down.first; kh < down.last; ++kh)
           for (int64_t from = 0; from < v.k[1]; from += row.many()) {

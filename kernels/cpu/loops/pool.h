@@ -11,9 +11,16 @@ struct Window {
   int64_t h, w, oh, ow, k[2], s[2], p[2], d[2];
   explicit Window(const Loop& loop) {
     const LoopScalar* v = loop.scalars;
-    h = v[0].integer, w = v[1].integer, oh = v[2].integer, ow = v[3].integer;
-    for (int i = 0; i < 2; ++i)
-      k[i] = v[4 + i].integer, s[i] = v[6 + i].integer, p[i] = v[8 + i].integer, d[i] = v[10 + i].integer;
+    h = v[0].integer;
+    w = v[1].integer;
+    oh = v[2].integer;
+    ow = v[3].integer;
+    for (int i = 0; i < 2; ++i) {
+      k[i] = v[4 + i].integer;
+      s[i] = v[6 + i].integer;
+      p[i] = v[8 + i].integer;
+      d[i] = v[10 + i].integer;
+    }
   }
 };
 
@@ -58,7 +65,10 @@ template <class C> struct Part {
 template <class C> class Plane {
  public:
   Plane(const Elements<C>& all, const Window& v) : all_(all), v_(v) {}
-  void choose(int64_t plane) { first_ = plane * v_.h * v_.w, held_ = {0, 0}; }
+  void choose(int64_t plane) {
+    first_ = plane * v_.h * v_.w;
+    held_ = {0, 0};
+  }
   /// Calls f(part) for these rows and columns: one part, unless there is no room for so many rows.
   template <class F> void parts(Span rows, Span columns, F f) {
     if (rows.last <= rows.first || columns.last <= columns.first) return;
@@ -107,7 +117,8 @@ template <class C> class PixelRow {
   int64_t windows() const { return windows_; }
   /// Reads what `count` windows, the first of them at `left`, have of a row at their places from `from` on.
   void read(int64_t row, int64_t left, int64_t count, int64_t from) {
-    from_ = from, many_ = lesser(most_, v_.k[1] - from);
+    from_ = from;
+    many_ = lesser(most_, v_.k[1] - from);
     const int64_t s = v_.s[1], d = v_.d[1], first = left + from * d;
     const int64_t last = first + (count - 1) * s + (many_ - 1) * d + 1;
     const Span there{lesser(greater(first, 0), last), lesser(last, v_.w)};
@@ -171,3 +182,7 @@ template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F
 
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
+
+// A body that one template makes for both directions.
+#define TANDEM_FORWARD(body, C) body<C, false>
+#define TANDEM_BACKWARD(body, C) body<C, true>

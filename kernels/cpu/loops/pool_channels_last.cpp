@@ -92,7 +92,10 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
   using C = Upcast<T>;
   C best[kGroup];
   Place at[kGroup];
-  for (int64_t c = 0; c < kGroup; ++c) best[c] = -C(__builtin_inf()), at[c] = Place(-1);
+  for (int64_t c = 0; c < kGroup; ++c) {
+    best[c] = -C(__builtin_inf());
+    at[c] = Place(-1);
+  }
   for (int64_t k = 0; k < p.rows; ++k)
     for (int64_t l = 0; l < p.columns; ++l) {
       const T* const from = x + k * p.row_stride + l * p.stride;
@@ -226,8 +229,6 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
 
 TANDEM_EACH_FLOATING(max_pool2d_channels_last, max_body)
 TANDEM_EACH_FLOATING(max_pool2d_backward_channels_last, max_backward_body)
-#define TANDEM_FORWARD(body, C) body<C, false>
-#define TANDEM_BACKWARD(body, C) body<C, true>
 TANDEM_COMPUTED_ROW(avg_pool2d_channels_last, TANDEM_FORWARD, average_body)
 TANDEM_COMPUTED_ROW(avg_pool2d_backward_channels_last, TANDEM_BACKWARD, average_body)
 TANDEM_COMPUTED_ROW(adaptive_avg_pool2d_channels_last, TANDEM_FORWARD, average_body)

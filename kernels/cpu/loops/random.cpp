@@ -18,17 +18,28 @@ void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, 
   count = (count + 15) / 16 * 16;
   for (int64_t b = 0; b < count; ++b) {
     const uint64_t block = first + uint64_t(b);
-    c0[b] = uint32_t(block), c1[b] = uint32_t(block >> 32), c2[b] = uint32_t(stream), c3[b] = uint32_t(stream >> 32);
+    c0[b] = uint32_t(block);
+    c1[b] = uint32_t(block >> 32);
+    c2[b] = uint32_t(stream);
+    c3[b] = uint32_t(stream >> 32);
   }
   for (int round = 0; round < 10; ++round) {
     for (int64_t b = 0; b < count; ++b) {
       const PhiloxBlock next = philox_round({{c0[b], c1[b], c2[b], c3[b]}}, k0, k1);
-      c0[b] = next.word[0], c1[b] = next.word[1], c2[b] = next.word[2], c3[b] = next.word[3];
+      c0[b] = next.word[0];
+      c1[b] = next.word[1];
+      c2[b] = next.word[2];
+      c3[b] = next.word[3];
     }
-    k0 += kPhiloxStep0, k1 += kPhiloxStep1;
+    k0 += kPhiloxStep0;
+    k1 += kPhiloxStep1;
   }
-  for (int64_t b = 0; b < count; ++b)
-    words[4 * b] = c0[b], words[4 * b + 1] = c1[b], words[4 * b + 2] = c2[b], words[4 * b + 3] = c3[b];
+  for (int64_t b = 0; b < count; ++b) {
+    words[4 * b] = c0[b];
+    words[4 * b + 1] = c1[b];
+    words[4 * b + 2] = c2[b];
+    words[4 * b + 3] = c3[b];
+  }
 }
 
 /// f(first, count, words) for tiles of the numbers [begin, end) of a draw: words[i * kEach] is where number first + i

@@ -260,7 +260,10 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
     int64_t at = 0;
     for (int64_t i = 1; i < n && best == best; ++i) {
       const C v = C(from[i * inner]);
-      if (v != v || (kMax ? v > best : v < best)) best = v, at = i;
+      if (v != v || (kMax ? v > best : v < best)) {
+        best = v;
+        at = i;
+      }
     }
     y[unit] = T(best);
     index[unit] = at;

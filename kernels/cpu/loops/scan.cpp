@@ -57,8 +57,10 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
         const A first = A(C(x[place(i)])), second = A(C(x[place(i + 1)])), third = A(C(x[place(i + 2)])),
                 fourth = A(C(x[place(i + 3)]));
         const A two = first + second, three = two + third, four = two + (third + fourth);
-        y[place(i)] = T(C(total + first)), y[place(i + 1)] = T(C(total + two));
-        y[place(i + 2)] = T(C(total + three)), y[place(i + 3)] = T(C(total + four));
+        y[place(i)] = T(C(total + first));
+        y[place(i + 1)] = T(C(total + two));
+        y[place(i + 2)] = T(C(total + three));
+        y[place(i + 3)] = T(C(total + four));
         total += four;
       }
     for (; i < n; ++i) {

@@ -246,7 +246,8 @@ void backward(const Loop& loop, int64_t begin, int64_t end,
   if (ShortRows<C>::are(n, inner))
     return ShortRows<C>::each(begin, end, [&](int64_t first, int64_t width) {
       ShortRows<C> gradients(n, width), outputs(n, width);
-      gradients.read(gradient, first), outputs.read(output, first);
+      gradients.read(gradient, first);
+      outputs.read(output, first);
       const Elements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
       Bands<C> dy(own_gradients, 0, n, kColumns, kColumns), y(own_outputs, 0, n, kColumns, kColumns);
       columns(dy, y, kColumns, own_gradients);

@@ -2,13 +2,11 @@
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
-#define X(op, F, accepts, ...) TANDEM_LOOPS_OF_##accepts(op, TANDEM_UNARY_BODY, F)
-TANDEM_UNARY_OPS(X)
-TANDEM_SPECIAL_OPS(X)
-#undef X
-#define X(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_PREDICATE_BODY, F)
-TANDEM_PREDICATE_OPS(X)
-#undef X
+#define TANDEM_UNARY_LOOP(op, F, accepts, ...) TANDEM_LOOPS_OF_##accepts(op, TANDEM_UNARY_BODY, F)
+TANDEM_UNARY_OPS(TANDEM_UNARY_LOOP)
+TANDEM_SPECIAL_OPS(TANDEM_UNARY_LOOP)
+#define TANDEM_PREDICATE_LOOP(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_PREDICATE_BODY, F)
+TANDEM_PREDICATE_OPS(TANDEM_PREDICATE_LOOP)
 TANDEM_ALL_ROW(logical_not, TANDEM_PREDICATE_BODY, LogicalNot)
 // ~ on bool would promote to int: there it is a logical not
 TANDEM_ROW(bitwise_not, nullptr, nullptr, nullptr, nullptr, TANDEM_UNARY_BODY(BitwiseNot, int64_t),

@@ -1,3 +1,4 @@
+// Channel: sends to and receives from one peer, and waits for it, without a SIGPIPE.
 #include "tandem/parallel/collectives/gloo/channel.h"
 
 #include <cerrno>

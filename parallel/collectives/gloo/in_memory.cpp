@@ -1,3 +1,4 @@
+// all_reduce_in_memory and broadcast_in_memory: pass a tensor piece by piece through the ranks' slots.
 #include "tandem/parallel/collectives/gloo/in_memory.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// GlooLink: connects the ranks, compares their calls' headers, and agrees on the first failure.
 #include "tandem/parallel/collectives/gloo/link.h"
 
 #include <gloo/transport/context.h>

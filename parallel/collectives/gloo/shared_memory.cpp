@@ -1,3 +1,4 @@
+// SharedMemory: maps the ranks' segments of memory, and sleeps and wakes by futexes in them.
 #include "tandem/parallel/collectives/gloo/shared_memory.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// NcclComm: connects, waits for calls in progress up to a deadline, and aborts or closes the communicator.
 #include "tandem/parallel/collectives/nccl/comm.h"
 
 #include <future>

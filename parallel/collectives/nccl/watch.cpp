@@ -1,3 +1,4 @@
+// NcclWatch: finds collectives that hang, fail or differ between ranks, and ends them with one error.
 #include "tandem/parallel/collectives/nccl/watch.h"
 
 #include <algorithm>

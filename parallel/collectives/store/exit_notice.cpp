@@ -1,3 +1,4 @@
+// ExitNotice: keeps the process's groups, and tells their stores when the process ends.
 #include "tandem/parallel/collectives/store/exit_notice.h"
 
 #include <stdlib.h>  // on_exit

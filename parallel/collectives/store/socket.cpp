@@ -1,3 +1,4 @@
+// Looks up addresses, listens, connects, and waits with deadlines.
 #include "tandem/parallel/collectives/store/socket.h"
 
 #include <netdb.h>

@@ -1,3 +1,4 @@
+// StoreClient: one connection to the store's server: sends requests, and waits for their answers with deadlines.
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -1,3 +1,4 @@
+// StoreServer: one thread that holds the keys, answers all clients, and notices ranks that end or fall silent.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

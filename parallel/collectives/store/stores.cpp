@@ -1,3 +1,4 @@
+// Store's waiting calls, HashStore for threads of one process, and PrefixStore.
 #include "tandem/parallel/collectives/store/stores.h"
 
 #include <condition_variable>

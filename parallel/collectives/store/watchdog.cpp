@@ -1,3 +1,4 @@
+// Watchdog: the thread that reports, and that ends this process after another rank's failure.
 #include "tandem/parallel/collectives/store/watchdog.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// anatomy: cuts each lane's step at its events, and gives each part to a phase, to waiting, or to none.
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>
@@ -31,8 +32,12 @@ std::vector<Collective> collectives_of(const std::vector<std::vector<const Trace
   for (size_t k = 0; k < count; ++k)
     for (size_t r = 0; r < by_rank.size(); ++r) {
       const TraceEvent& e = *by_rank[r][k];
-      out[k].start.push_back(e.start), out[k].end.push_back(e.end);
-      if (r == 0 || e.start > out[k].all_here) out[k].all_here = e.start, out[k].last = r;
+      out[k].start.push_back(e.start);
+      out[k].end.push_back(e.end);
+      if (r == 0 || e.start > out[k].all_here) {
+        out[k].all_here = e.start;
+        out[k].last = r;
+      }
     }
   return out;
 }
@@ -67,8 +72,14 @@ class LaneStep {
   double without_core(double from, double to) const {
     double start = step_.start, end = step_.end, cpu_start = step_.cpu_start, cpu_end = step_.cpu_end;
     for (const TraceEvent* e : phases_) {
-      if (e->end <= from && e->end >= start) start = e->end, cpu_start = e->cpu_end;
-      if (e->start >= to && e->start <= end) end = e->start, cpu_end = e->cpu_start;
+      if (e->end <= from && e->end >= start) {
+        start = e->end;
+        cpu_start = e->cpu_end;
+      }
+      if (e->start >= to && e->start <= end) {
+        end = e->start;
+        cpu_end = e->cpu_start;
+      }
     }
     if (cpu_start == 0 || cpu_end == 0) return 0;
     return (to - from) * std::clamp(1 - (cpu_end - cpu_start) / (end - start), 0.0, 1.0);
@@ -189,7 +200,9 @@ std::vector<Lane> anatomy(const std::vector<TraceEvent>& events, const std::vect
   for (Lane& lane : out) {
     for (auto& [name, seconds] : lane.phases) seconds *= share;
     for (auto& [name, seconds] : lane.waiting_for) seconds *= share;
-    lane.step *= share, lane.unattributed *= share, lane.hidden *= share;
+    lane.step *= share;
+    lane.unattributed *= share;
+    lane.hidden *= share;
   }
   return out;
 }

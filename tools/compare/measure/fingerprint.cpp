@@ -1,3 +1,4 @@
+// hash_of, Fingerprints and first_difference: hashes of operations' results, in order, and where two lists part.
 #include "tandem/tools/compare/measure/fingerprint.h"
 
 #include <algorithm>

@@ -49,14 +49,18 @@ std::vector<Transfers> of_data_parallel(const Mode& mode, const Job& job, const 
     const int other = std::max(e.device.index(), e.to.index());
     const What what = describe(e.name, backward, mode, job, other, rank);
     Transfers& row = by_kind[{what.name, e.device.str() + " -> " + e.to.str()}];
-    row.what = what.name, row.link = e.device.str() + " -> " + e.to.str();
-    row.formula = what.formula, row.formula_bytes = what.bytes;
-    ++row.count, row.bytes += e.bytes;
+    row.what = what.name;
+    row.link = e.device.str() + " -> " + e.to.str();
+    row.formula = what.formula;
+    row.formula_bytes = what.bytes;
+    ++row.count;
+    row.bytes += e.bytes;
   }
   const auto steps = static_cast<int64_t>(rank.steps.size());
   std::vector<Transfers> rows;
   for (auto& [kind, row] : by_kind) {
-    row.count /= steps, row.bytes /= steps;
+    row.count /= steps;
+    row.bytes /= steps;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -67,7 +71,8 @@ std::vector<Transfers> of_distributed(const Job& job, const Sample& sample) {
   const RankSample& first = sample.ranks.at(0);
   const auto steps = static_cast<int64_t>(first.steps.size());
   Transfers row;
-  row.what = "all-reduce of the gradients, buffers of rank 0", row.link = "between all ranks";
+  row.what = "all-reduce of the gradients, buffers of rank 0";
+  row.link = "between all ranks";
   for (const RankSample& rank : sample.ranks) row.bytes += rank.bytes_moved;
   row.bytes /= steps;
   for (const TraceEvent& e : first.events)

@@ -1,3 +1,4 @@
+// probe_copies and probe_all_reduce: time transfers of 4 KiB to 16 MiB, and fit a line to them.
 #include "tandem/tools/compare/measure/links.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ void wait_for(Device device) {
 
 ProbedLink fitted(const std::string& name, const std::vector<std::vector<double>>& seconds, int ranks) {
   ProbedLink out;
-  out.probe.name = name, out.probe.bytes = sizes();
+  out.probe.name = name;
+  out.probe.bytes = sizes();
   std::vector<simulate::LinkPoint> points;
   for (size_t i = 0; i < seconds.size(); ++i) {
     out.probe.seconds.push_back(interval_of(seconds[i]));
@@ -52,7 +54,8 @@ ProbedLink probe_copies(const Job& job) {
     for (int i = 0; i <= kRepeats; ++i) {
       const double start = trace_clock();
       Tensor(y).copy_(x);
-      wait_for(from), wait_for(to);
+      wait_for(from);
+      wait_for(to);
       if (i > 0) times.push_back(trace_clock() - start);
     }
     seconds.push_back(std::move(times));

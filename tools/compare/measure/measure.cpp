@@ -34,12 +34,20 @@ struct Row {
 Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
   Row row;
   row.mode = mode;
-  row.job.model = model, row.job.data = s.data, row.job.device = s.device;
+  row.job.model = model;
+  row.job.data = s.data;
+  row.job.device = s.device;
   row.job.devices = mode.kind == Mode::Kind::single ? 1 : devices;
-  row.job.batch = s.batch, row.job.seed = s.seed, row.job.threads = s.threads;
+  row.job.batch = s.batch;
+  row.job.seed = s.seed;
+  row.job.threads = s.threads;
   row.job.planted = parse_planted(s.planted);
-  row.run.model = model, row.run.mode = mode.key, row.run.label = mode.label;
-  row.run.devices = row.job.devices, row.run.batch = s.batch, row.run.scaling = "strong";
+  row.run.model = model;
+  row.run.mode = mode.key;
+  row.run.label = mode.label;
+  row.run.devices = row.job.devices;
+  row.run.batch = s.batch;
+  row.run.scaling = "strong";
   return row;
 }
 
@@ -91,7 +99,8 @@ std::vector<Row> rows_of(const Settings& s, const std::string& model, const Link
     for (const int devices : s.devices) {
       if (!is_asked_for(key) && std::string(key) != "single") continue;
       Row row = make_row(s, model, mode_of(key), devices);
-      row.job.batch = row.run.batch = s.batch / most * devices, row.run.scaling = "weak";
+      row.job.batch = row.run.batch = s.batch / most * devices;
+      row.run.scaling = "weak";
       rows.push_back(std::move(row));
     }
   return rows;
@@ -118,13 +127,15 @@ const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
 }
 void finish_timing(Row& row, const Row& single) {
   Run& run = row.run;
-  run.p50 = percentile(row.steps, 0.5), run.p95 = percentile(row.steps, 0.95);
+  run.p50 = percentile(row.steps, 0.5);
+  run.p95 = percentile(row.steps, 0.95);
   std::vector<double> rates, ratios;
   for (size_t i = 0; i < run.repeats.size(); ++i) {
     rates.push_back(static_cast<double>(run.batch) / run.repeats[i]);
     if (i < single.run.repeats.size()) ratios.push_back(single.run.repeats[i] / run.repeats[i]);
   }
-  run.examples_per_second = interval_of(rates), run.speedup = interval_of(ratios);
+  run.examples_per_second = interval_of(rates);
+  run.speedup = interval_of(ratios);
 }
 
 std::vector<std::string> lane_names(const Row& row) {
@@ -176,7 +187,9 @@ std::vector<BucketTimes> buckets_of(const Sample& sample) {
         e.name.find("gradients, bucket") == std::string::npos)
       continue;
     BucketTimes bucket;
-    bucket.bytes = e.bytes, bucket.ready = e.queued - step.start, bucket.start = e.start - step.start;
+    bucket.bytes = e.bytes;
+    bucket.ready = e.queued - step.start;
+    bucket.start = e.start - step.start;
     bucket.end = e.end - step.start;
     bucket.hidden = std::max(0.0, std::min(e.end, backward_end) - e.start);
     size_t i = 0;
@@ -193,7 +206,8 @@ std::vector<BucketTimes> buckets_of(const Sample& sample) {
 void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   Job job = row.job;
   // So many steps that chance evens out.
-  job.trace = true, job.warmup = 3;
+  job.trace = true;
+  job.warmup = 3;
   job.steps = static_cast<int>(std::clamp(0.2 / std::max(percentile(row.steps, 0.5), 1e-6), 5.0, 40.0));
   const Sample sample = run_sample(row.mode, job);
   std::vector<std::vector<StepTimes>> steps;
@@ -214,14 +228,19 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
 void agree(Row& row, int steps) {
   if (row.mode.kind == Mode::Kind::single) return;
   Job job = row.job;
-  job.plain = true, job.warmup = 0, job.steps = steps, job.planted = {};
+  job.plain = true;
+  job.warmup = 0;
+  job.steps = steps;
+  job.planted = {};
   const RankSample mine = run_sample(row.mode, job).ranks.at(0), reference = run_reference(row.mode, job);
   Agreement a;
-  a.reference = "one device that adds up the gradients of the shards in the same order", a.steps = steps;
+  a.reference = "one device that adds up the gradients of the shards in the same order";
+  a.steps = steps;
   for (size_t i = 0; i < mine.parameters.size(); ++i)
     a.largest_difference =
         std::max(a.largest_difference, std::abs(static_cast<double>(mine.parameters[i]) - reference.parameters[i]));
-  a.losses = mine.losses, a.reference_losses = reference.losses;
+  a.losses = mine.losses;
+  a.reference_losses = reference.losses;
   if (a.largest_difference != 0) {
     job.fingerprints = true;
     a.first_difference =
@@ -280,7 +299,10 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
       for (const int64_t batch : {s.batch / 4, s.batch, s.batch * 2}) {
         if (stop() || batch < devices || batch % devices != 0) continue;
         Job job = at->job;
-        job.devices = devices, job.batch = batch, job.warmup = 2, job.steps = std::max(3, steps / 2);
+        job.devices = devices;
+        job.batch = batch;
+        job.warmup = 2;
+        job.steps = std::max(3, steps / 2);
         report.overheads.push_back(measure_overhead(mode, job, s.repeats, at->job, profile, *probe));
       }
   });
@@ -324,7 +346,8 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       for (Row& row : of_model) {
         if (stop()) break;
         progress.next(row.run.model + ", " + row.run.label);
-        row.job.warmup = 2, row.job.steps = steps;
+        row.job.warmup = 2;
+        row.job.steps = steps;
         guarded(row, stop, [&] {
           const std::vector<double> times = run_sample(row.mode, row.job).seconds();
           row.run.repeats.push_back(std::accumulate(times.begin(), times.end(), 0.0) /
@@ -366,7 +389,10 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   for (auto& of_model : models)
     for (Row& row : of_model)
       if (!row.run.repeats.empty() || !row.run.failed.empty()) report.runs.push_back(std::move(row.run));
-  if (stop()) report.complete = false, report.incomplete_because = "interrupted";
+  if (stop()) {
+    report.complete = false;
+    report.incomplete_because = "interrupted";
+  }
   report.verdict = std::string(shared ? kSharedGpu : "") + verdict_from_runs(report);
   report.turning_points = find_turning_points(report);
   diagnose(report);

@@ -1,3 +1,4 @@
+// memory_by_cause: gives each block of memory a cause by the phase and the call that took it.
 #include "tandem/tools/compare/measure/memory_by_cause.h"
 
 #include <algorithm>
@@ -51,14 +52,20 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
       points.resize(memory.seconds.size() - 1);  // a cause that is new was not there before
       points.push_back(bytes);
     }
-    if (const int64_t sum = total(); sum > memory.peak) memory.peak = sum, memory.at_peak = now;
+    if (const int64_t sum = total(); sum > memory.peak) {
+      memory.peak = sum;
+      memory.at_peak = now;
+    }
   };
   bool inside = false;
   for (size_t i = 0; i < events.size(); ++i) {
     const MemoryEvent& e = events[i];
     if (!(e.device == device)) continue;
     if (e.time > step.end) break;
-    if (!inside && e.time >= step.start) inside = true, keep(step.start);
+    if (!inside && e.time >= step.start) {
+      inside = true;
+      keep(step.start);
+    }
     if (e.bytes > 0) {
       const auto mine = owner.find(i);
       const std::string cause = mine != owner.end() ? mine->second : cause_of(e.phase);

@@ -1,3 +1,4 @@
+// all_modes and make_worker: the modes by their keys, and the worker that makes a mode's steps.
 #include "tandem/tools/compare/measure/modes.h"
 
 #include <algorithm>
@@ -39,7 +40,9 @@ std::vector<Mode> default_modes(const std::vector<std::string>& backends) {
   return modes;
 }
 Mode with_buckets(Mode mode, double mib) {
-  mode.key += "_link", mode.label += ", buckets for the link", mode.bucket_mib = mib;
+  mode.key += "_link";
+  mode.label += ", buckets for the link";
+  mode.bucket_mib = mib;
   return mode;
 }
 
@@ -54,7 +57,8 @@ Mode mode_of(const std::string& key) {
 
 Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& devices) {
   Worker worker;
-  worker.net = net, worker.devices = {net->parameters()[0].device()};
+  worker.net = net;
+  worker.devices = {net->parameters()[0].device()};
   worker.loss = [net](const Tensor& output, const Tensor& labels) {
     return net->loss(output, labels.to(output.device()));
   };
@@ -80,7 +84,8 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
     case Kind::distributed: {
       const auto ddp = std::make_shared<nn::parallel::DistributedDataParallel<Net>>(
           net, nn::parallel::DistributedDataParallelOptions().bucket_cap_mb(mode.bucket_mib));
-      worker.rank = distributed::get_rank(), worker.ranks = distributed::get_world_size();
+      worker.rank = distributed::get_rank();
+      worker.ranks = distributed::get_world_size();
       worker.forward = [ddp](const Tensor& x) { return (*ddp)(x); };
       break;
     }

@@ -1,3 +1,4 @@
+// parse_planted and Slowdown: reads the name of a fault, and slows the calls of one rank or device down.
 #include "tandem/tools/compare/measure/planted.h"
 
 #include <chrono>
@@ -117,7 +118,8 @@ void Slowdown::on_call(const KernelCall& call) {
   owed_ += (planted_.factor - 1) * (thread_clock() - start);
   const double owed = owed_;
   if (owed < kShortest) return;
-  owed_ -= sleep_for(owed), slept_ += owed;
+  owed_ -= sleep_for(owed);
+  slept_ += owed;
 }
 
 }  // namespace tandem::tools::compare

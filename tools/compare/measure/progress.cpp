@@ -1,3 +1,4 @@
+// Progress: draws the bar, or prints a line.
 #include "tandem/tools/compare/measure/progress.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// write_rank and read_rank: a rank's sample as a JSON file.
 #include "tandem/tools/compare/measure/rank_file.h"
 
 #include <fstream>
@@ -32,10 +33,16 @@ json event_json(const TraceEvent& e) {
 }
 TraceEvent event_of(const json& j) {
   TraceEvent e{.kind = static_cast<TraceEvent::Kind>(j[0].get<int>()), .name = j[1]};
-  e.lane = j[2], e.thread = j[3];
-  e.device = Device(j[4].get<std::string>()), e.to = Device(j[5].get<std::string>());
-  e.start = j[6], e.end = j[7], e.queued = j[8], e.bytes = j[9];
-  e.cpu_start = j[10], e.cpu_end = j[11];
+  e.lane = j[2];
+  e.thread = j[3];
+  e.device = Device(j[4].get<std::string>());
+  e.to = Device(j[5].get<std::string>());
+  e.start = j[6];
+  e.end = j[7];
+  e.queued = j[8];
+  e.bytes = j[9];
+  e.cpu_start = j[10];
+  e.cpu_end = j[11];
   return e;
 }
 json fingerprint_json(const Fingerprint& f) { return {f.step, f.op, f.hash, f.inputs}; }
@@ -105,7 +112,8 @@ RankSample read_rank(const std::string& folder, int rank) {
   for (const json& e : j["events"]) sample.events.push_back(event_of(e));
   sample.memory = j["memory"].get<std::vector<Memory>>();
   for (const json& f : j["fingerprints"]) sample.fingerprints.push_back({f[0], f[1], f[2], f[3]});
-  sample.bytes_moved = j["bytes_moved"], sample.planted_seconds = j["planted_seconds"];
+  sample.bytes_moved = j["bytes_moved"];
+  sample.planted_seconds = j["planted_seconds"];
   sample.parameter_bytes = j["parameter_bytes"].get<std::vector<int64_t>>();
   sample.buffer_bytes = j["buffer_bytes"].get<std::vector<int64_t>>();
   sample.parameters = j["parameters"].get<std::vector<float>>();

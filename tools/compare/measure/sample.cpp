@@ -1,3 +1,4 @@
+// run_sample: trains a few steps of a mode with or without a trace, and collects times, events and memory.
 #include "tandem/tools/compare/measure/sample.h"
 
 #include <unistd.h>
@@ -207,7 +208,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (distributed_mode && step == job.warmup) distributed::barrier();
     if (step == job.warmup) {
       moved = moved_by(mode);
-      slept = 0, slept_before = slowdown ? slowdown->slept() : 0;
+      slept = 0;
+      slept_before = slowdown ? slowdown->slept() : 0;
       TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: the failure that was planted on ", slow);
     }
     if (slowdown) slowdown->begin_step();

@@ -1,3 +1,4 @@
+// sweep_buckets, measure_overhead and sweep_inference: repeated samples, and their medians with intervals.
 #include "tandem/tools/compare/measure/sweeps.h"
 
 #include <algorithm>
@@ -11,6 +12,9 @@
 #include "tandem/tools/page/format.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;
+
 namespace {
 
 constexpr double kLeastBucket = 64 << 10;  // bytes
@@ -29,7 +33,10 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
                           const simulate::Link& link) {
   const double all = gradient_bytes(profile);
   BucketSweep sweep;
-  sweep.model = job.model, sweep.backend = mode.backend, sweep.devices = job.devices, sweep.batch = job.batch;
+  sweep.model = job.model;
+  sweep.backend = mode.backend;
+  sweep.devices = job.devices;
+  sweep.batch = job.batch;
   for (double bytes = kLeastBucket; bytes < all; bytes *= 4) sweep.bytes.push_back(static_cast<int64_t>(bytes));
   sweep.bytes.push_back(static_cast<int64_t>(all));
   sweep.predicted_best = static_cast<int64_t>(bucket_for(link, all));
@@ -51,11 +58,15 @@ BucketSweep sweep_buckets(const Mode& mode, const Job& job, int repeats, const s
 Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const Job& fitted,
                           const simulate::StepProfile& profile, const LinkProbe& probe) {
   Overhead out;
-  out.model = job.model, out.backend = mode.backend;
-  out.devices = job.devices, out.fitted_devices = fitted.devices;
-  out.batch = job.batch, out.fitted_batch = fitted.batch;
+  out.model = job.model;
+  out.backend = mode.backend;
+  out.devices = job.devices;
+  out.fitted_devices = fitted.devices;
+  out.batch = job.batch;
+  out.fitted_batch = fitted.batch;
   Mode alone = mode;
-  alone.kind = Mode::Kind::single, alone.independent_ranks = true;
+  alone.kind = Mode::Kind::single;
+  alone.independent_ranks = true;
   std::vector<double> differences;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const double with = percentile(run_sample(mode, job).seconds(), 0.5);
@@ -121,7 +132,8 @@ std::vector<std::string> skill_of(const std::vector<Overhead>& overheads) {
 Inference sweep_inference(const Job& job, int repeats) {
   const NoGradGuard no_grad;
   Inference out;
-  out.model = job.model, out.devices = job.devices;
+  out.model = job.model;
+  out.devices = job.devices;
   std::vector<Device> devices;
   devices.reserve(static_cast<size_t>(job.devices));
   for (int i = 0; i < job.devices; ++i) devices.emplace_back(Device(job.device).type(), i);
@@ -144,7 +156,8 @@ Inference sweep_inference(const Job& job, int repeats) {
       }
     out.batch.push_back(batch);
     out.single.push_back(interval_of(seconds[0]));
-    out.dp.push_back(interval_of(seconds[1])), out.dp_persistent.push_back(interval_of(seconds[2]));
+    out.dp.push_back(interval_of(seconds[1]));
+    out.dp_persistent.push_back(interval_of(seconds[2]));
   }
   return out;
 }

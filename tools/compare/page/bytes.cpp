@@ -226,7 +226,8 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     for (size_t i = 0; i < run->buckets.size(); ++i) {
       const BucketTimes& bucket = run->buckets[i];
       const double seconds = bucket.end - bucket.start, waited = bucket.start - bucket.ready;
-      hidden += bucket.hidden, all += seconds;
+      hidden += bucket.hidden;
+      all += seconds;
       if (i >= kMostBuckets) continue;
       chart.rows.push_back({cat("bucket ", i + 1, ", ", byte_size(static_cast<double>(bucket.bytes)), ", full at ",
                                 duration(bucket.ready)),

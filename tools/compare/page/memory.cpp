@@ -54,7 +54,10 @@ std::vector<size_t> moments(const Memory& memory) {
     for (size_t t = stretch * n / stretches; t < (stretch + 1) * n / stretches; ++t) {
       int64_t sum = 0;
       for (const auto& [cause, bytes] : memory.over_time) sum += bytes[t];
-      if (sum > most) most = sum, best = t;
+      if (sum > most) {
+        most = sum;
+        best = t;
+      }
     }
     chosen.push_back(best);
   }

@@ -32,7 +32,8 @@ std::string predicted_beside_measured(const Report& report) {
           .points.push_back({seconds, run.predicted, 0, 0,
                              cat(run.label, ", ", job_name(run), ": predicted ", duration(run.predicted), ", measured ",
                                  duration(seconds))});
-      low = std::min({low, seconds, run.predicted}), high = std::max({high, seconds, run.predicted});
+      low = std::min({low, seconds, run.predicted});
+      high = std::max({high, seconds, run.predicted});
     }
     for (const Series& series : kinds)
       if (!series.points.empty()) chart.series.push_back(series);
@@ -53,7 +54,8 @@ std::string overhead_charts(const Report& report, Table& table) {
     chart.title = "What communication adds to a step: " + model;
     chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
     chart.x = {"time of a DDP step beyond that of ranks that send nothing", Unit::kSeconds};
-    chart.dot_name = "measured, 95 % interval", chart.second_name = "predicted";
+    chart.dot_name = "measured, 95 % interval";
+    chart.second_name = "predicted";
     for (const Overhead& o : report.overheads) {
       if (o.model != model) continue;
       const std::string name =

@@ -4,11 +4,11 @@
 namespace tandem::tools::compare {
 namespace {
 
-struct Section {
+struct Chapter {
   const char *id, *title;
   std::string (*body)(const Report&, const ModeStyles&);
 };
-constexpr Section kSections[] = {
+constexpr Chapter kChapters[] = {
     {"verdict", "Verdict", verdict_body},
     {"throughput", "Throughput", throughput_body},
     {"anatomy", "The anatomy of a step", anatomy_body},
@@ -29,30 +29,25 @@ constexpr Section kSections[] = {
 std::string html(const Report& report) {
   check(report);
   const ModeStyles styles(report);
-  std::string contents, sections, names;
-  for (const Section& section : kSections) {
-    const std::string body = section.body(report, styles);
-    if (body.empty()) continue;
-    contents += cat("<li><a href=\"#", section.id, "\">", section.title, "</a></li>\n");
-    sections += cat("<section id=\"", section.id, "\">\n<h2>", section.title, "</h2>\n", body, "</section>\n");
-  }
-  for (const std::string& model : models(report)) names += (names.empty() ? "" : ", ") + model;
   const Provenance& from = report.provenance;
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tandem compare: " +
-      escape(names) + "</title>\n<style>" + page_style() +
-      "</style>\n</head>\n<body>\n<header>\n<h1>One device, DataParallel and DDP compared</h1>\n";
-  out +=
-      cat("<p class=\"meta\">", escape(cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n");
+  std::string names;
+  for (const std::string& model : models(report)) names += (names.empty() ? "" : ", ") + model;
+  Page page{.title = "tandem compare: " + names,
+            .heading = "One device, DataParallel and DDP compared",
+            .introduction = cat("<p class=\"meta\">",
+                                escape(cat(names, names.empty() ? "" : " · ", from.cpu, " · ", from.date)), "</p>\n"),
+            .contents = true,
+            .footer = "Made by tandem compare from report.json; docs/compare.md says how to read it."};
   if (!report.complete)
-    out += cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
-               escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
-               ". What is shown was measured; what is missing was not.</p>\n");
-  return out + "</header>\n<nav aria-label=\"Contents\"><ol>\n" + contents + "</ol></nav>\n<main>\n" + sections +
-         "</main>\n<footer><p class=\"meta\">Made by tandem compare from report.json; docs/compare.md says how to read "
-         "it.</p></footer>\n"
-         "</body>\n</html>\n";
+    page.introduction +=
+        cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
+            escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
+            ". What is shown was measured; what is missing was not.</p>\n");
+  for (const Chapter& chapter : kChapters) {
+    const std::string body = chapter.body(report, styles);
+    if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});
+  }
+  return html(page);
 }
 
 }  // namespace tandem::tools::compare

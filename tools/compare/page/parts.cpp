@@ -1,4 +1,4 @@
-// What the page's sections share: colours, the jobs that are told in detail, tables.
+// Parts that sections share: the colours of modes, phases and causes, and the jobs that are told in detail.
 #include "tandem/tools/compare/page/parts.h"
 
 #include <algorithm>
@@ -94,7 +94,10 @@ int64_t main_batch(const Report& report, const std::string& model) {
   int64_t batch = 0;
   size_t most = 0;
   for (const auto& [size, devices] : devices_by_batch)
-    if (devices.size() > most) batch = size, most = devices.size();
+    if (devices.size() > most) {
+      batch = size;
+      most = devices.size();
+    }
   for (const Run& run : report.runs)  // where all parallel runs failed
     if (most == 0 && run.model == model && run.scaling != "weak") return run.batch;
   return batch;
@@ -122,64 +125,6 @@ std::vector<JobRuns> main_jobs(const Report& report) {
 
 double step_seconds(const Run& run) {
   return run.examples_per_second.median > 0 ? static_cast<double>(run.batch) / run.examples_per_second.median : run.p50;
-}
-
-std::string charts(const std::string& figures) {
-  if (figures.empty()) return "";
-  const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
-  std::string without, entries;
-  std::map<std::string, std::string> name_of;  // by the picture beside it
-  size_t legends = 0, at = 0;
-  bool clash = false;
-  for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {
-    without += figures.substr(at, found - at);
-    at = figures.find(end, found) + end.size();
-    ++legends;
-    for (size_t i = found + begin.size(); figures.compare(i, end.size(), end) != 0;) {
-      const size_t next = figures.find(item_end, i) + item_end.size();
-      const std::string item = figures.substr(i, next - i);
-      const size_t name = item.find("</svg>");
-      const auto [known, fresh] = name_of.emplace(item.substr(0, name), item);
-      if (fresh) entries += item;
-      clash |= known->second != item;
-      i = next;
-    }
-  }
-  without += figures.substr(at);
-  if (legends < 2 || clash) return "<div class=\"charts\">\n" + figures + "</div>\n";
-  return begin + entries + end + "<div class=\"charts\">\n" + without + "</div>\n";
-}
-std::string paragraph(const std::string& text) { return text.empty() ? "" : "<p>" + escape(text) + "</p>\n"; }
-std::string bullets(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += "<li>" + escape(text) + "</li>\n";
-  return out.empty() ? "" : "<ul>\n" + out + "</ul>\n";
-}
-
-Table::Table(std::string caption, std::vector<std::string> head, size_t text_columns)
-    : caption_(std::move(caption)), head_(std::move(head)), text_columns_(text_columns) {}
-
-void Table::add(const std::vector<std::string>& cells, bool marked) {
-  rows_ += marked ? "<tr class=\"bad\">" : "<tr>";
-  for (size_t i = 0; i < cells.size(); ++i)
-    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
-                 i == 0 ? "</th>" : "</td>");
-  rows_ += "</tr>\n";
-}
-void Table::add_failed(const std::vector<std::string>& cells, const std::string& reason) {
-  rows_ += "<tr class=\"failed\">";
-  for (size_t i = 0; i < cells.size(); ++i)
-    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
-                 i == 0 ? "</th>" : "</td>");
-  rows_ += cat("<td colspan=\"", head_.size() - cells.size(), "\">failed: ", escape(reason), "</td></tr>\n");
-}
-std::string Table::html() const {
-  if (rows_.empty()) return "";
-  std::string head;
-  for (size_t i = 0; i < head_.size(); ++i)
-    head += cat("<th scope=\"col\"", i < text_columns_ ? ">" : " class=\"n\">", escape(head_[i]), "</th>");
-  return cat("<details><summary>", escape(caption_), "</summary>\n<div class=\"box\"><table>\n<thead><tr>", head,
-             "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div></details>\n");
 }
 
 }  // namespace tandem::tools::compare

@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "tandem/tools/compare/report.h"
+#include "tandem/tools/compare/runs.h"
 #include "tandem/tools/page/chart.h"
 #include "tandem/tools/page/format.h"
+#include "tandem/tools/page/page.h"
 
 namespace tandem::tools::compare {
+
+using namespace page;  // the sections are made of its charts, tables and texts
 
 /// A colour and marker for each mode, the same in all charts: DP's are warm, DDP's cool.
 class ModeStyles {
@@ -26,7 +30,7 @@ int cause_style(const std::string& cause);
 /// Causes in the order in which charts stack them: what lasts first.
 const std::vector<std::string>& memory_causes();
 
-/// The parallel runs on one job (sample.h's Job) that have figures.
+/// The parallel runs on one job (Job of ../measure/sample.h) that have figures.
 struct JobRuns {
   std::string model;
   int devices;
@@ -48,30 +52,6 @@ int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> models(const Report& report);
 double step_seconds(const Run& run);
 
-/// Charts beside each other where there is room, under one legend unless the same mark means different things in them.
-/// Empty if there are none.
-std::string charts(const std::string& figures);
-/// Escaped. Empty for an empty text.
-std::string paragraph(const std::string& text);
-std::string bullets(const std::vector<std::string>& texts);
-
-/// A table inside <details>.
-class Table {
- public:
-  /// @param text_columns  so many columns at the left are words; the others are numbers, which stand at the right
-  Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
-  void add(const std::vector<std::string>& cells, bool marked = false);
-  /// A row whose figures are missing, with the reason in their place.
-  void add_failed(const std::vector<std::string>& cells, const std::string& reason);
-  bool empty() const { return rows_.empty(); }
-  std::string html() const;
-
- private:
-  std::string caption_, rows_;
-  std::vector<std::string> head_;
-  size_t text_columns_;
-};
-
 /// What each section holds, without its heading; empty if the report has nothing for it.
 std::string verdict_body(const Report& report, const ModeStyles& styles);
 std::string throughput_body(const Report& report, const ModeStyles& styles);
@@ -86,8 +66,5 @@ std::string agreement_body(const Report& report, const ModeStyles& styles);
 std::string diagnosis_body(const Report& report, const ModeStyles& styles);
 std::string inference_body(const Report& report, const ModeStyles& styles);
 std::string provenance_body(const Report& report, const ModeStyles& styles);
-
-/// The page's CSS, all of it.
-std::string page_style();
 
 }  // namespace tandem::tools::compare

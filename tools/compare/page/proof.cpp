@@ -122,7 +122,11 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
                                 number.empty() ? kUnattributed : std::atoi(number.c_str()) % 10, seconds,
                                 name + ", " + duration(seconds)});
         all += seconds;
-        if (seconds > longest) longest = seconds, worst = run, whom = name;
+        if (seconds > longest) {
+          longest = seconds;
+          worst = run;
+          whom = name;
+        }
       }
       row.value = duration(all);
       if (all > 0) chart.rows.push_back(row);

@@ -72,8 +72,11 @@ std::string waiting_sentence(const JobRuns& job) {
   double part = 0;
   for (const Run* run : job.runs)
     for (const Lane& lane : run->lanes)
-      if (lane.step > 0 && parts_of(lane).waiting / lane.step > part)
-        of = run, longest = &lane, part = parts_of(lane).waiting / lane.step;
+      if (lane.step > 0 && parts_of(lane).waiting / lane.step > part) {
+        of = run;
+        longest = &lane;
+        part = parts_of(lane).waiting / lane.step;
+      }
   if (!longest) return "";
   return cat(longest->name, " waits the longest, ", percent(part), " of the step of ", in_words(of->label), " (",
              waits(*longest), "). ");
@@ -84,8 +87,11 @@ std::string exposed_sentence(const JobRuns& job) {
   for (const Run* run : job.runs) {
     const Parts parts = mean_parts(*run);
     const auto found = parts.phases.find("exposed communication");
-    if (found != parts.phases.end() && parts.step > 0 && found->second / parts.step > exposed)
-      most = run, exposed = found->second / parts.step, hidden = parts.hidden / parts.step;
+    if (found != parts.phases.end() && parts.step > 0 && found->second / parts.step > exposed) {
+      most = run;
+      exposed = found->second / parts.step;
+      hidden = parts.hidden / parts.step;
+    }
   }
   return most ? cat("Communication stands most in the way under ", in_words(most->label), ", for ", percent(exposed),
                     " of the step; a further ", percent(hidden), " is hidden beside the step's own work.")
@@ -200,7 +206,9 @@ std::string timeline_body(const Report& report, const ModeStyles&) {
         std::map<std::string, Sum> sums;
         for (const TimelineEvent& event : row.events) {
           Sum& sum = sums[event.kind];
-          ++sum.events, sum.bytes += event.bytes, sum.seconds += event.end - event.start;
+          ++sum.events;
+          sum.bytes += event.bytes;
+          sum.seconds += event.end - event.start;
           kinds[event.kind] = event.kind == "kernel" ? kInk : phase_style(event.kind);
         }
         for (const auto& [kind, sum] : sums)

@@ -136,7 +136,10 @@ void EpochStreams::load(serialize::InputArchive& archive, size_t& position) {
   const size_t set = read_number(archive, "stream_set_epoch", 0, SIZE_MAX);
   const bool begun = read_number(archive, "stream_begun", 0, 1) == 1;
   position = read_number(archive, "position", 0, SIZE_MAX);
-  seed_ = seed, epoch_ = epoch, set_ = set, begun_ = begun;
+  seed_ = seed;
+  epoch_ = epoch;
+  set_ = set;
+  begun_ = begun;
   seeding_ = current_seeding();
 }
 

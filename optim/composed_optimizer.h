@@ -1,4 +1,4 @@
-// What the optimizers share whose step is composed of tensor operations. Internal.
+// ComposedOptimizer: base class of the optimizers whose step is composed of tensor operations. Internal.
 #pragma once
 #include <array>
 

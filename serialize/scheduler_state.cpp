@@ -51,7 +51,9 @@ void ReduceLROnPlateauScheduler::load(InputArchive& archive) {
   const double metric = best.toDouble();
   const int64_t bad = read_count(archive, "num_bad_epochs"), cooling = read_count(archive, "cooldown_counter");
   epoch_ = read_count(archive, "last_epoch");
-  best_ = metric, bad_epochs_ = bad, cooling_ = cooling;
+  best_ = metric;
+  bad_epochs_ = bad;
+  cooling_ = cooling;
 }
 
 }  // namespace tandem::optim

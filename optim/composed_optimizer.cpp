@@ -1,4 +1,5 @@
-#include "tandem/optim/composed.h"
+// ComposedOptimizer: makes the state, groups parameters by device and dtype, and widens half types around a step.
+#include "tandem/optim/composed_optimizer.h"
 
 #include <map>
 

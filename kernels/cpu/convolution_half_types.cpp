@@ -14,8 +14,10 @@ template <class From, class To> void cast(const LoopTables& rows, const From* fr
   const Buffer buffers[] = {{reinterpret_cast<char*>(to)}, {reinterpret_cast<char*>(const_cast<From*>(from))}};
   Loop loop{};
   loop.extents = {1, {count}};
-  loop.operands[0].buffer = &buffers[0], loop.operands[0].strides[0] = sizeof(To);
-  loop.operands[1].buffer = &buffers[1], loop.operands[1].strides[0] = sizeof(From);
+  loop.operands[0].buffer = &buffers[0];
+  loop.operands[0].strides[0] = sizeof(To);
+  loop.operands[1].buffer = &buffers[1];
+  loop.operands[1].strides[0] = sizeof(From);
   pick(rows, dtype_of<From>(), "cast")(loop, 0, count);
 }
 template <class T> void widen(const T* from, float* to, int64_t count) {

@@ -1,0 +1,17 @@
+// detail::describe: names a batch by its first indices, for error messages.
+#include "tandem/data/data_loader_base.h"
+
+#include <sstream>
+
+namespace tandem::data {
+
+std::string detail::describe(ArrayRef<size_t> indices) {
+  constexpr size_t kShown = 4;
+  std::ostringstream out;
+  out << "the batch of examples ";
+  for (size_t i = 0; i < indices.size() && i < kShown; ++i) out << (i ? ", " : "") << indices[i];
+  if (indices.size() > kShown) out << ", ... (" << indices.size() << ")";
+  return out.str();
+}
+
+}  // namespace tandem::data

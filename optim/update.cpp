@@ -1,0 +1,21 @@
+// warn_of_ranks_that_never_talk: the one part of the optimizers' updates that is not inline.
+#include "tandem/optim/update.h"
+
+#include <cstdio>
+
+#include "tandem/core/rank_context.h"
+
+namespace tandem::optim::detail {
+
+/// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.
+void warn_of_ranks_that_never_talk() {
+  RankState& state = RankContext::current().state();
+  if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
+    std::fprintf(
+        stderr,
+        "tandem: warning: the optimizer makes a step in a group of %d ranks that has exchanged nothing: each rank "
+        "trains a model of its own. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
+        state.world_size);
+}
+
+}  // namespace tandem::optim::detail

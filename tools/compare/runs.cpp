@@ -1,0 +1,29 @@
+// Reads the kind of a run from its mode's key, and words its names.
+#include "tandem/tools/compare/runs.h"
+
+#include "tandem/tools/page/format.h"
+
+namespace tandem::tools::compare {
+
+using namespace page;
+
+bool is_ddp(const Run& run) { return run.mode.starts_with("ddp"); }
+bool is_dp(const Run& run) { return run.mode.starts_with("dp"); }
+bool is_single(const Run& run) { return !is_dp(run) && !is_ddp(run); }
+bool has_loss_inside(const Run& run) { return is_dp(run) && run.mode.find("loss") != std::string::npos; }
+std::string job_name(const Run& run) {
+  return cat(run.model, ", ", plural(run.devices, "device"), ", batch ", count(run.batch));
+}
+
+std::string in_words(const std::string& label) {
+  const size_t comma = label.find(", ");
+  const bool has_form = label.starts_with("DP") || label.starts_with("DDP");
+  if (!has_form || comma == std::string::npos) return label;
+  return label.substr(0, comma) + " (" + label.substr(comma + 2) + ")";
+}
+
+std::string with_interval(const Interval& interval, const std::string& unit) {
+  return cat(number(interval.median), unit, " (", number(interval.low), " to ", number(interval.high), ")");
+}
+
+}  // namespace tandem::tools::compare

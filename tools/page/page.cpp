@@ -1,0 +1,85 @@
+// The frame of a page, and how its tables, groups of charts, paragraphs and lists become HTML.
+#include "tandem/tools/page/page.h"
+
+#include <map>
+#include <utility>
+
+#include "tandem/tools/page/format.h"
+
+namespace tandem::tools::page {
+
+std::string html(const Page& page) {
+  std::string contents, sections;
+  for (const Section& section : page.sections) {
+    contents += cat("<li><a href=\"#", section.id, "\">", escape(section.title), "</a></li>\n");
+    sections +=
+        cat("<section id=\"", section.id, "\">\n<h2>", escape(section.title), "</h2>\n", section.body, "</section>\n");
+  }
+  if (page.contents) contents = "<nav aria-label=\"Contents\"><ol>\n" + contents + "</ol></nav>\n";
+  return cat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+      escape(page.title), "</title>\n<style>", page_style(), page.style, "</style>\n</head>\n<body>\n<header>\n<h1>",
+      escape(page.heading), "</h1>\n", page.introduction, "</header>\n", page.contents ? contents : "", "<main>\n",
+      sections, "</main>\n<footer><p class=\"meta\">", escape(page.footer), "</p></footer>\n</body>\n</html>\n");
+}
+
+std::string charts(const std::string& figures) {
+  if (figures.empty()) return "";
+  const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
+  std::string without, entries;
+  std::map<std::string, std::string> name_of;  // by the picture beside it
+  size_t legends = 0, at = 0;
+  bool clash = false;
+  for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {
+    without += figures.substr(at, found - at);
+    at = figures.find(end, found) + end.size();
+    ++legends;
+    for (size_t i = found + begin.size(); figures.compare(i, end.size(), end) != 0;) {
+      const size_t next = figures.find(item_end, i) + item_end.size();
+      const std::string item = figures.substr(i, next - i);
+      const size_t name = item.find("</svg>");
+      const auto [known, fresh] = name_of.emplace(item.substr(0, name), item);
+      if (fresh) entries += item;
+      clash |= known->second != item;
+      i = next;
+    }
+  }
+  without += figures.substr(at);
+  if (legends < 2 || clash) return "<div class=\"charts\">\n" + figures + "</div>\n";
+  return begin + entries + end + "<div class=\"charts\">\n" + without + "</div>\n";
+}
+std::string paragraph(const std::string& text) { return text.empty() ? "" : "<p>" + escape(text) + "</p>\n"; }
+std::string bullets(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += "<li>" + escape(text) + "</li>\n";
+  return out.empty() ? "" : "<ul>\n" + out + "</ul>\n";
+}
+
+Table::Table(std::string caption, std::vector<std::string> head, size_t text_columns)
+    : caption_(std::move(caption)), head_(std::move(head)), text_columns_(text_columns) {}
+
+void Table::add(const std::vector<std::string>& cells, bool marked) {
+  rows_ += marked ? "<tr class=\"bad\">" : "<tr>";
+  for (size_t i = 0; i < cells.size(); ++i)
+    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                 i == 0 ? "</th>" : "</td>");
+  rows_ += "</tr>\n";
+}
+void Table::add_failed(const std::vector<std::string>& cells, const std::string& reason) {
+  rows_ += "<tr class=\"failed\">";
+  for (size_t i = 0; i < cells.size(); ++i)
+    rows_ += cat(i == 0 ? "<th scope=\"row\"" : "<td", i < text_columns_ ? ">" : " class=\"n\">", escape(cells[i]),
+                 i == 0 ? "</th>" : "</td>");
+  rows_ += cat("<td colspan=\"", head_.size() - cells.size(), "\">failed: ", escape(reason), "</td></tr>\n");
+}
+std::string Table::html() const {
+  if (rows_.empty()) return "";
+  std::string head;
+  for (size_t i = 0; i < head_.size(); ++i)
+    head += cat("<th scope=\"col\"", i < text_columns_ ? ">" : " class=\"n\">", escape(head_[i]), "</th>");
+  return cat("<details><summary>", escape(caption_), "</summary>\n<div class=\"box\"><table>\n<thead><tr>", head,
+             "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div></details>\n");
+}
+
+}  // namespace tandem::tools::page
