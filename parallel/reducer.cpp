@@ -41,7 +41,7 @@ void Reducer::lay_out(BucketPlan plan) {
   arrivals_.set_buckets(gradients_.buckets().of_parameters(), buckets().size());
   transport_->forget();
 }
-/// After the first backward: as gradients came on rank 0, so that buckets fill one after the other.
+/// Lays the buckets out in the order in which gradients arrived on rank 0, so that they fill one after the other.
 void Reducer::rebuild_buckets() {
   const NoGradGuard guard;
   std::vector<size_t> order = arrivals_.take_order();
@@ -86,7 +86,7 @@ void Reducer::start_backward(const ForwardPtr& forward) {
   arrivals_.is_running();
   expect(*forward);
 }
-/// Expects what this backward adds to of what learned in that forward, whose weight counts from now on.
+/// Expects the parameters that learned in the forward and that this backward adds to. Counts the weight of the forward.
 void Reducer::expect(Forward& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {
@@ -102,7 +102,7 @@ void Reducer::expect_one(size_t i) {
     start(token);
     autograd::queue_callback([this, token] { finish(); });
   }
-  if (!arrivals_.expect(i)) gradients_.fill(i, arrivals_.may_be_unused() && !arrivals_.is_used(i));
+  if (!arrivals_.expect(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
 }
 void Reducer::start(const std::weak_ptr<const bool>& token) {
   arrivals_.start(token);
@@ -139,11 +139,12 @@ void Reducer::on_gradient(size_t i) {
   if (!agreement_.knows_unit() || arrivals_.holds_back()) return;
   while (const auto full = arrivals_.next_full()) launch(*full, /*all_used=*/true);
 }
-/// @param all_used  what this rank says, with the last bucket
+/// Sends a bucket, and with the last one the status.
+/// @param all_used  whether this rank used all parameters; only the last bucket needs it
 void Reducer::launch(size_t b, bool all_used) {
   const Buckets& buckets = gradients_.buckets();
   const bool last = b + 1 == buckets.size();
-  if (!arrivals_.is_in_use(b) && !last) return;  // all of it is frozen
+  if (!arrivals_.is_in_use(b) && !last) return;  // all its parameters are frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
   if (options_.weighted) agreement_.weigh(buckets.gradients(b), arrivals_.weight());
   if (last) agreement_.say(all_used, arrivals_.weight());
@@ -157,15 +158,15 @@ void Reducer::launch_rest(bool all_used) {
   while (const auto next = arrivals_.next()) launch(*next, all_used);
 }
 
-/// The end of a backward: what is left is launched, all is waited for, and the gradients are handed back.
+/// Ends a backward: launches the remaining buckets, waits for all and hands the gradients back.
 void Reducer::finish() {
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
   const bool all_came = arrivals_.all_came();
-  // Some gradients may not come. The others wait for their buckets all the same, and must hear of it.
+  // If gradients are missing on this rank, the other ranks still wait for the buckets and must learn of it.
   for (size_t i = 0; !all_came && i < gradients_.size(); ++i)
-    if (arrivals_.is_missing(i)) gradients_.fill(i, arrivals_.may_be_unused() && !arrivals_.is_used(i));
+    if (arrivals_.is_missing(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
   arrivals_.learn_graph();
   const std::vector<bool> fine = arrivals_.as_expected();
   launch_rest(std::all_of(fine.begin(), fine.end(), [](bool each) { return each; }));
@@ -180,10 +181,10 @@ void Reducer::shadow_backward() {
   start({});
   arrivals_.shadow();
   for (size_t i = 0; i < gradients_.size(); ++i)
-    if (arrivals_.is_expected(i)) gradients_.fill(i, arrivals_.may_be_unused() && !arrivals_.is_used(i));
+    if (arrivals_.is_expected(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
   const Buckets& buckets = gradients_.buckets();
   for (size_t b = 0; b < buckets.size() && arrivals_.weight() == 0; ++b) buckets.gradients(b).zero_();
-  launch_rest(/*all_used=*/!arrivals_.allows_unused());  // otherwise the ranks look at who uses what
+  launch_rest(/*all_used=*/!arrivals_.allows_unused());  // false makes the ranks exchange who used which parameter
   complete(/*all_came=*/false);
 }
 void Reducer::complete(bool all_came) {

@@ -14,13 +14,14 @@ namespace tandem::nn::utils {
 
 namespace {
 
-/// Tensors that one kernel call takes together: their numbers.
+/// Indices of the tensors that one kernel launch handles.
 using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 
+/// The elements in one dimension, in the order of the blocks.
 Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
 int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
-/// The sum of squares of each block, in the order of the tensors: in one part, or in one for each tensor.
+/// Returns the sum of squares of each block, in the order of the tensors: one vector, or a vector for each tensor.
 std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
   Groups groups;
   for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].device(), tensors[i].dtype()}].push_back(i);
@@ -30,7 +31,7 @@ std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
     std::vector<Tensor> together;
     int64_t count = 0, at = 0;
     for (const size_t i : group.second) {
-      together.push_back(flat(tensors[i]));
+      together.push_back(core::is_dense(*tensors[i].impl()) ? tensors[i] : tensors[i].contiguous());
       count += block_count(tensors[i]);
     }
     Tensor sums = empty({count}, TensorOptions(kFloat64).device(device));
@@ -43,7 +44,7 @@ std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
   }
   return parts;
 }
-/// f(rows) of each block, which is a row.
+/// Applies f to matrices in which each row is a block; f returns a number for each row.
 template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
   const Tensor x = flat(is_half(t.dtype()) ? t.to(kFloat32) : t);
   const int64_t rows = x.numel() / kNormBlock, rest = x.numel() - rows * kNormBlock;
@@ -52,14 +53,15 @@ template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
   if (rest > 0) numbers.push_back(f(x.narrow(0, rows * kNormBlock, rest).view({1, rest})));
   return (numbers.empty() ? empty({0}, x.options()) : numbers.size() == 1 ? numbers[0] : cat(numbers)).to(kFloat64);
 }
-/// The numbers of all ranks' blocks, on the device.
+/// Returns the numbers of all ranks' blocks, on the device.
 Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
   for (Tensor& part : parts) part = part.to(device);
   const Tensor mine = parts.empty() ? empty({0}, kFloat64) : parts.size() == 1 ? parts[0] : cat(parts);
   return gather ? gather(mine) : mine;
 }
-/// The norm of all, a float64 number on the first tensor's device; for p = 2 its square. What a block brings depends on
-/// its elements alone: a root, say, of a vector of numbers could be another in the vector's last elements.
+/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The number of a
+/// block must depend on that block's elements alone. Elementwise roots and powers of a vector may not do so: the
+/// vector's last elements may be rounded otherwise. So they are taken inside a reduction's kernel or of the sum.
 Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
   const auto all = [&](const auto& f) {
@@ -69,7 +71,13 @@ Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBloc
     return gathered(std::move(parts), device, gather);
   };
   if (p == 2) return gathered(squares_of_blocks(tensors), device, gather).sum();
-  if (p == 0 || p == 1 || std::isinf(p)) {
+  if (p == 0) {  // as in PyTorch: the number of tensors that are not all 0
+    TANDEM_CHECK(!gather, "norm 0 counts tensors; accepted with shards: other norms");
+    std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
+    for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));
+    return stack(norms).norm(0);
+  }
+  if (p == 1 || std::isinf(p)) {
     const Tensor blocks = all([p](const Tensor& rows) { return rows.norm(p, 1); });
     return blocks.numel() == 0 || !std::isinf(p) ? blocks.sum() : p > 0 ? blocks.amax() : blocks.amin();
   }

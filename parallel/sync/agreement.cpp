@@ -31,7 +31,7 @@ Agreement::~Agreement() {
   }
 }
 
-/// Of a status on its own, and exact enough for weights.
+/// Dtype of a status that travels on its own; also the narrowest dtype for weights.
 static DType exact(bool any_wide, int ranks) {
   return any_wide || !tells_one_rank(kFloat32, ranks) ? kFloat64 : kFloat32;
 }
@@ -47,8 +47,8 @@ void Agreement::lay_out(const Tensor& in_bucket, bool any_wide, Device device) {
   const Tensor& status = in_bucket.defined() ? in_bucket : apart_;
   all_used_ = status.narrow(0, 0, 1);
   if (weighted_) rank_weight_ = status.narrow(0, 1, 1);
-  // Made here, before there are collectives: to lock pages the driver may wait for what is under way on the GPU. Later,
-  // when buckets are laid out anew, what the last backward has copied there is still to be looked at.
+  // Allocated before the first collective: to lock pages, the driver may wait for the GPU. Kept when buckets are laid
+  // out anew, because the last backward's copy may not have been evaluated.
   if (all_used_.is_cuda() && (!all_used_here_.defined() || all_used_here_.dtype() != all_used_.dtype()))
     all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
 }
@@ -74,7 +74,7 @@ distributed::WorkPtr Agreement::send() {
 }
 void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;
-  Tensor factor_there;  // of weights on a GPU, for which the host does not wait
+  Tensor factor_there;  // with weights on a GPU: the host does not wait for the factor
   if (weighted_ && rank_weight_.is_cuda()) {
     factor_there = unit_ / rank_weight_.clamp_min(1e-30);
   } else if (weighted_) {
@@ -94,10 +94,10 @@ void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divis
   }
 }
 
-// Note [Unused parameters on a GPU]: whether every rank used every parameter is a number on the device, which the host
-// could only wait for, every step. Instead it is copied while the GPU goes on and looked at in the end of the next
-// backward, by all ranks alike: the error comes one step late. With find_unused_parameters, where gradients depend on
-// it, the host does wait.
+// Note [Unused parameters on a GPU]: the averaged status is on the GPU, and reading it would make the host wait in
+// every step. Instead it is copied to the host asynchronously, and all ranks evaluate it at the end of the next
+// backward, so the error comes one step late. With find_unused_parameters, gradients depend on the status, and the host
+// does wait.
 std::optional<std::vector<bool>> Agreement::used_anywhere(std::vector<bool> fine, bool allows_unused,
                                                           const std::vector<std::string>& names) {
   if (all_used_.is_cpu() || allows_unused) {
@@ -115,7 +115,7 @@ std::optional<std::vector<bool>> Agreement::used_anywhere(std::vector<bool> fine
   last_fine_ = std::move(fine);
   return {};
 }
-/// 1 everywhere averages to 1 within rounding; a single 0 takes away 1 / size.
+/// The average is 1, within rounding, if all ranks have 1. A single 0 lowers it by 1 / size.
 bool Agreement::is_short(const Tensor& all_used) const { return all_used.item<double>() < 1 - 0.5 / group_->size(); }
 
 std::vector<bool> Agreement::used_on_any_rank(const std::vector<bool>& fine, bool allows_unused,

@@ -1,4 +1,4 @@
-// What the ranks agree on beside the gradients: who used which parameters, and what each rank's gradients weigh.
+// Agreement: the status that ranks exchange beside gradients: whether all parameters were used, and the ranks' weights.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,44 +8,45 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Whether that dtype tells the average of 1 from all of `ranks` ranks from one in which one rank has 0, in whatever
-/// order they are added up, and divided before or after: each operation may be off by half of a last place, and all of
-/// them together must be by less than half of the 1 / ranks that one rank brings.
+/// Returns whether an average in this dtype shows a single 0 among the 1s of all other ranks, whatever the order of
+/// summation and whether each rank divides before or after. Each of the `ranks` operations has a relative error of at
+/// most half a unit in the last place. The sum of these errors must stay below half of 1 / ranks.
 bool tells_one_rank(DType dtype, int ranks);
 
-/// The status of a step: an element that is 1 where every parameter got what was expected, and under weights a second
-/// one, the rank's weight. All ranks' are averaged, in the last bucket if the transport carries them there and its
-/// dtype is exact enough, otherwise on their own.
+/// The status of a step. Its first element is 1 if this rank got all expected gradients. With weights, its second
+/// element is this rank's weight. Both are averaged over the ranks: in the last bucket if the transport and the
+/// bucket's dtype allow it, otherwise by a collective of their own.
 class Agreement {
  public:
-  /// @param name  of whom it works for, in errors and in what its collectives are about: "DDP 1"
+  /// @param name  names the owner in errors and in descriptions of collectives: "DDP 1"
   Agreement(std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph);
   Agreement(const Agreement&) = delete;
-  ~Agreement();  // complains on standard error of unused parameters that nobody will look at any more
-  /// How many elements the status needs in a last bucket of this dtype, among parameters of which some may be float64;
-  /// 0 where it has to go on its own.
+  ~Agreement();  // reports unused parameters on standard error, if no later backward can
+  /// Returns the number of status elements that the last bucket must have; 0 if the status travels on its own.
+  /// @param bucket    dtype of the last bucket
+  /// @param any_wide  whether some parameter is float64
   int64_t elements_in(DType bucket, bool any_wide, const Transport& transport) const;
-  /// Where the status is from now on: in a bucket, or where that is undefined in memory of its own.
+  /// Sets the memory of the status. @param in_bucket  part of a bucket; if undefined, the status gets its own memory
   void lay_out(const Tensor& in_bucket, bool any_wide, Device device);
 
-  /// Weights count as powers of two near their mean, so that scaled gradients stay in a half type's range. The ranks
-  /// agree on it before anything is sent with a weight.
+  /// Gradients are multiplied by weight / unit. The unit is a power of two near the mean weight, so that half types do
+  /// not overflow. All ranks must agree on the unit before the first gradient is sent.
   bool knows_unit() const { return unit_known_; }
   void agree_on_unit(double weight);
-  /// Of this rank's gradients in a bucket, before they are sent.
+  /// Multiplies a bucket's gradients by weight / unit.
   void weigh(Tensor gradients, double weight) const;
-  /// What this rank says. With it goes the last bucket.
+  /// Writes this rank's status. Call this before the last bucket is sent.
   void say(bool all_used, double weight);
-  /// Starts the average of a status on its own; null where it is in a bucket.
+  /// Starts the average of the status. Returns null if the status is in a bucket.
   distributed::WorkPtr send();
-  /// Of what was sent: from the mean over all ranks to that over those which count. @param divisor  without weights,
-  /// how many count
+  /// Turns the mean over all ranks into the mean over the ranks that count, in all buckets that were sent.
+  /// @param divisor  without weights: the number of ranks that count
   void rescale(const Transport& sent, const Buckets& buckets, int divisor) const;
-  /// When all has come. Returns by parameter whether any rank got what was expected; nothing where every rank did, or
-  /// where that is known only later; see Note [Unused parameters on a GPU].
-  /// @param fine           by parameter, whether this rank did
-  /// @param allows_unused  whether no is an answer
-  /// @throws Error naming the parameters that some rank did not use, unless that is allowed
+  /// Evaluates the averaged status. Returns by parameter whether some rank got the expected gradients. Returns nullopt
+  /// if all ranks got all gradients, or if that is known only later (see Note [Unused parameters on a GPU]).
+  /// @param fine           by parameter: whether this rank got the expected gradients
+  /// @param allows_unused  if false, an unused parameter is an error
+  /// @throws Error naming the unused parameters and the ranks
   std::optional<std::vector<bool>> used_anywhere(std::vector<bool> fine, bool allows_unused,
                                                  const std::vector<std::string>& names);
 
@@ -58,14 +59,14 @@ class Agreement {
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
   double unit_ = 1;
-  bool unit_known_;     // there is one, or no weights
-  Tensor apart_;        // undefined where the status is in the last bucket
-  Tensor all_used_;     // an element of the status
-  Tensor rank_weight_;  // another one: that of this rank, then their mean
+  bool unit_known_;     // true without weights
+  Tensor apart_;        // the status, if it travels on its own
+  Tensor all_used_;     // first element of the status
+  Tensor rank_weight_;  // second element: this rank's weight, later the mean weight
   cuda::Event used_known_;
-  Tensor all_used_here_;         // page-locked, where all_used_ is copied
-  Tensor last_all_used_;         // where it was copied last
-  bool used_under_way_ = false;  // until that is looked at
+  Tensor all_used_here_;         // page-locked copy of all_used_
+  Tensor last_all_used_;         // the copy that the last backward made
+  bool used_under_way_ = false;  // that copy has not been evaluated
   std::vector<bool> last_fine_;
 };
 

@@ -39,7 +39,7 @@ void Arrivals::start(const std::weak_ptr<const bool>& token) {
   running_ = true;
   under_way_ = token;
   next_ = 0;
-  if (order_wanted_) order_.clear();  // of a backward that threw
+  if (order_wanted_) order_.clear();  // an earlier backward may have thrown
   expected_.assign(expected_.size(), false);
   came_.assign(came_.size(), 0);
   for (Progress& bucket : progress_) bucket = {};
@@ -95,7 +95,7 @@ std::vector<bool> Arrivals::as_expected() const {
       fine[i] = true;
     else if (used_anywhere_.empty())
       fine[i] = used_[i];
-    else  // a rank that had no backward of its own before knows what the others used
+    else  // a rank whose first backward was a shadow knows only which parameters the other ranks used
       fine[i] = usual_[i] == came_[i] && (came_[i] == 0 || used_anywhere_[i]);
   }
   return fine;

@@ -11,8 +11,8 @@
 namespace tandem::nn::parallel::detail {
 
 namespace {
-/// The accumulators that such objects of this process hook into. Two at one parameter would each reduce what the other
-/// has under way.
+/// Accumulators with a hook of some Gradients of this process. Two hooks on one accumulator would reduce a gradient
+/// while the other's reduction still runs.
 struct Taken {
   std::mutex mutex;
   std::set<const autograd::AccumulateGrad*> accumulators;
@@ -74,7 +74,7 @@ bool Gradients::begin_forward(size_t i) {
                slot.sizes(), " on ", slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(),
                " on ", p.device(), " now; move or convert a module before it is wrapped");
   if (p.requires_grad()) return true;
-  // The gradient of one that was frozen stays as it is, though its bucket may be averaged.
+  // The bucket of a frozen parameter may be averaged; the parameter's gradient must stay as it is.
   if (p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   return false;
 }

@@ -1,4 +1,4 @@
-// The gradients of some parameters, and their way from backward into the layout and back.
+// Moves gradients between the parameters' grad() and the buckets.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,15 +10,15 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Each parameter that requires a gradient has a hook on its accumulator, and a slot in a bucket.
+/// The parameters that require a gradient. Each has a hook on its gradient accumulator, and a slot in a bucket.
 class Gradients {
  public:
-  /// @param are_views   whether grad() lies in a bucket; otherwise it is a tensor of its own, copied there and back
-  /// @throws Error naming a parameter that others have
+  /// @param are_views  if true, grad() is a view of the bucket; otherwise it is a tensor of its own and is copied
+  /// @throws Error if another Gradients has one of the parameters
   Gradients(const NamedParameters& parameters, bool are_views);
   Gradients(const Gradients&) = delete;
-  ~Gradients();  // takes the hooks away
-  /// Calls f in each backward when a gradient was added: the last step of construction.
+  ~Gradients();  // removes the hooks
+  /// Calls f in every backward that added a gradient to a parameter. Call this once, after lay_out().
   void watch(const std::function<void(size_t parameter)>& f);
 
   size_t size() const { return parameters_.size(); }
@@ -26,26 +26,27 @@ class Gradients {
   const std::vector<Tensor>& parameters() const { return parameters_; }
   const Buckets& buckets() const { return buckets_; }
   bool is_alone() const { return is_alone_; }
-  /// Of each bucket, the bytes of its gradients.
+  /// Bytes of gradients in each bucket.
   std::vector<int64_t> bucket_sizes() const;
 
-  /// Lays gradients out anew; those that are there move into the buckets, if they are views.
-  /// @param is_alone  whether there is nobody to bring them together with: then they stay where backward puts them
+  /// Makes new buckets. If gradients are views, existing gradients move into them.
+  /// @param is_alone  if true, there is no other rank, and gradients stay where backward puts them
   void lay_out(BucketPlan plan, int64_t status_elements, bool is_alone, int64_t shards = 1);
-  /// Whether a parameter learns in the forward that begins. @throws Error when it went to another device or dtype
+  /// Returns whether a parameter requires a gradient in the forward that begins. The gradient of a frozen parameter
+  /// leaves its bucket. @throws Error if the parameter has another device, dtype or shape than at construction
   bool begin_forward(size_t parameter);
-  /// Whether the backward under way adds to it.
+  /// Returns whether the running backward adds to the parameter's gradient.
   bool is_added_to(size_t parameter) const;
-  /// Of one that backward just added to: whatever grad() is, it has no history and lies where it should.
+  /// Restores the invariants after backward added to a gradient: it has no history, and is a view if it has to be.
   void settle(size_t parameter);
-  /// Brings a gradient into its bucket, where it lives from now on if gradients are views.
+  /// Copies a gradient into its slot, unless it is the slot.
   void to_slot(size_t parameter);
-  /// What is averaged of a parameter that gets no gradient: the one that it has.
-  /// @param keep  whether to remember that one, for a parameter that no rank adds to
+  /// Writes the slot of a parameter that gets no gradient in this backward: its old gradient, or zeros.
+  /// @param keep  if true, hand_back() can restore the old gradient
   void fill(size_t parameter, bool keep);
-  /// From a bucket to where the gradients are. One that was not averaged is as it was before fill().
+  /// Copies a reduced bucket to grad(). Restores the gradients that were not averaged, if fill() kept them.
   void hand_back(size_t bucket, const std::vector<bool>& averaged);
-  /// Forgets what fill() remembered.
+  /// Drops the gradients that fill() kept.
   void forget() { untouched_.clear(); }
 
  private:
@@ -58,7 +59,7 @@ class Gradients {
   std::vector<std::shared_ptr<autograd::AccumulateGrad>> accumulators_;
   std::vector<unsigned> hooks_;
   Buckets buckets_;
-  std::map<size_t, Tensor> untouched_;
+  std::map<size_t, Tensor> untouched_;  // copies made by fill()
 };
 
 }  // namespace tandem::nn::parallel::detail

@@ -57,7 +57,7 @@ FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t
   plan.at.resize(elements.size());
   int64_t total = 0;
   for (const int64_t n : elements) total += up(n, vector);
-  // All cuts are at multiples of the block, so a tensor that one goes through has to begin at such a multiple too.
+  // Shard boundaries are multiples of the block. So a tensor that spans a boundary must begin at such a multiple too.
   for (plan.shard = shards == 1 ? total : up((total + shards - 1) / shards, kCut);; plan.shard += kCut) {
     int64_t end = 0;
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -92,7 +92,7 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
     : plan_(std::move(plan)), bucket_of_(parameters.size()), slots_(parameters.size()) {
   for (size_t b = 0; b < plan_.size(); ++b) {
     const Tensor& like = parameters[plan_[b][0]];
-    // Each gradient begins at a multiple of 16 bytes, as the optimizers' kernels like it; the zeros between stay zeros.
+    // Each gradient begins at a multiple of 16 bytes, for the vector loads of optimizers. The padding stays 0.
     places_.push_back(plan_flat(elements_of(plan_[b], parameters), 16 / like.itemsize(), shards));
     const int64_t room = is_alone ? 1 : places_[b].shard * shards, status = b + 1 == size() ? status_elements : 0;
     const Tensor flat = zeros({room + status}, TensorOptions(like.dtype()).device(like.device()));

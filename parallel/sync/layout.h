@@ -1,4 +1,4 @@
-// Layout: where each gradient lies. Which gradients travel together, and the flat memory that they have there.
+// Layout: the buckets of gradients that are reduced together, and the offset of each gradient in its bucket.
 #pragma once
 #include <vector>
 
@@ -6,43 +6,44 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Of one parameter, what decides its bucket.
+/// The properties of a parameter that decide its bucket.
 struct BucketItem {
   DType dtype;
   Device device;
   int64_t bytes;
 };
 using BucketPlan = std::vector<std::vector<size_t>>;
-/// Groups parameters into buckets of one dtype and device and at most `cap` bytes (the first: `first_cap`, so that
-/// communication starts early); a larger parameter has its own. The last bucket, whose gradients come last and which
-/// nothing hides, is split so that it too has at most `first_cap`.
-/// @param order  in which gradients come; the reverse of the parameters' where it is empty
+/// Groups parameters into buckets of one dtype and device and at most `cap` bytes. The first bucket has at most
+/// `first_cap` bytes, so that communication starts early. A larger parameter gets a bucket to itself. No computation
+/// hides the reduction of the last gradients, so the last bucket is split to have at most `first_cap` bytes too.
+/// @param order  the order in which gradients arrive; if empty, the reverse order of the parameters
 BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap,
                         std::vector<size_t> order = {});
 
-/// Where tensors lie in one flat tensor.
+/// Offsets of tensors in one flat tensor of several shards.
 struct FlatPlan {
-  std::vector<int64_t> at;  // where each begins
-  int64_t shard;            // elements of each shard; their number times this is the whole
+  std::vector<int64_t> at;  // by tensor: offset of its first element
+  int64_t shard;            // number of elements in each shard
 };
-/// Places tensors of so many elements one after the other, each at a multiple of `vector` elements, with room between.
-/// Cut into several shards of one length, the flat tensor is cut nowhere but at a multiple of kNormBlock elements from
-/// a tensor's start, or outside of all tensors, so that no shard cuts through a block of a norm.
+/// Lays tensors one behind the other, each at a multiple of `vector` elements. If there are several shards, they have
+/// one length, and a boundary between shards is either in padding or at a multiple of kNormBlock elements from the
+/// start of a tensor. So no block of a norm straddles two shards.
+/// @param elements  number of elements of each tensor
 FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
-/// A run of a tensor's elements that lies in a shard.
+/// The part of a tensor that lies in one shard.
 struct ShardPiece {
-  size_t tensor;           // its number
-  int64_t from, elements;  // of the tensor
-  int64_t at;              // in the shard
+  size_t tensor;           // index of the tensor
+  int64_t from, elements;  // range within the tensor
+  int64_t at;              // offset in the shard
   bool operator==(const ShardPiece&) const = default;
 };
-/// What a shard has, in the order of the plan's tensors.
+/// Lists the parts of tensors that lie in a shard, in the order of the plan.
 std::vector<ShardPiece> shard_pieces(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
 
-/// A flat tensor per bucket, in which the gradients of its parameters lie one after the other, with zeros between. The
-/// last has elements behind its gradients, which are averaged with them: the status. Where there is nobody to average
-/// with (`is_alone`) they hold no gradients, which stay where backward puts them: a bucket is one element and the
-/// status. In several shards there is room for no status.
+/// Memory of the buckets: a flat tensor for each, in which gradients lie one behind the other, with zeros as padding.
+/// The last bucket may have status elements behind its gradients; they are reduced together. If `is_alone`, there is no
+/// other rank: gradients stay where backward puts them, and a bucket is one element and the status. Buckets of several
+/// shards have no status.
 class Buckets {
  public:
   Buckets() = default;
@@ -50,18 +51,19 @@ class Buckets {
           int64_t shards = 1);
   const BucketPlan& plan() const { return plan_; }
   size_t size() const { return plan_.size(); }
-  /// The bucket of each parameter.
+  /// Bucket of each parameter.
   const std::vector<size_t>& of_parameters() const { return bucket_of_; }
-  /// A parameter's place, with its sizes and strides.
+  /// View of the bucket that holds a parameter's gradient, with the sizes and strides of the parameter.
   const Tensor& slot(size_t parameter) const { return slots_[parameter]; }
-  /// All of a bucket, the status too.
+  /// The whole bucket, status included.
   const Tensor& flat(size_t bucket) const { return flats_[bucket]; }
-  /// A bucket without the status.
+  /// The bucket without the status.
   Tensor gradients(size_t bucket) const;
-  /// Of a bucket in shards, one of them, and what it has of which parameters.
+  /// View of one shard of a bucket.
   Tensor shard(size_t bucket, int64_t number) const;
+  /// Lists the parts of gradients that lie in a shard; `tensor` is the index of the parameter.
   std::vector<ShardPiece> pieces(size_t bucket, int64_t number) const;
-  /// Undefined where there are no buckets, or none was asked for.
+  /// View of the status elements; undefined if there are none.
   const Tensor& status() const { return status_; }
 
  private:

@@ -28,7 +28,7 @@ void Transport::finish(const std::function<void(size_t)>& arrived) {
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
 }
-/// For the last one, and what goes beside it.
+/// Waits for a bucket, and with the last one for the collective beside the buckets.
 void Transport::wait_for(size_t b) {
   const PhaseSpan phase("exposed communication");
   const auto start = std::chrono::steady_clock::now();

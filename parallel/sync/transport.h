@@ -1,4 +1,4 @@
-// Transport: what happens with a full bucket.
+// Transport: reduces full buckets over the ranks.
 #pragma once
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/durations.h"
@@ -7,47 +7,47 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// What one synchronized backward spent on communication.
+/// Communication times of one synchronized backward.
 struct ReduceTimes {
-  double communication = 0;  // seconds that the all-reduces took, one after the other
-  double exposed = 0;        // seconds that backward waited for them at its end; on a GPU, with steps made meanwhile
-  double backward = 0;       // seconds from its beginning to its end, that waiting included
-  bool overlapped = false;   // the first all-reduce began before the last gradient existed
-  int64_t unused = 0;        // parameters that were expected to get a gradient, and got none on this rank
-  /// The part of the communication that backward hid, 0 to 1.
+  double communication = 0;  // sum of the collectives' seconds
+  double exposed = 0;        // seconds that the end of backward waited; on a GPU, steps made meanwhile included
+  double backward = 0;       // seconds from the beginning to the end of backward, exposed communication included
+  bool overlapped = false;   // true if the first collective began before the last gradient existed
+  int64_t unused = 0;        // expected parameters without a gradient on this rank
+  /// Share of the communication that backward hid, from 0 to 1.
   double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
 };
 
-/// Brings together what the ranks have of each bucket. All ranks send the same buckets in the same order; the end of
-/// the step waits for them in that order.
+/// Reduces the buckets of a step. All ranks send the same buckets in the same order, and the end of the step waits for
+/// them in that order.
 class Transport {
  public:
-  /// @param buckets  it looks at them, laid out anew between two steps too
+  /// @param buckets  kept by reference; the buckets may be laid out anew between two steps
   Transport(distributed::ProcessGroupPtr group, const Buckets& buckets) : group_(std::move(group)), buckets_(buckets) {}
   Transport(const Transport&) = delete;
   virtual ~Transport() = default;
-  /// Whether all that the last bucket has behind its gradients becomes the ranks' average too.
+  /// Returns whether the last bucket's status is averaged with its gradients, on every rank.
   virtual bool carries_status() const { return false; }
 
   /// Begins a step.
   void start();
-  /// Lets go of what the last step sent.
+  /// Releases the tensors and collectives of the last step.
   void forget();
-  /// Starts a bucket on its way. @param about  what for, in errors
+  /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
   void send(size_t bucket, std::string about);
-  /// What else the end of the step is to wait for, after all buckets.
+  /// Makes the end of the step wait for another collective, after all buckets. Null is ignored.
   void send_beside(distributed::WorkPtr work) { beside_ = std::move(work); }
-  /// Whether the bucket is part of the step.
+  /// Returns whether this step has sent the bucket.
   bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
-  /// Ends the step: waits. @param arrived  called for each bucket once it is there, if it is not null
+  /// Ends the step: waits for all buckets. @param arrived  if not null, called for each bucket after its reduction
   void finish(const std::function<void(size_t bucket)>& arrived);
-  /// Adds to `times` what the last step spent. On a GPU it waits for that to be done.
+  /// Adds the last step's times. On a GPU this waits until the step's communication is done.
   void add_times(ReduceTimes& times) const;
 
  protected:
-  /// Starts to bring the bucket together. It never waits.
+  /// Starts the reduction of a bucket and returns a future of the result. It must not wait.
   virtual CommFuture reduce(size_t bucket, std::string about) = 0;
-  /// Takes what that gave. @throws Error when that does not fit
+  /// Stores the result of the future in the bucket, if it is not there already. @throws Error if it does not fit
   virtual void take(size_t, const Tensor&) {}
 
   const distributed::ProcessGroupPtr group_;
@@ -58,12 +58,12 @@ class Transport {
 
   std::vector<std::optional<CommFuture>> futures_;
   distributed::WorkPtr beside_;
-  std::vector<distributed::WorkPtr> done_;  // of the last step
+  std::vector<distributed::WorkPtr> done_;  // completed collectives of the last step
   double exposed_ = 0;
   cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true};
 };
 
-/// Every rank gets the average of the whole bucket.
+/// Gives every rank the average of the whole bucket.
 class AllReduce final : public Transport {
  public:
   using Transport::Transport;
@@ -72,7 +72,7 @@ class AllReduce final : public Transport {
  private:
   CommFuture reduce(size_t bucket, std::string about) override;
 };
-/// A hook says what the average is.
+/// Lets a communication hook average the bucket.
 class ReduceByHook final : public Transport {
  public:
   ReduceByHook(distributed::ProcessGroupPtr group, const Buckets& buckets, const std::vector<Tensor>& parameters,
@@ -86,7 +86,7 @@ class ReduceByHook final : public Transport {
   const std::vector<Tensor>& parameters_;
   CommHook hook_;
 };
-/// Of a bucket in as many shards as there are ranks, each rank gets the average of its own.
+/// Gives each rank the average of its shard of the bucket. The bucket has as many shards as there are ranks.
 class ReduceScatter final : public Transport {
  public:
   using Transport::Transport;

@@ -68,7 +68,7 @@ TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at bloc
     for (const int64_t n : {4096 + 17, 5, 4096, 9000, 1, 2 * 4096})
       tensors.push_back(randn({n}, TensorOptions(n == 5 ? kFloat64 : kFloat32).device(device)));
     for (int i = 0; i < 100; ++i) {
-      const double p = std::vector<double>{1, 2, 3, HUGE_VAL}[static_cast<size_t>(i) % 4];
+      const double p = std::vector<double>{1, 2, 3, HUGE_VAL, 0.5, -HUGE_VAL}[static_cast<size_t>(i) % 6];
       CAPTURE(device, i, p);
       const Parts parts = cut(tensors, 2 + random() % 4, random);
       const std::vector<Tensor> calls = gathered(parts, p);
@@ -88,4 +88,8 @@ TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at bloc
       }
     }
   }
+  const std::vector<Tensor> three = {zeros({2}), ones({3}), ones({2, 2})};
+  CHECK(utils::get_total_norm(three, 0).item<double>() == 2);  // as in PyTorch, tensors that are not all 0
+  CHECK_THROWS_WITH(utils::get_total_norm(three, 0, false, [](const Tensor& mine) { return mine; }),
+                    Catch::Contains("norm 0 counts tensors"));
 }
