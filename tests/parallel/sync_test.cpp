@@ -3,6 +3,8 @@
 #include "tandem/parallel/sync/arrivals.h"
 #include "tandem/parallel/sync/layout.h"
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/parallel/side_by_side.h"
 
 using namespace tandem;
 using namespace tandem::nn::parallel::detail;
@@ -159,4 +161,18 @@ TEST_CASE("a dtype tells one rank of many from none only up to some number of ra
   CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // 256: one more is lost
   CHECK((tells_one_rank(kBFloat16, 8) && !tells_one_rank(kBFloat16, 256) && tells_one_rank(kFloat16, 16)));
   CHECK((tells_one_rank(kFloat32, 2048) && !tells_one_rank(kFloat32, 1 << 20) && tells_one_rank(kFloat64, 1 << 20)));
+}
+TEST_CASE("the rank of twelve that lacks a gradient is named in bfloat16 too", "[parallel][ddp]") {
+  CHECK_FALSE(nn::parallel::tells_one_rank(kBFloat16, 12));  // so that the status does not travel in the bucket
+  const auto failure = [](int lacking) {
+    return test::failure_over("local", 12, [&](const distributed::ProcessGroupPtr& group) {
+      test::SideBySide net(2);
+      net->to(kBFloat16);
+      nn::parallel::DistributedDataParallel ddp(net,
+                                                nn::parallel::DistributedDataParallelOptions().process_group(group));
+      ddp(ones({1, 3}, kBFloat16), group->rank() == lacking ? "a" : "ab").sum().backward();
+    });
+  };
+  CHECK(failure(-1) == "");
+  CHECK_THAT(failure(5), Catch::Contains("these parameters got no gradient: b.weight on rank 5; b.bias on rank 5"));
 }
