@@ -35,6 +35,7 @@
 #include "tandem/nn/recurrent.h"
 #include "tandem/nn/transformer.h"
 #include "tandem/nn/utils/checkpoint.h"
+#include "tandem/nn/utils/clip_grad.h"
 #include "tandem/nn/utils/convert_parameters.h"
 #include "tandem/nn/utils/packed_sequence.h"
 #include "tandem/nn/utils/parametrizations.h"

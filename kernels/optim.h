@@ -14,8 +14,9 @@ TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Te
 /// `values` holds SgdValues; without `momentum` there are no buffers
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
                        std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
-/// Sum () float64 of the squares of all elements of contiguous tensors of one dtype
-TANDEM_KERNEL(void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum))
+/// Sums (blocks) float64 of the squares of each block of `length` elements. The tensors are contiguous and of one
+/// dtype, and their blocks follow each other; the last block of a tensor may be shorter
+TANDEM_KERNEL(void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums))
 /// Every element times the factor, or plus the number; contiguous tensors of one dtype
 TANDEM_KERNEL(void scale_all(double factor, std::vector<Tensor>& tensors))
 TANDEM_KERNEL(void add_to_all(double number, std::vector<Tensor>& tensors))

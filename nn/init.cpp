@@ -2,11 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
-#include "tandem/core/dispatch.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/kernels/optim.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn {
@@ -104,72 +100,4 @@ Tensor kaiming_normal_(Tensor t, double a, FanMode mode, Nonlinearity nonlineari
 
 }  // namespace init
 
-namespace utils {
-
-double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
-                       bool error_if_nonfinite) {
-  check_not_recorded("clip_grad_norm_", "it returns a number; clip_grads_with_norm_ and get_total_norm return none");
-  const NoGradGuard guard;
-  std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;  // gradients that one kernel call takes together
-  std::vector<Tensor> others, seen;
-  for (const Tensor& p : parameters) {
-    if (!p.grad().defined()) continue;
-    const Tensor& g = p.grad();
-    if (std::any_of(seen.begin(), seen.end(), [&](const Tensor& other) { return g.is_same(other); })) continue;
-    seen.push_back(g);
-    const bool real = g.dtype() == kFloat32 || g.dtype() == kFloat64;
-    (real && core::is_dense(*g.impl()) ? fused[{g.device(), g.dtype()}] : others).push_back(g);
-  }
-  std::vector<double> norms;
-  for (const auto& entry : fused) {
-    const Device device = entry.first.first;
-    const std::vector<Tensor>& gradients = entry.second;
-    if (norm_type == 2) {
-      Tensor squares = empty({}, TensorOptions(kFloat64).device(device));
-      TANDEM_DISPATCH(device, sum_of_squares, gradients, squares);
-      norms.push_back(std::sqrt(squares.item<double>()));
-    } else {
-      for (const Tensor& g : gradients) norms.push_back(g.norm(norm_type).item<double>());
-    }
-  }
-  for (const Tensor& g : others) norms.push_back(g.norm(norm_type).item<double>());
-  if (norms.empty()) return 0;
-  const double total = tensor(norms, kFloat64).norm(norm_type).item<double>();
-  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: the norm of the gradients is ", total);
-  const double scale = max_norm / (total + 1e-6);
-  if (scale >= 1) return total;
-  for (auto& entry : fused) {
-    const Device device = entry.first.first;
-    TANDEM_DISPATCH(device, scale_all, scale, entry.second);
-    for (const Tensor& g : entry.second) g.bump_version();
-  }
-  for (Tensor& g : others) g.mul_(scale);
-  return total;
-}
-Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite) {
-  const NoGradGuard guard;
-  if (tensors.empty()) return zeros({});
-  std::vector<Tensor> norms;
-  norms.reserve(tensors.size());
-  for (const Tensor& t : tensors) norms.push_back(t.norm(norm_type).to(tensors[0].device(), tensors[0].dtype()));
-  const Tensor total = stack(norms).norm(norm_type);
-  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: the norm is ",
-               total.item<double>());
-  return total;
-}
-void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm) {
-  const NoGradGuard guard;
-  TANDEM_CHECK(total_norm.dim() == 0, "clip_grads_with_norm_: total_norm is ", total_norm.sizes(),
-               "; accepted: one number, as get_total_norm gives");
-  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1);
-  for (const Tensor& p : parameters)
-    if (p.grad().defined()) p.mutable_grad().mul_(scale.to(p.device(), p.grad().dtype()));
-}
-void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
-  const NoGradGuard guard;
-  for (const Tensor& p : parameters)
-    if (p.grad().defined()) p.mutable_grad().clamp_(-clip_value, clip_value);
-}
-
-}  // namespace utils
 }  // namespace tandem::nn

@@ -56,26 +56,3 @@ constexpr nn::init::Nonlinearity kLinear = nn::init::Nonlinearity::linear, kSigm
 constexpr nn::init::Nonlinearity kConv1D = kLinear, kConv2D = kLinear, kConv3D = kLinear, kConvTranspose1D = kLinear,
                                  kConvTranspose2D = kLinear, kConvTranspose3D = kLinear;
 }  // namespace tandem
-
-namespace tandem::nn::utils {
-/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
-/// takes; a parameter listed twice counts once. The 2-norm is one pass over all gradients together, in float64.
-/// @throws Error when the norm is not finite and error_if_nonfinite
-double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
-                       bool error_if_nonfinite = false);
-inline double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2,
-                              bool error_if_nonfinite = false) {
-  return clip_grad_norm_(std::vector<Tensor>{parameter}, max_norm, norm_type, error_if_nonfinite);
-}
-/// The norm of all the tensors taken as one vector, on the first one's device and of its dtype; of none it is 0.
-/// @throws Error when it is infinite or NaN and `error_if_nonfinite`, which reads it on the host
-Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false);
-/// Scales the gradients by max_norm / (total_norm + 1e-6) where that is below 1, without a value that the host reads:
-/// with get_total_norm what a Graph records in the place of clip_grad_norm_.
-void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm);
-/// Clamps every gradient to [-clip_value, clip_value].
-void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
-inline void clip_grad_value_(const Tensor& parameter, double clip_value) {
-  clip_grad_value_(std::vector<Tensor>{parameter}, clip_value);
-}
-}  // namespace tandem::nn::utils

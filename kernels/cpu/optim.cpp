@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tandem/kernels/cpu/planner.h"
-#include "tandem/kernels/reduce.h"
 
 namespace tandem::kernels::cpu {
 
@@ -39,23 +38,18 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
 TANDEM_DECLARE_LOOP(square_sums)
 TANDEM_DECLARE_LOOP(scale)
 TANDEM_DECLARE_LOOP(add_number)
-void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& total) {
-  constexpr int64_t kLength = kElementwiseGrain;  // elements of one partial sum
-  const auto blocks = [](const Tensor& t) { return (t.numel() + kLength - 1) / kLength; };
-  int64_t count = 0;
-  for (const Tensor& t : tensors) count += blocks(t);
-  Tensor partial = core::empty({1, count, 1}, kFloat64, total.device());
+void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums) {
   std::vector<Loop> all;
   all.reserve(tensors.size());
   int64_t first = 0;
   for (const Tensor& t : tensors) {
-    const Tensor part = core::narrow(partial, 1, first, blocks(t));
-    all.push_back(plan_rows("sum_of_squares", loops::square_sums, t.dtype(), {part}, {t},
-                            {integer(t.numel()), integer(kLength)}, blocks(t), kLength));
-    first += blocks(t);
+    const int64_t blocks = (t.numel() + length - 1) / length;
+    const Tensor part = core::narrow(sums, 0, first, blocks);
+    all.push_back(plan_rows("sums_of_squares", loops::square_sums, t.dtype(), {part}, {t},
+                            {integer(t.numel()), integer(length)}, blocks, length));
+    first += blocks;
   }
   run_all(all);
-  sum(partial, total);
 }
 /// Every element of the tensors and one number.
 static void run_by(const char* op, const LoopTables& loop, double number, const std::vector<Tensor>& tensors) {

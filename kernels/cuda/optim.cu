@@ -215,7 +215,7 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
   });
 }
 
-constexpr int kSumThreads = 128, kSumChunk = 8192;
+constexpr int kSumThreads = 128;
 
 /// The sum of the block's `value`s, for its first thread, as a tree.
 __device__ double sum_of_block(double value) {
@@ -242,12 +242,6 @@ template <class T> __global__ void square_sums(Table<1> table, double* partial) 
   }
   const double sum = sum_of_block((sums[0] + sums[1]) + (sums[2] + sums[3]));
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
-}
-__global__ void sum_partials(const double* partial, int64_t count, double* total) {
-  double mine = 0;
-  for (int64_t i = threadIdx.x; i < count; i += kSumThreads) mine += partial[i];
-  const double sum = sum_of_block(mine);
-  if (threadIdx.x == 0) *total = sum;
 }
 
 }  // namespace
@@ -281,21 +275,16 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
   });
 }
 
-void sum_of_squares(const std::vector<Tensor>& tensors, Tensor& sum) {
-  int64_t count = 0;
-  for (const Tensor& t : tensors) count += ceil_div(t.numel(), kSumChunk);
-  const Tensor partial = core::empty({count}, kFloat64, sum.device());
-  if (count > 0)
-    visit_floating("sum_of_squares", tensors[0].dtype(), [&]<class T>() {
-      for_tables<1>(
-          tensors, kSumChunk, [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
-          [&](const Table<1>& table, unsigned blocks, int64_t before) {
-            launch("sum_of_squares", square_sums<T>, {blocks, kSumThreads}, sum.device(), table,
-                   partial.data<double>() + before);
-          });
-    });
-  launch("sum_partials", sum_partials, {1, kSumThreads}, sum.device(), partial.data<double>(), count,
-         sum.data<double>());
+void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums) {
+  if (tensors.empty()) return;
+  visit_floating("sums_of_squares", tensors[0].dtype(), [&]<class T>() {
+    for_tables<1>(
+        tensors, static_cast<int>(length), [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
+        [&](const Table<1>& table, unsigned blocks, int64_t before) {
+          launch("sums_of_squares", square_sums<T>, {blocks, kSumThreads}, sums.device(), table,
+                 sums.data<double>() + before);
+        });
+  });
 }
 void scale_all(double factor, std::vector<Tensor>& tensors) { update_by<ScaleUpdate>("scale_all", factor, tensors); }
 void add_to_all(double number, std::vector<Tensor>& tensors) { update_by<AddUpdate>("add_to_all", number, tensors); }

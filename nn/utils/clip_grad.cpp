@@ -1,0 +1,148 @@
+#include "tandem/nn/utils/clip_grad.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/kernels/optim.h"
+#include "tandem/kernels/reduce.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::nn::utils {
+
+namespace {
+
+/// Indices of the tensors that one kernel launch handles.
+using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
+
+/// The elements in one dimension, in the order of the blocks.
+Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
+int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
+
+/// Returns the sum of squares of each block, in the order of the tensors: one vector, or a vector for each tensor.
+std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
+  Groups groups;
+  for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].device(), tensors[i].dtype()}].push_back(i);
+  std::vector<Tensor> parts(tensors.size());
+  for (const auto& group : groups) {
+    const Device device = group.first.first;
+    std::vector<Tensor> together;
+    int64_t count = 0, at = 0;
+    for (const size_t i : group.second) {
+      together.push_back(core::is_dense(*tensors[i].impl()) ? tensors[i] : tensors[i].contiguous());
+      count += block_count(tensors[i]);
+    }
+    Tensor sums = empty({count}, TensorOptions(kFloat64).device(device));
+    TANDEM_DISPATCH(device, sums_of_squares, together, kNormBlock, sums);
+    if (groups.size() == 1) return {sums};
+    for (const size_t i : group.second) {
+      parts[i] = sums.narrow(0, at, block_count(tensors[i]));
+      at += block_count(tensors[i]);
+    }
+  }
+  return parts;
+}
+/// Applies f to matrices in which each row is a block; f returns a number for each row.
+template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
+  const Tensor x = flat(is_half(t.dtype()) ? t.to(kFloat32) : t);
+  const int64_t rows = x.numel() / kNormBlock, rest = x.numel() - rows * kNormBlock;
+  std::vector<Tensor> numbers;
+  if (rows > 0) numbers.push_back(f(x.narrow(0, 0, rows * kNormBlock).view({rows, kNormBlock})));
+  if (rest > 0) numbers.push_back(f(x.narrow(0, rows * kNormBlock, rest).view({1, rest})));
+  return (numbers.empty() ? empty({0}, x.options()) : numbers.size() == 1 ? numbers[0] : cat(numbers)).to(kFloat64);
+}
+/// Returns the numbers of all ranks' blocks, on the device.
+Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
+  for (Tensor& part : parts) part = part.to(device);
+  const Tensor mine = parts.empty() ? empty({0}, kFloat64) : parts.size() == 1 ? parts[0] : cat(parts);
+  return gather ? gather(mine) : mine;
+}
+/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The number of a
+/// block must depend on that block's elements alone. Elementwise roots and powers of a vector may not do so: the
+/// vector's last elements may be rounded otherwise. So they are taken inside a reduction's kernel or of the sum.
+Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
+  const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
+  const auto all = [&](const auto& f) {
+    std::vector<Tensor> parts;
+    parts.reserve(tensors.size());
+    for (const Tensor& t : tensors) parts.push_back(of_blocks(t, f));
+    return gathered(std::move(parts), device, gather);
+  };
+  if (p == 2) return gathered(squares_of_blocks(tensors), device, gather).sum();
+  if (p == 0) {  // as in PyTorch: the number of tensors that are not all 0
+    TANDEM_CHECK(!gather, "norm 0 counts tensors; accepted with shards: other norms");
+    std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
+    for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));
+    return stack(norms).norm(0);
+  }
+  if (p == 1 || std::isinf(p)) {
+    const Tensor blocks = all([p](const Tensor& rows) { return rows.norm(p, 1); });
+    return blocks.numel() == 0 || !std::isinf(p) ? blocks.sum() : p > 0 ? blocks.amax() : blocks.amin();
+  }
+  Tensor scale = joint_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
+  scale = where(scale.isfinite() & (scale != 0), scale, Scalar(1));
+  const Tensor powers = all([&](const Tensor& rows) {
+    Tensor sums = empty({rows.size(0)}, TensorOptions(kFloat64).device(rows.device()));
+    const Tensor scales = scale.to(rows.device(), rows.dtype()).expand(sums.sizes()).contiguous();
+    TANDEM_DISPATCH(rows.device(), sum_of_powers, rows.unsqueeze(2), scales, p, sums);
+    return sums;
+  });
+  return powers.sum().pow(1 / p) * scale;
+}
+
+}  // namespace
+
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
+                       bool error_if_nonfinite, const GatherBlocks& gather) {
+  check_not_recorded("clip_grad_norm_", "it returns a number; clip_grads_with_norm_ and get_total_norm return none");
+  const NoGradGuard guard;
+  std::vector<Tensor> gradients;
+  for (const Tensor& p : parameters) {
+    const Tensor& g = p.grad();
+    if (!g.defined() || std::any_of(gradients.begin(), gradients.end(), [&](auto& other) { return g.is_same(other); }))
+      continue;
+    gradients.push_back(g);
+  }
+  const double joint = joint_norm(gradients, norm_type, gather).item<double>();
+  const double total = norm_type == 2 ? std::sqrt(joint) : joint;
+  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: the norm of the gradients is ", total);
+  const double scale = max_norm / (total + 1e-6);
+  if (scale >= 1) return total;
+  std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;
+  for (Tensor& g : gradients)
+    if ((g.dtype() == kFloat32 || g.dtype() == kFloat64) && core::is_dense(*g.impl()))
+      fused[{g.device(), g.dtype()}].push_back(g);
+    else
+      g.mul_(scale);
+  for (auto& entry : fused) {
+    const Device device = entry.first.first;
+    TANDEM_DISPATCH(device, scale_all, scale, entry.second);
+    for (const Tensor& g : entry.second) g.bump_version();
+  }
+  return total;
+}
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite,
+                      const GatherBlocks& gather) {
+  const NoGradGuard guard;
+  const Tensor joint = joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
+  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: the norm is ",
+               total.item<double>());
+  return tensors.empty() ? total.to(get_default_dtype()) : total.to(tensors[0].device(), tensors[0].dtype());
+}
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm) {
+  const NoGradGuard guard;
+  TANDEM_CHECK(total_norm.dim() == 0, "clip_grads_with_norm_: total_norm is ", total_norm.sizes(),
+               "; accepted: one number, as get_total_norm gives");
+  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1);
+  for (const Tensor& p : parameters)
+    if (p.grad().defined()) p.mutable_grad().mul_(scale.to(p.device(), p.grad().dtype()));
+}
+void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
+  const NoGradGuard guard;
+  for (const Tensor& p : parameters)
+    if (p.grad().defined()) p.mutable_grad().clamp_(-clip_value, clip_value);
+}
+
+}  // namespace tandem::nn::utils

@@ -1,0 +1,43 @@
+// Norms and clipping of gradients, under the names of torch::nn::utils.
+#pragma once
+#include <functional>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem::nn::utils {
+
+/// Number of elements in a block. Norms add up block by block from the start of each tensor; the last block of a tensor
+/// may be shorter. Elements are taken in memory order, or in index order if the tensor has gaps in memory.
+constexpr int64_t kNormBlock = 4096;
+/// Gathers the blocks of sharded tensors. Every shard must begin at a multiple of kNormBlock from the start of its
+/// tensor. The function gets one float64 number for each block of this rank's shards and returns the numbers of all
+/// ranks' blocks. If it returns them in the order of the whole tensors, the norm is bit-equal to the norm of the whole
+/// tensors. One way: an all-reduce (sum) of vectors that are 0 at the other ranks' blocks. It is called once for the
+/// norms 1, 2 and infinity, and twice for other norms, which first need the largest element.
+using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
+
+/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
+/// takes; a parameter listed twice counts once. The 2-norm is one pass over all gradients together, in float64.
+/// @param gather  given if the parameters are shards; each rank then scales its own shards
+/// @throws Error if the norm is not finite and error_if_nonfinite is true
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
+                       bool error_if_nonfinite = false, const GatherBlocks& gather = nullptr);
+inline double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2,
+                              bool error_if_nonfinite = false) {
+  return clip_grad_norm_(std::vector<Tensor>{parameter}, max_norm, norm_type, error_if_nonfinite);
+}
+/// The norm of all the tensors taken as one vector, on the first one's device and of its dtype; of none it is 0.
+/// @param gather  given if the tensors are shards
+/// @throws Error if the norm is infinite or NaN and `error_if_nonfinite` is true, which reads the norm on the host
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false,
+                      const GatherBlocks& gather = nullptr);
+/// Scales the gradients by max_norm / (total_norm + 1e-6) if that factor is below 1. The host reads no value, so a
+/// Graph can record this function and get_total_norm; it cannot record clip_grad_norm_.
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm);
+/// Clamps every gradient to [-clip_value, clip_value].
+void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
+inline void clip_grad_value_(const Tensor& parameter, double clip_value) {
+  clip_grad_value_(std::vector<Tensor>{parameter}, clip_value);
+}
+
+}  // namespace tandem::nn::utils

@@ -1,0 +1,152 @@
+#include "tandem/parallel/sync/agreement.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/ops.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem::nn::parallel::detail {
+
+bool tells_one_rank(DType dtype, int ranks) {
+  const int digits = dtype == kBFloat16 ? 8 : dtype == kFloat16 ? 11 : dtype == kFloat32 ? 24 : 53;
+  return 2.0 * ranks * ranks < std::exp2(digits);
+}
+
+Agreement::Agreement(std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph)
+    : name_(std::move(name)),
+      group_(std::move(group)),
+      weighted_(weighted),
+      static_graph_(static_graph),
+      unit_known_(!weighted) {}
+Agreement::~Agreement() {
+  if (!used_under_way_) return;
+  try {
+    used_known_.synchronize();
+    if (is_short(last_all_used_))
+      std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
+  }
+}
+
+/// Dtype of a status that travels on its own; also the narrowest dtype for weights.
+static DType exact(bool any_wide, int ranks) {
+  return any_wide || !tells_one_rank(kFloat32, ranks) ? kFloat64 : kFloat32;
+}
+int64_t Agreement::elements_in(DType bucket, bool any_wide, const Transport& transport) const {
+  const int ranks = group_->size();
+  const bool together =
+      transport.carries_status() && tells_one_rank(bucket, ranks) && (!weighted_ || bucket == exact(any_wide, ranks));
+  return together ? 1 + weighted_ : 0;
+}
+void Agreement::lay_out(const Tensor& in_bucket, bool any_wide, Device device) {
+  const TensorOptions options = TensorOptions(exact(any_wide, group_->size())).device(device);
+  apart_ = in_bucket.defined() ? Tensor() : zeros({1 + weighted_}, options);
+  const Tensor& status = in_bucket.defined() ? in_bucket : apart_;
+  all_used_ = status.narrow(0, 0, 1);
+  if (weighted_) rank_weight_ = status.narrow(0, 1, 1);
+  // Allocated before the first collective: to lock pages, the driver may wait for the GPU. Kept when buckets are laid
+  // out anew, because the last backward's copy may not have been evaluated.
+  if (all_used_.is_cuda() && (!all_used_here_.defined() || all_used_here_.dtype() != all_used_.dtype()))
+    all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
+}
+
+void Agreement::agree_on_unit(double weight) {
+  const Tensor mean = full({1}, weight, TensorOptions(kFloat64).device(group_->device()));
+  group_->all_reduce(mean, distributed::ReduceOp::AVG, name_ + ": the ranks' first weights")->synchronize();
+  if (const double m = mean.item<double>(); m > 0) unit_ = std::exp2(std::round(std::log2(m))), unit_known_ = true;
+}
+void Agreement::weigh(Tensor gradients, double weight) const {
+  if (weight == 0)
+    gradients.zero_();  // the mean of no examples is NaN, and so are its gradients
+  else if (weight != unit_)
+    gradients.mul_(weight / unit_);
+}
+void Agreement::say(bool all_used, double weight) {
+  all_used_.fill_(all_used);
+  if (weighted_) rank_weight_.fill_(weight);
+}
+distributed::WorkPtr Agreement::send() {
+  if (!apart_.defined()) return nullptr;
+  return group_->all_reduce(apart_, distributed::ReduceOp::AVG, name_ + ": what the ranks used");
+}
+void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
+  double factor = static_cast<double>(group_->size()) / divisor;
+  Tensor factor_there;  // with weights on a GPU: the host does not wait for the factor
+  if (weighted_ && rank_weight_.is_cuda()) {
+    factor_there = unit_ / rank_weight_.clamp_min(1e-30);
+  } else if (weighted_) {
+    const double mean = rank_weight_.item<double>();
+    factor = mean > 0 ? unit_ / mean : 0;
+  }
+  if (factor == 1 && !factor_there.defined()) return;
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    if (!sent.is_sent(b)) continue;
+    Tensor gradients = buckets.gradients(b);
+    if (!factor_there.defined())
+      gradients.mul_(factor);
+    else if (gradients.dtype() == factor_there.dtype())
+      gradients.mul_(factor_there);
+    else
+      gradients.copy_(gradients.to(factor_there.dtype()).mul_(factor_there));
+  }
+}
+
+// Note [Unused parameters on a GPU]: the averaged status is on the GPU, and reading it would make the host wait in
+// every step. Instead it is copied to the host asynchronously, and all ranks evaluate it at the end of the next
+// backward, so the error comes one step late. With find_unused_parameters, gradients depend on the status, and the host
+// does wait.
+std::optional<std::vector<bool>> Agreement::used_anywhere(std::vector<bool> fine, bool allows_unused,
+                                                          const std::vector<std::string>& names) {
+  if (all_used_.is_cpu() || allows_unused) {
+    if (!is_short(all_used_)) return {};
+    return used_on_any_rank(fine, allows_unused, names);
+  }
+  if (std::exchange(used_under_way_, false)) {
+    used_known_.synchronize();
+    if (is_short(last_all_used_)) used_on_any_rank(last_fine_, allows_unused, names);
+  }
+  copy_elements(all_used_, all_used_here_, /*non_blocking=*/true);
+  last_all_used_ = all_used_here_;
+  used_under_way_ = true;
+  used_known_.record(cuda::current_stream(all_used_.device()));
+  last_fine_ = std::move(fine);
+  return {};
+}
+/// The average is 1, within rounding, if all ranks have 1. A single 0 lowers it by 1 / size.
+bool Agreement::is_short(const Tensor& all_used) const { return all_used.item<double>() < 1 - 0.5 / group_->size(); }
+
+std::vector<bool> Agreement::used_on_any_rank(const std::vector<bool>& fine, bool allows_unused,
+                                              const std::vector<std::string>& names) const {
+  const auto n = static_cast<int64_t>(names.size());
+  const Device device = group_->device();
+  Tensor mine = zeros({n}, kBool);
+  for (size_t i = 0; i < names.size(); ++i) mine.data_ptr<bool>()[i] = fine[i];
+  std::vector<Tensor> all;
+  all.reserve(static_cast<size_t>(group_->size()));
+  for (int r = 0; r < group_->size(); ++r) all.push_back(empty({n}, TensorOptions(kBool).device(device)));
+  group_->all_gather(all, mine.to(device), name_ + ": which parameters got a gradient")->synchronize();
+  for (Tensor& flags : all) flags = flags.cpu();
+  std::string unused;
+  std::vector<bool> anywhere(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string ranks;
+    for (size_t r = 0; r < all.size(); ++r) {
+      if (all[r].data_ptr<bool>()[i])
+        anywhere[i] = true;
+      else
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+    }
+    if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names[i] + " on rank " + ranks;
+  }
+  if (unused.empty() || allows_unused) return anywhere;
+  const char* const late = all_used_.is_cuda() ? " in the backward before" : "";
+  TANDEM_CHECK(!static_graph_, "DistributedDataParallel: under static_graph these parameters got other gradients", late,
+               " than in the first backward: ", unused, "; the graph must be the same in each step");
+  TANDEM_FAIL("DistributedDataParallel: these parameters got no gradient", late, ": ", unused,
+              "; use them in the loss on every rank, or pass find_unused_parameters(true)");
+}
+
+}  // namespace tandem::nn::parallel::detail

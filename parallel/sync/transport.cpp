@@ -1,0 +1,85 @@
+#include "tandem/parallel/sync/transport.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/core/trace/tracer.h"
+#include "tandem/ops/shape/arrange.h"
+#include "tandem/ops/shape/copy.h"
+
+namespace tandem::nn::parallel::detail {
+
+void Transport::start() {
+  forget();
+  futures_.resize(buckets_.size());
+  exposed_ = 0;
+}
+void Transport::forget() {
+  futures_.clear();
+  beside_ = nullptr;
+  done_.clear();
+}
+void Transport::send(size_t b, std::string about) { futures_[b] = reduce(b, std::move(about)); }
+
+void Transport::finish(const std::function<void(size_t)>& arrived) {
+  const Device device = buckets_.flat(0).device();
+  if (device.is_cuda()) wait_begin_.record(cuda::current_stream(device));
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    wait_for(b);
+    if (arrived) arrived(b);
+  }
+  if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
+}
+/// Waits for a bucket, and with the last one for the collective beside the buckets.
+void Transport::wait_for(size_t b) {
+  const PhaseSpan phase("exposed communication");
+  const auto start = std::chrono::steady_clock::now();
+  if (std::optional<CommFuture>& future = futures_[b]) {
+    take(b, future->wait());
+    if (future->work()) done_.push_back(future->work());
+  }
+  if (b + 1 == buckets_.size() && beside_) {
+    beside_->wait();
+    done_.push_back(std::exchange(beside_, nullptr));
+  }
+  exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+void Transport::add_times(ReduceTimes& times) const {
+  times.exposed += exposed_;
+  for (const distributed::WorkPtr& work : done_) times.communication += work->seconds();
+  if (done_.empty() || !buckets_.flat(0).is_cuda()) return;
+  wait_end_.synchronize();
+  times.exposed = wait_begin_.elapsed_time(wait_end_) / 1e3;
+}
+
+CommFuture AllReduce::reduce(size_t b, std::string about) {
+  return {group_->all_reduce(buckets_.flat(b), distributed::ReduceOp::AVG, std::move(about)), buckets_.gradients(b)};
+}
+
+CommFuture ReduceByHook::reduce(size_t b, std::string about) {
+  std::vector<Tensor> gradients, parameters;
+  for (const size_t i : buckets_.plan()[b]) {
+    gradients.push_back(buckets_.slot(i));
+    parameters.push_back(parameters_[i]);
+  }
+  return hook_(group_, GradBucket(b, b + 1 == buckets_.size(), buckets_.gradients(b), std::move(gradients),
+                                  std::move(parameters), std::move(about)));
+}
+void ReduceByHook::take(size_t b, const Tensor& result) {
+  Tensor gradients = buckets_.gradients(b);
+  const std::string wanted = "; accepted: " + std::to_string(gradients.numel()) +
+                             " elements of a floating-point dtype on " + gradients.device().str() +
+                             ", as many as the bucket has";
+  TANDEM_CHECK(result.defined(), "DistributedDataParallel: the hook of bucket ", b, " gave an undefined tensor",
+               wanted);
+  TANDEM_CHECK(
+      result.numel() == gradients.numel() && result.is_floating_point() && result.device() == gradients.device(),
+      "DistributedDataParallel: the hook of bucket ", b, " gave ", result.dtype(), result.sizes(), " on ",
+      result.device(), wanted);
+  if (result.raw_data() != gradients.raw_data()) gradients.copy_(result.reshape({-1}));
+}
+
+CommFuture ReduceScatter::reduce(size_t b, std::string about) {
+  const Tensor mine = buckets_.shard(b, group_->rank());
+  return {group_->reduce_scatter_tensor(mine, buckets_.flat(b), distributed::ReduceOp::AVG, std::move(about)), mine};
+}
+
+}  // namespace tandem::nn::parallel::detail

@@ -1,0 +1,98 @@
+// Transport: reduces full buckets over the ranks.
+#pragma once
+#include "tandem/core/cuda/cuda.h"
+#include "tandem/core/durations.h"
+#include "tandem/parallel/comm_hooks.h"
+#include "tandem/parallel/sync/layout.h"
+
+namespace tandem::nn::parallel::detail {
+
+/// Communication times of one synchronized backward.
+struct ReduceTimes {
+  double communication = 0;  // sum of the collectives' seconds
+  double exposed = 0;        // seconds that the end of backward waited; on a GPU, steps made meanwhile included
+  double backward = 0;       // seconds from the beginning to the end of backward, exposed communication included
+  bool overlapped = false;   // true if the first collective began before the last gradient existed
+  int64_t unused = 0;        // expected parameters without a gradient on this rank
+  /// Share of the communication that backward hid, from 0 to 1.
+  double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
+};
+
+/// Reduces the buckets of a step. All ranks send the same buckets in the same order, and the end of the step waits for
+/// them in that order.
+class Transport {
+ public:
+  /// @param buckets  kept by reference; the buckets may be laid out anew between two steps
+  Transport(distributed::ProcessGroupPtr group, const Buckets& buckets) : group_(std::move(group)), buckets_(buckets) {}
+  Transport(const Transport&) = delete;
+  virtual ~Transport() = default;
+  /// Returns whether the last bucket's status is averaged with its gradients, on every rank.
+  virtual bool carries_status() const { return false; }
+
+  /// Begins a step.
+  void start();
+  /// Releases the tensors and collectives of the last step.
+  void forget();
+  /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
+  void send(size_t bucket, std::string about);
+  /// Makes the end of the step wait for another collective, after all buckets. Null is ignored.
+  void send_beside(distributed::WorkPtr work) { beside_ = std::move(work); }
+  /// Returns whether this step has sent the bucket.
+  bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
+  /// Ends the step: waits for all buckets. @param arrived  if not null, called for each bucket after its reduction
+  void finish(const std::function<void(size_t bucket)>& arrived);
+  /// Adds the last step's times. On a GPU this waits until the step's communication is done.
+  void add_times(ReduceTimes& times) const;
+
+ protected:
+  /// Starts the reduction of a bucket and returns a future of the result. It must not wait.
+  virtual CommFuture reduce(size_t bucket, std::string about) = 0;
+  /// Stores the result of the future in the bucket, if it is not there already. @throws Error if it does not fit
+  virtual void take(size_t, const Tensor&) {}
+
+  const distributed::ProcessGroupPtr group_;
+  const Buckets& buckets_;
+
+ private:
+  void wait_for(size_t bucket);
+
+  std::vector<std::optional<CommFuture>> futures_;
+  distributed::WorkPtr beside_;
+  std::vector<distributed::WorkPtr> done_;  // completed collectives of the last step
+  double exposed_ = 0;
+  cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true};
+};
+
+/// Gives every rank the average of the whole bucket.
+class AllReduce final : public Transport {
+ public:
+  using Transport::Transport;
+  bool carries_status() const override { return true; }
+
+ private:
+  CommFuture reduce(size_t bucket, std::string about) override;
+};
+/// Lets a communication hook average the bucket.
+class ReduceByHook final : public Transport {
+ public:
+  ReduceByHook(distributed::ProcessGroupPtr group, const Buckets& buckets, const std::vector<Tensor>& parameters,
+               CommHook hook)
+      : Transport(std::move(group), buckets), parameters_(parameters), hook_(std::move(hook)) {}
+
+ private:
+  CommFuture reduce(size_t bucket, std::string about) override;
+  void take(size_t bucket, const Tensor& result) override;
+
+  const std::vector<Tensor>& parameters_;
+  CommHook hook_;
+};
+/// Gives each rank the average of its shard of the bucket. The bucket has as many shards as there are ranks.
+class ReduceScatter final : public Transport {
+ public:
+  using Transport::Transport;
+
+ private:
+  CommFuture reduce(size_t bucket, std::string about) override;
+};
+
+}  // namespace tandem::nn::parallel::detail

@@ -1,0 +1,95 @@
+// Norms of gradients that lie in parts on several ranks.
+#include <cmath>
+#include <random>
+
+#include "tandem/tandem.h"
+#include "tandem/tests/catch.h"
+
+using namespace tandem;
+using namespace tandem::nn;
+
+namespace {
+
+using Parts = std::vector<std::vector<Tensor>>;
+
+/// The tensors, one behind the other, cut at random multiples of kNormBlock from the start of one of them, or between
+/// two: a list of parts for each of `ranks` ranks, of which some may have none.
+Parts cut(const std::vector<Tensor>& tensors, size_t ranks, std::mt19937& random) {
+  Parts parts(ranks);
+  size_t rank = 0;
+  for (const Tensor& t : tensors) {
+    const Tensor flat = t.view({-1});
+    int64_t begin = 0;
+    for (int64_t at = 0; at < flat.numel(); at += utils::kNormBlock) {
+      if (rank + 1 == ranks || random() % 3 > 0) continue;
+      if (at > begin) parts[rank].push_back(flat.narrow(0, begin, at - begin));
+      begin = at;
+      ++rank;
+    }
+    parts[rank].push_back(flat.narrow(0, begin, flat.numel() - begin));
+  }
+  return parts;
+}
+/// What the ranks' parts bring, one rank after the other, in each call of a norm's `gather`.
+std::vector<Tensor> gathered(const Parts& parts, double p) {
+  std::vector<Tensor> calls;
+  for (;;) {
+    std::vector<Tensor> next;
+    for (const std::vector<Tensor>& part : parts) {
+      size_t call = 0;
+      utils::get_total_norm(part, p, false, [&](const Tensor& mine) {
+        if (call < calls.size()) return calls[call++].to(mine.device());
+        if (call++ == calls.size()) next.push_back(mine.cpu());
+        return mine;
+      });
+    }
+    if (next.empty()) return calls;
+    calls.push_back(cat(next));
+  }
+}
+std::vector<Tensor> with_gradients(const std::vector<Tensor>& gradients) {
+  std::vector<Tensor> parameters;
+  for (const Tensor& g : gradients) {
+    parameters.push_back(zeros(g.sizes(), g.options()).requires_grad_());
+    parameters.back().set_grad(g.clone());
+  }
+  return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at blocks", "[nn][clip]") {
+  std::mt19937 random(7);
+  std::vector<Device> devices = {kCPU};
+  if (cuda::is_available()) devices.push_back(kCUDA);
+  for (const Device device : devices) {
+    manual_seed(5);
+    std::vector<Tensor> tensors;
+    for (const int64_t n : {4096 + 17, 5, 4096, 9000, 1, 2 * 4096})
+      tensors.push_back(randn({n}, TensorOptions(n == 5 ? kFloat64 : kFloat32).device(device)));
+    for (int i = 0; i < (device == kCPU ? 170 : 30); ++i) {
+      const double p = std::vector<double>{1, 2, 3, HUGE_VAL, 0.5, -HUGE_VAL}[static_cast<size_t>(i) % 6];
+      CAPTURE(device, i, p);
+      const Parts parts = cut(tensors, 2 + random() % 4, random);
+      const std::vector<Tensor> calls = gathered(parts, p);
+      const Tensor whole = utils::get_total_norm(tensors, p);
+      std::vector<Tensor> exact;
+      for (const Tensor& t : tensors) exact.push_back(t.cpu().to(kFloat64));
+      CHECK(whole.item<double>() == Approx(cat(exact).norm(p).item<double>()).epsilon(1e-5));  // float32 adds up
+      size_t call = 0;
+      const auto gather = [&](const Tensor& mine) { return calls[call++ % calls.size()].to(mine.device()); };
+      const std::vector<Tensor> clipped = with_gradients(tensors);
+      const double norm = utils::clip_grad_norm_(clipped, 0.5, p);
+      for (const std::vector<Tensor>& part : parts) {
+        const std::vector<Tensor> mine = with_gradients(part);
+        CHECK(utils::clip_grad_norm_(mine, 0.5, p, false, gather) == norm);
+        if (!part.empty() && part[0].dtype() == whole.dtype())
+          CHECK(equal(utils::get_total_norm(part, p, false, gather), whole));
+      }
+    }
+  }
+  const std::vector<Tensor> three = {zeros({2}), ones({3}), ones({2, 2})};
+  CHECK(utils::get_total_norm(three, 0).item<double>() == 2);  // as in PyTorch, tensors that are not all 0
+  CHECK_THROWS_WITH(utils::get_total_norm(three, 0, false, [](const Tensor& mine) { return mine; }),
+                    Catch::Contains("norm 0 counts tensors"));
+}

@@ -1,0 +1,178 @@
+// The parts that bring gradients together, on plain numbers: where they lie, and which of them have come.
+#include "tandem/parallel/sync/agreement.h"
+#include "tandem/parallel/sync/arrivals.h"
+#include "tandem/parallel/sync/layout.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/parallel/side_by_side.h"
+
+using namespace tandem;
+using namespace tandem::nn::parallel::detail;
+using Numbers = std::vector<int64_t>;
+using Bits = std::vector<bool>;
+
+TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of tensors", "[parallel][layout]") {
+  const FlatPlan one = plan_flat({5, 0, 3, 8}, 4);
+  CHECK((one.at == Numbers{0, 8, 8, 12} && one.shard == 20));
+  CHECK(plan_flat({}, 4, 3).shard == 0);
+  for (const Numbers& elements :
+       {Numbers{10, 2560, 256, 16384}, {4096 * 7}, {1}, {5000, 5000, 5000}, {1, 20000, 3, 4096, 9999, 0, 12}})
+    for (const int64_t shards : {1, 2, 3, 5, 8}) {
+      CAPTURE(elements, shards);
+      const FlatPlan plan = plan_flat(elements, 4, shards);
+      Numbers seen(elements.size());
+      int64_t end = 0, total = 0;
+      for (const int64_t n : elements) total += (n + 3) / 4 * 4;
+      for (int64_t s = 0; s < shards; ++s)
+        for (const ShardPiece& piece : shard_pieces(plan, elements, s)) {
+          const size_t i = piece.tensor;
+          CHECK(piece.from == seen[i]);  // nothing twice, nothing left out
+          CHECK(piece.from % 4096 == 0);
+          CHECK((piece.elements % 4096 == 0 || piece.from + piece.elements == elements[i]));
+          CHECK(s * plan.shard + piece.at == plan.at[i] + piece.from);
+          CHECK(piece.at + piece.elements <= plan.shard);
+          CHECK(s * plan.shard + piece.at >= end);
+          end = s * plan.shard + piece.at + piece.elements;
+          seen[i] += piece.elements;
+        }
+      CHECK(seen == elements);
+      for (const int64_t at : plan.at) CHECK(at % 4 == 0);
+      if (shards == 1)
+        CHECK(plan.shard == total);
+      else
+        CHECK(plan.shard <= total / shards + 2 * 4096);
+    }
+  CHECK(shard_pieces(plan_flat({10, 8192}, 4, 2), {10, 8192}, 1) == std::vector<ShardPiece>{{1, 4096, 4096, 0}});
+}
+
+namespace {
+/// Of three parameters, the last two in bucket 0.
+Arrivals three(ArrivalRules rules = {}) {
+  Arrivals arrivals({"a", "b", "c"}, rules);
+  arrivals.set_buckets({1, 0, 0}, 2);
+  return arrivals;
+}
+void bring(Arrivals& arrivals, const std::vector<size_t>& parameters) {
+  for (const size_t i : parameters) {
+    arrivals.use(i);
+    arrivals.count(i);
+  }
+}
+}  // namespace
+
+TEST_CASE("buckets are handed out in order, each when all that is expected of it has come", "[parallel][arrivals]") {
+  Arrivals arrivals = three({.wants_order = true});
+  const auto token = std::make_shared<const bool>(true);
+  CHECK_FALSE(arrivals.is_running());
+  arrivals.start(token);
+  CHECK(arrivals.is_running());
+  for (const size_t i : {0, 1, 2}) CHECK(arrivals.expect(i));
+  bring(arrivals, {0});
+  CHECK_FALSE(arrivals.next_full());  // of bucket 1, which is full before bucket 0
+  bring(arrivals, {2});
+  CHECK_FALSE(arrivals.next_full());
+  bring(arrivals, {1});
+  CHECK(arrivals.next_full() == 0u);
+  CHECK(arrivals.next_full() == 1u);
+  CHECK_FALSE(arrivals.next());
+  CHECK((arrivals.all_came() && arrivals.as_expected() == Bits{true, true, true} && arrivals.unused() == 0));
+  CHECK_THROWS_WITH(arrivals.count(2), Catch::Contains("c got a second gradient in one backward"));
+  CHECK_THROWS_WITH(arrivals.expect(1), Catch::Contains("b got a gradient after its bucket was reduced"));
+  arrivals.finish();
+  CHECK((arrivals.order_is_due() && arrivals.take_order() == std::vector<size_t>{0, 2, 1}));
+  CHECK_FALSE(arrivals.order_is_due());
+}
+TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arrivals]") {
+  Arrivals arrivals = three();
+  auto token = std::make_shared<const bool>(true);
+  const ForwardPtr forward = arrivals.begin(true, 8, {true, true, true}, 0);
+  arrivals.start(token);
+  arrivals.weigh(*forward);
+  arrivals.weigh(*forward);
+  CHECK(arrivals.weight() == 8);  // once
+  token = nullptr;
+  CHECK_FALSE(arrivals.is_running());
+  CHECK(arrivals.weight() == 0);
+}
+TEST_CASE("what has not come is missing, and averaged only where some rank has it", "[parallel][arrivals]") {
+  Arrivals arrivals = three({.find_unused_parameters = true});
+  arrivals.start(std::make_shared<const bool>(true));
+  arrivals.expect(1);
+  arrivals.expect(2);
+  bring(arrivals, {2});
+  CHECK((arrivals.is_missing(1) && !arrivals.is_missing(0) && !arrivals.is_in_use(1) && !arrivals.all_came()));
+  CHECK(arrivals.without() == ", without parameters 0");
+  CHECK(arrivals.as_expected() == Bits{true, false, true});
+  arrivals.guess_averaged();
+  CHECK(arrivals.averaged() == Bits{false, false, true});
+  arrivals.agree(Bits{true, true, true});  // another rank has b
+  CHECK(arrivals.averaged() == Bits{false, true, true});
+}
+TEST_CASE("a static graph brings what its first backward brought", "[parallel][arrivals]") {
+  Arrivals arrivals = three({.static_graph = true});
+  for (int step = 0; step < 3; ++step) {
+    CAPTURE(step);
+    CHECK(arrivals.holds_back() == (step == 0));
+    CHECK(arrivals.allows_unused() == (step == 0));
+    arrivals.start(std::make_shared<const bool>(true));
+    CHECK(arrivals.expect(0));
+    CHECK(arrivals.expect(1) == (step == 0));  // it never comes
+    CHECK(arrivals.expect(2));
+    bring(arrivals, {2, 0});
+    CHECK_FALSE((step > 0 && arrivals.next_full()));
+    bring(arrivals, {2});
+    CHECK((step == 0 || arrivals.next_full() == 0u));
+    arrivals.learn_graph();
+    CHECK(arrivals.as_expected() == (step == 0 ? Bits{true, false, true} : Bits{true, true, true}));
+    arrivals.guess_averaged();
+    arrivals.agree(step == 0 ? std::optional(Bits{true, false, true}) : std::nullopt);
+    CHECK(arrivals.averaged() == Bits{true, false, true});
+    if (step == 2)
+      CHECK_THROWS_WITH(arrivals.count(0),
+                        Catch::Contains("under static_graph a got 2 gradients in a backward, and 1"));
+    arrivals.finish();
+  }
+}
+TEST_CASE("a rank without a backward expects what learns, and counts as having it all", "[parallel][arrivals]") {
+  Arrivals arrivals = three();
+  arrivals.begin(true, 0, {true, false, true}, 0);
+  arrivals.start({});
+  arrivals.shadow();
+  CHECK((arrivals.is_expected(0) && !arrivals.is_expected(1) && arrivals.is_expected(2)));
+  CHECK(arrivals.as_expected() == Bits{true, true, true});
+  CHECK(arrivals.next() == 0u);
+}
+
+TEST_CASE("a dtype tells one rank of many from none only up to some number of ranks", "[parallel][ddp]") {
+  using nn::parallel::tells_one_rank;
+  // Ones that are added up one after the other, each sum rounded; then the mean.
+  const auto mean = [](DType dtype, int ranks, int without) {
+    Tensor sum = zeros({}, dtype);
+    for (int r = 0; r < ranks; ++r) sum += r < without ? 0 : 1;
+    return (sum / ranks).item<double>();
+  };
+  for (const DType dtype : {kBFloat16, kFloat16})
+    for (const int ranks : {1, 2, 3, 5, 7, 8, 11, 31, 100, 300, 600, 3000}) {
+      CAPTURE(dtype, ranks);
+      if (!tells_one_rank(dtype, ranks)) continue;
+      CHECK(mean(dtype, ranks, 0) > 1 - 0.5 / ranks);
+      CHECK(mean(dtype, ranks, 1) < 1 - 0.5 / ranks);
+    }
+  CHECK(mean(kBFloat16, 300, 0) < 1 - 0.5 / 300);  // 256: one more is lost
+  CHECK((tells_one_rank(kBFloat16, 8) && !tells_one_rank(kBFloat16, 256) && tells_one_rank(kFloat16, 16)));
+  CHECK((tells_one_rank(kFloat32, 2048) && !tells_one_rank(kFloat32, 1 << 20) && tells_one_rank(kFloat64, 1 << 20)));
+}
+TEST_CASE("the rank of twelve that lacks a gradient is named in bfloat16 too", "[parallel][ddp]") {
+  CHECK_FALSE(nn::parallel::tells_one_rank(kBFloat16, 12));  // so that the status does not travel in the bucket
+  const auto failure = [](int lacking) {
+    return test::failure_over("local", 12, [&](const distributed::ProcessGroupPtr& group) {
+      test::SideBySide net(2);
+      net->to(kBFloat16);
+      nn::parallel::DistributedDataParallel ddp(net,
+                                                nn::parallel::DistributedDataParallelOptions().process_group(group));
+      ddp(ones({1, 3}, kBFloat16), group->rank() == lacking ? "a" : "ab").sum().backward();
+    });
+  };
+  CHECK(failure(-1) == "");
+  CHECK_THAT(failure(5), Catch::Contains("these parameters got no gradient: b.weight on rank 5; b.bias on rank 5"));
+}

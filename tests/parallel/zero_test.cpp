@@ -1,0 +1,184 @@
+// ZeRO's stages 1 and 2 (each rank keeps the optimizer's state of a shard), made of the parts that
+// DistributedDataParallel is made of: as that, to the last bit.
+#include "tandem/autograd/engine.h"
+#include "tandem/core/trace/trace.h"
+#include "tandem/parallel/sync/agreement.h"
+#include "tandem/parallel/sync/arrivals.h"
+#include "tandem/parallel/sync/gradients.h"
+#include "tandem/parallel/sync/transport.h"
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+
+using namespace tandem;
+using distributed::ProcessGroupPtr;
+using nn::utils::kNormBlock;
+using Options = nn::parallel::DistributedDataParallelOptions;
+
+namespace {
+
+int64_t blocks(int64_t elements) { return (elements + kNormBlock - 1) / kNormBlock; }
+
+/// All gradients lie in one flat tensor of a shard for each rank. Stage 1 averages all of it, stage 2 only the rank's
+/// shard. The optimizer knows the parts of parameters that the shard has.
+class Zero {
+ public:
+  Zero(const nn::Sequential& net, ProcessGroupPtr group, int stage)
+      : group_(std::move(group)),
+        agreement_("ZeRO", group_, /*weighted=*/false, /*static_graph=*/false),
+        gradients_(net->named_parameters(), /*are_views=*/true),
+        arrivals_(gradients_.names(), {}) {
+    const Buckets& buckets = gradients_.buckets();
+    if (stage == 1)
+      transport_ = std::make_unique<nn::parallel::AllReduce>(group_, buckets);
+    else
+      transport_ = std::make_unique<nn::parallel::ReduceScatter>(group_, buckets);
+    std::vector<size_t> all(gradients_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = all.size() - 1 - i;
+    gradients_.lay_out({all}, /*status_elements=*/0, /*is_alone=*/false, /*shards=*/group_->size());
+    agreement_.lay_out({}, /*any_wide=*/false, kCPU);
+    arrivals_.set_buckets(buckets.of_parameters(), 1);
+    gradients_.watch([this](size_t i) { on_gradient(i); });
+    for (const Piece& piece : buckets.pieces(0, group_->rank())) {
+      parts.push_back(part_of(piece).requires_grad_());
+      parts.back().set_grad(buckets.shard(0, group_->rank()).narrow(0, piece.at, piece.elements));
+    }
+  }
+  /// After the optimizer's step of `parts`: all ranks get all parameters.
+  void gather_parameters() {
+    const NoGradGuard guard;
+    const Tensor mine = zeros_like(gradients_.buckets().shard(0, 0)), all = zeros_like(gradients_.buckets().flat(0));
+    each_part(group_->rank(), [&](const Piece& piece, Tensor part) { of(mine, piece, 0).copy_(part); });
+    group_->all_gather_into_tensor(all, mine)->wait();
+    for (int r = 0; r < group_->size(); ++r)
+      each_part(r, [&](const Piece& piece, Tensor part) { part.copy_(of(all, piece, r * mine.numel())); });
+    for (const Tensor& p : gradients_.parameters()) p.set_grad(Tensor());
+  }
+  /// For clip_grad_norm_ of `parts`: the blocks of all ranks in the order of the parameters.
+  Tensor gather_blocks(const Tensor& mine) const {
+    std::vector<int64_t> first = {0};
+    for (const Tensor& p : gradients_.parameters()) first.push_back(first.back() + blocks(p.numel()));
+    const Tensor all = zeros({first.back()}, mine.options());
+    int64_t at = 0;
+    for (const Piece& piece : gradients_.buckets().pieces(0, group_->rank())) {
+      const int64_t n = blocks(piece.elements);
+      all.narrow(0, first[piece.tensor] + piece.from / kNormBlock, n).copy_(mine.narrow(0, at, n));
+      at += n;
+    }
+    group_->all_reduce(all)->wait();
+    return all;
+  }
+  std::vector<Tensor> parts;
+
+ private:
+  using Buckets = nn::parallel::detail::Buckets;
+  using Piece = nn::parallel::detail::ShardPiece;
+
+  void on_gradient(size_t i) {
+    const NoGradGuard guard;
+    if (!arrivals_.is_running()) {
+      const auto token = std::make_shared<const bool>(true);
+      arrivals_.start(token);
+      transport_->start();
+      for (size_t k = 0; k < gradients_.size(); ++k) arrivals_.expect(k);
+      autograd::queue_callback([this, token] { finish(); });
+    }
+    arrivals_.use(i);
+    arrivals_.count(i);
+    gradients_.to_slot(i);
+    if (arrivals_.next_full()) send(/*all_used=*/true);
+  }
+  void send(bool all_used) {
+    agreement_.say(all_used, 0);
+    transport_->send(0, "ZeRO: gradients");
+    transport_->send_beside(agreement_.send());
+  }
+  void finish() {
+    const NoGradGuard guard;
+    for (size_t i = 0; i < gradients_.size(); ++i)
+      if (arrivals_.is_missing(i)) gradients_.fill(i, /*keep=*/false);
+    if (arrivals_.next()) send(/*all_used=*/false);
+    transport_->finish(nullptr);
+    agreement_.used_anywhere(arrivals_.as_expected(), /*allows_unused=*/false, gradients_.names());
+    arrivals_.finish();
+  }
+  Tensor part_of(const Piece& piece) const {
+    return gradients_.parameters()[piece.tensor].detach().view({-1}).narrow(0, piece.from, piece.elements);
+  }
+  static Tensor of(const Tensor& flat, const Piece& piece, int64_t shard_begin) {
+    return flat.narrow(0, shard_begin + piece.at, piece.elements);
+  }
+  template <class F> void each_part(int rank, const F& f) const {
+    for (const Piece& piece : gradients_.buckets().pieces(0, rank)) f(piece, part_of(piece));
+  }
+
+  ProcessGroupPtr group_;
+  nn::parallel::Agreement agreement_;
+  nn::parallel::Gradients gradients_;
+  nn::parallel::Arrivals arrivals_;
+  std::unique_ptr<nn::parallel::Transport> transport_;
+};
+
+nn::Sequential make_net() {
+  manual_seed(3);
+  return nn::Sequential(nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 10));
+}
+std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, const std::vector<Tensor>& parameters) {
+  if (name == "Adam") return std::make_unique<optim::Adam>(parameters, optim::AdamOptions(0.01).weight_decay(0.1));
+  return std::make_unique<optim::SGD>(parameters, optim::SGDOptions(0.1).momentum(0.9));
+}
+/// One backward of a step of this rank.
+template <class Net> void backward(Net& net, int rank, int step) {
+  manual_seed(static_cast<uint64_t>(100 * step + rank));
+  const Tensor x = randn({6, 64}), y = randint(10, {6}, kInt64);
+  cross_entropy(net.forward(x), y).backward();
+}
+
+}  // namespace
+
+TEST_CASE("ZeRO 1 and 2 of the parts that DDP is made of do what DDP does, to the last bit", "[parallel][zero]") {
+  for (const std::string name : {"Adam", "SGD with momentum"})
+    for (const int stage : {1, 2})
+      for (const int ranks : {1, 2, 3, 5}) {
+        CAPTURE(name, stage, ranks);
+        CHECK(test::failure_over("local", ranks, [&](const ProcessGroupPtr& group) {
+                const int rank = group->rank();
+                nn::Sequential whole = make_net(), cut = make_net();
+                nn::parallel::DistributedDataParallel ddp(whole, Options().process_group(group));
+                Zero zero(cut, group, stage);
+                const auto of_whole = make_optimizer(name, ddp.parameters()), of_cut = make_optimizer(name, zero.parts);
+                for (int step = 0; step < 4; ++step) {
+                  of_whole->zero_grad();
+                  backward(ddp, rank, step);
+                  start_trace(/*kernels=*/false);
+                  backward(*cut, rank, step);
+                  int reductions = 0;
+                  for (const TraceEvent& event : take_trace())
+                    reductions += event.kind == TraceEvent::Kind::communication && event.bytes > 64;
+                  TANDEM_CHECK(reductions == 1, reductions, " reductions in step ", step);
+                  const auto gather = [&](const Tensor& mine) { return zero.gather_blocks(mine); };
+                  const double a = nn::utils::clip_grad_norm_(ddp.parameters(), 0.5);
+                  const double b = nn::utils::clip_grad_norm_(zero.parts, 0.5, 2, false, gather);
+                  TANDEM_CHECK(a == b && a > 0.5, "the norms are ", a, " and ", b, " in step ", step);
+                  of_whole->step();
+                  of_cut->step();
+                  zero.gather_parameters();
+                  for (size_t i = 0; i < whole->parameters().size(); ++i)
+                    TANDEM_CHECK(whole->parameters()[i].equal(cut->parameters()[i]), "parameter ", i, " differs after ",
+                                 step + 1, " steps");
+                }
+              }) == "");
+      }
+}
+
+TEST_CASE("a gradient that one rank has not is named where each rank gets only a part", "[parallel][zero]") {
+  const std::string error = test::failure_over("local", 2, [&](const ProcessGroupPtr& group) {
+    nn::Sequential net = make_net();
+    Zero zero(net, group, 2);
+    if (group->rank() == 0)
+      backward(*net, 0, 0);
+    else
+      net->parameters()[3].sum().backward();
+  });
+  CHECK_THAT(error, Catch::Contains("these parameters got no gradient: 0.weight on rank 1; 0.bias on rank 1; "
+                                    "2.weight on rank 1"));
+}
