@@ -1,8 +1,7 @@
 // One step of each optimizer on the parameters of FashionCNN's linear layers, and clipping of their gradients.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/nn/utils/clip_grad.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/sgd.h"
 

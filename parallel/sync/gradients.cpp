@@ -5,7 +5,8 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/elementwise.h"
+#include "tandem/ops/elementwise/fill.h"
+#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel::detail {

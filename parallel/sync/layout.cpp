@@ -5,7 +5,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/nn/utils/clip_grad.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn::parallel::detail {
 

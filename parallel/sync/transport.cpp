@@ -2,7 +2,6 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
-#include "tandem/ops/shape/arrange.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel::detail {
