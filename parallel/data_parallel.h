@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/option.h"
 #include "tandem/core/owned.h"
-#include "tandem/nn/options/options.h"
 #include "tandem/parallel/device_threads.h"
 #include "tandem/parallel/parallel_loss.h"
 #include "tandem/parallel/replicas.h"

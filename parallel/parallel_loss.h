@@ -3,7 +3,7 @@
 #include <concepts>
 #include <utility>
 
-#include "tandem/nn/losses.h"
+#include "tandem/nn/loss.h"
 #include "tandem/ops/factory/factory.h"
 
 namespace tandem::nn::parallel {

@@ -1,3 +1,4 @@
+// Hooks of modules: their lists, and their effect on a call and on its backward.
 #include "tandem/nn/module/module_hooks.h"
 
 #include "tandem/autograd/record.h"
@@ -104,6 +105,7 @@ void ModuleAccess::follow_hooks(nn::Module& copy, const nn::Module& original) {
   to.backward_pre.follow(from->backward_pre);
   to.backward.follow(from->backward);
 }
+const nn::NamedParameters& ModuleAccess::parameters(const nn::Module& module) { return module.parameters_; }
 Tensor ModuleAccess::take_parameter(nn::Module& module, const char* op, const std::string& name) {
   const Tensor* const found = module.parameters_.find(name);
   TANDEM_CHECK(found && found->defined(), op, ": ", module.name(), " has no parameter '", name, "'");

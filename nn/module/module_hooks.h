@@ -12,6 +12,7 @@
 
 #include "tandem/core/owned.h"
 #include "tandem/core/tensor.h"
+#include "tandem/nn/containers/ordered_dict.h"
 
 namespace tandem::nn {
 
@@ -65,6 +66,8 @@ struct ModuleAccess {
   static ModuleHooks& hooks(nn::Module& module);
   /// Gives `copy` the hooks that `original` has now.
   static void follow_hooks(nn::Module& copy, const nn::Module& original);
+  /// The parameters of the module itself, undefined ones too.
+  static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
   /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
   /// A parameter or buffer of the module itself. @throws Error when there is none of this name

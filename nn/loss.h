@@ -5,9 +5,14 @@
 #include <optional>
 #include <variant>
 
+#include "tandem/core/option.h"
 #include "tandem/nn/module.h"
-#include "tandem/nn/options/options.h"
 #include "tandem/ops/loss/loss.h"
+
+namespace tandem {
+/// LibTorch's way of naming a loss reduction.
+constexpr Reduction kMean = Reduction::mean, kSum = Reduction::sum, kNone = Reduction::none;
+}  // namespace tandem
 
 namespace tandem::nn {
 

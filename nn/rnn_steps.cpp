@@ -1,4 +1,5 @@
-#include "tandem/nn/recurrent_steps.h"
+// The arithmetic of recurrent networks: one step, and all steps of one direction of one layer.
+#include "tandem/nn/rnn_steps.h"
 
 #include <algorithm>
 

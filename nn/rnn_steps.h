@@ -1,7 +1,7 @@
 // The arithmetic of recurrent networks: one step, one direction of one layer. Internal.
 #pragma once
 #include "tandem/core/internal.h"
-#include "tandem/nn/recurrent.h"
+#include "tandem/nn/rnn.h"
 
 namespace tandem::detail {
 
