@@ -92,19 +92,6 @@ template <class Hook, class... Args> std::function<HookResult(nn::Module&, Args.
   };
 }
 
-/// Calls f with the tensors of a value: of a tensor, or a list, pair, tuple or optional that holds some.
-template <class T, class F> void visit_tensors(T& value, const F& f) {
-  if constexpr (std::is_same_v<T, Tensor>) {
-    f(value);
-  } else if constexpr (requires { std::tuple_size<T>::value; }) {
-    std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, value);
-  } else if constexpr (std::is_same_v<T, std::vector<Tensor>>) {
-    for (Tensor& each : value) f(each);
-  } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
-    if (value) f(*value);
-  }
-}
-
 /// One call of a module that has hooks.
 class HookedCall {
  public:
@@ -147,7 +134,9 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
       call.after(&result);
     } else {
       std::vector<Tensor*> tensors;
-      visit_tensors(result, [&](Tensor& t) { tensors.push_back(&t); });
+      visit_tensors(result, [&]<class Each>(Each& t) {
+        if constexpr (!std::is_const_v<Each>) tensors.push_back(&t);  // others cannot be replaced
+      });
       call.after(tensors);
     }
     return result;
