@@ -9,6 +9,7 @@
 //
 // DataLoader, DataParallel, DistributedDataParallel and the hooks of modules look for tensors in this way.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -48,6 +49,18 @@ template <class... Parts> struct TreeOf {
   static constexpr bool kKnown = (TensorTree<std::remove_cvref_t<Parts>>::kKnown && ...);
   static constexpr bool kOnly = (TensorTree<std::remove_cvref_t<Parts>>::kOnly && ...);
 };
+/// The tree of a list.
+template <class T> struct ListTree : TreeOf<T> {
+  template <class Value, class F> static void visit(Value& list, const F& f) {
+    for (auto& each : list) visit_tensors(each, f);
+  }
+};
+/// The tree of a tuple or a pair.
+template <class... Parts> struct TupleTree : TreeOf<Parts...> {
+  template <class Value, class F> static void visit(Value& tuple, const F& f) {
+    std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, tuple);
+  }
+};
 /// A visitor that takes it gets the key before each value of a map.
 template <class K> struct MapKey { const K& key; };
 /// The tree of a map: keys hold no tensors.
@@ -85,33 +98,16 @@ template <> struct TensorTree<Tensor> {
   static constexpr bool kHolds = true, kKnown = true, kOnly = true;
   template <class Value, class F> static void visit(Value& tensor, const F& f) { f(tensor); }
 };
-template <class T, class... R> struct TensorTree<std::vector<T, R...>> : detail::TreeOf<T> {
-  template <class Value, class F> static void visit(Value& list, const F& f) {
-    for (auto& each : list) detail::visit_tensors(each, f);
-  }
-};
-template <class T, size_t N> struct TensorTree<std::array<T, N>> : detail::TreeOf<T> {
-  template <class Value, class F> static void visit(Value& list, const F& f) {
-    for (auto& each : list) detail::visit_tensors(each, f);
-  }
-};
+template <class T, class... R> struct TensorTree<std::vector<T, R...>> : detail::ListTree<T> {};
+template <class T, size_t N> struct TensorTree<std::array<T, N>> : detail::ListTree<T> {};
 template <class T> struct TensorTree<std::optional<T>> : detail::TreeOf<T> {
   static constexpr bool kOnly = false;
   template <class Value, class F> static void visit(Value& value, const F& f) {
     if (value) detail::visit_tensors(*value, f);
   }
 };
-template <class... T> struct TensorTree<std::tuple<T...>> : detail::TreeOf<T...> {
-  template <class Value, class F> static void visit(Value& tuple, const F& f) {
-    std::apply([&](auto&... each) { (detail::visit_tensors(each, f), ...); }, tuple);
-  }
-};
-template <class A, class B> struct TensorTree<std::pair<A, B>> : detail::TreeOf<A, B> {
-  template <class Value, class F> static void visit(Value& pair, const F& f) {
-    detail::visit_tensors(pair.first, f);
-    detail::visit_tensors(pair.second, f);
-  }
-};
+template <class... T> struct TensorTree<std::tuple<T...>> : detail::TupleTree<T...> {};
+template <class A, class B> struct TensorTree<std::pair<A, B>> : detail::TupleTree<A, B> {};
 template <class K, class T, class... R> struct TensorTree<std::map<K, T, R...>> : detail::MapTree<K, T> {
   template <class Value, class F> static void visit(Value& map, const F& f) {
     for (auto& [key, value] : map) TensorTree::visit_entry(key, value, f);
@@ -119,13 +115,11 @@ template <class K, class T, class... R> struct TensorTree<std::map<K, T, R...>> 
 };
 template <class K, class T, class... R> struct TensorTree<std::unordered_map<K, T, R...>> : detail::MapTree<K, T> {
   template <class Value, class F> static void visit(Value& map, const F& f) {
-    if constexpr (detail::HasOrder<K>) {
-      std::map<K, decltype(&map.begin()->second)> sorted;  // two of the same keys may list them differently
-      for (auto& [key, value] : map) sorted.emplace(key, &value);
-      for (auto& [key, value] : sorted) TensorTree::visit_entry(key, *value, f);
-    } else {
-      for (auto& [key, value] : map) TensorTree::visit_entry(key, value, f);
-    }
+    std::vector<decltype(&*map.begin())> entries;
+    for (auto& entry : map) entries.push_back(&entry);
+    if constexpr (detail::HasOrder<K>)  // two maps of the same keys may list them differently
+      std::sort(entries.begin(), entries.end(), [](auto a, auto b) { return a->first < b->first; });
+    for (const auto entry : entries) TensorTree::visit_entry(entry->first, entry->second, f);
   }
 };
 template <detail::HasTensorParts T> struct TensorTree<T> {

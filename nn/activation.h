@@ -36,17 +36,7 @@ TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 
 /// x where it is above the threshold, else the value.
-class ThresholdImpl : public Cloneable<ThresholdImpl> {
- public:
-  ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
-  explicit ThresholdImpl(const ThresholdOptions& o) : options(o) {}
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x.
-  Tensor forward(const Tensor& x) { return functional::threshold(x, options); }
-  ThresholdOptions options;
-};
-TANDEM_LIBRARY_MODULE(Threshold);
+TANDEM_TWO_OPTION_MODULE(Threshold, double, double, functional::threshold(x, options));
 /// x where it is above 0, else weight x, with one weight for all or one for each channel (dimension 1), which is
 /// trained (He et al. 2015, arXiv:1502.01852).
 class PReLUImpl : public Cloneable<PReLUImpl> {

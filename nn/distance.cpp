@@ -7,21 +7,16 @@
 namespace tandem::nn {
 
 // Of distances, Python prints no options and LibTorch does.
-template class Cloneable<CosineSimilarityImpl>;
-void CosineSimilarityImpl::reset() {}
-void CosineSimilarityImpl::pretty_print(std::ostream& out) const {
-  out << "CosineSimilarity(";
-  if (prints_as_libtorch) out << "dim=" << options.dim() << ", eps=" << printed(options.eps());
-  out << ")";
+namespace {
+std::string cosine_text(const CosineSimilarityOptions& o) {
+  return prints_as_libtorch ? "dim=" + std::to_string(o.dim()) + ", eps=" + printed(o.eps()) : "";
 }
-template class Cloneable<PairwiseDistanceImpl>;
-void PairwiseDistanceImpl::reset() {}
-void PairwiseDistanceImpl::pretty_print(std::ostream& out) const {
-  out << "PairwiseDistance(";
-  if (prints_as_libtorch)
-    out << "p=" << printed(options.p()) << ", eps=" << printed(options.eps())
-        << ", keepdim=" << printed(options.keepdim());
-  out << ")";
+std::string distance_text(const PairwiseDistanceOptions& o) {
+  return prints_as_libtorch ? "p=" + printed(o.p()) + ", eps=" + printed(o.eps()) + ", keepdim=" + printed(o.keepdim())
+                            : "";
 }
+}  // namespace
+TANDEM_MODULE_TEXT(CosineSimilarity, cosine_text(options))
+TANDEM_MODULE_TEXT(PairwiseDistance, distance_text(options))
 
 }  // namespace tandem::nn

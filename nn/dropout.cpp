@@ -21,15 +21,14 @@ void check_probability(const char* name, double p) {
 Tensor functional::dropout2d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 4, o); }
 Tensor functional::dropout3d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 5, o); }
 
-TANDEM_CHECKED_MODULE_TEXT(Dropout, check_probability("Dropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(Dropout2d, check_probability("Dropout2d", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(Dropout3d, check_probability("Dropout3d", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(AlphaDropout, check_probability("AlphaDropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(FeatureAlphaDropout, check_probability("FeatureAlphaDropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+#define TANDEM_DROPOUT_TEXT(Name)                                         \
+  TANDEM_CHECKED_MODULE_TEXT(Name, check_probability(#Name, options.p()), \
+                             "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
+TANDEM_DROPOUT_TEXT(Dropout)
+TANDEM_DROPOUT_TEXT(Dropout2d)
+TANDEM_DROPOUT_TEXT(Dropout3d)
+TANDEM_DROPOUT_TEXT(AlphaDropout)
+TANDEM_DROPOUT_TEXT(FeatureAlphaDropout)
+#undef TANDEM_DROPOUT_TEXT
 
 }  // namespace tandem::nn

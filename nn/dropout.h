@@ -47,20 +47,15 @@ template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions&
 
 namespace tandem::nn {
 
-TANDEM_OPTION_MODULE(Dropout, DropoutOptions, = {},
-                     functional::dropout(x, detail::with_training<functional::DropoutFuncOptions>(options,
-                                                                                                  is_training())));
-TANDEM_OPTION_MODULE(Dropout2d, DropoutOptions, = {},
-                     functional::dropout2d(x, detail::with_training<functional::DropoutFuncOptions>(options,
-                                                                                                    is_training())));
-TANDEM_OPTION_MODULE(Dropout3d, DropoutOptions, = {},
-                     functional::dropout3d(x, detail::with_training<functional::DropoutFuncOptions>(options,
-                                                                                                    is_training())));
-TANDEM_OPTION_MODULE(
-    AlphaDropout, DropoutOptions, = {},
-    functional::alpha_dropout(x, detail::with_training<functional::AlphaDropoutFuncOptions>(options, is_training())));
-TANDEM_OPTION_MODULE(FeatureAlphaDropout, DropoutOptions, = {},
-                     functional::feature_alpha_dropout(
-                         x, detail::with_training<functional::AlphaDropoutFuncOptions>(options, is_training())));
+#define TANDEM_DROPOUT_MODULE(Name, function, FuncOptions) \
+  TANDEM_OPTION_MODULE(                                    \
+      Name, DropoutOptions, = {},                          \
+      functional::function(x, detail::with_training<functional::FuncOptions>(options, is_training())))
+TANDEM_DROPOUT_MODULE(Dropout, dropout, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(Dropout2d, dropout2d, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(Dropout3d, dropout3d, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(AlphaDropout, alpha_dropout, AlphaDropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(FeatureAlphaDropout, feature_alpha_dropout, AlphaDropoutFuncOptions);
+#undef TANDEM_DROPOUT_MODULE
 
 }  // namespace tandem::nn

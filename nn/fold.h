@@ -38,16 +38,6 @@ inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
 
 TANDEM_OPTION_MODULE(Unfold, UnfoldOptions, , functional::unfold(x, options));
 /// The opposite of Unfold, where windows do not overlap; where they do, their elements are added up.
-class FoldImpl : public Cloneable<FoldImpl> {
- public:
-  FoldImpl(detail::Pair output_size, detail::Pair kernel_size) : FoldImpl(FoldOptions(output_size, kernel_size)) {}
-  explicit FoldImpl(const FoldOptions& o) : options(o) {}
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// (N, C KH KW, L) -> (N, C, H, W)
-  Tensor forward(const Tensor& x) { return functional::fold(x, options); }
-  FoldOptions options;
-};
-TANDEM_LIBRARY_MODULE(Fold);
+TANDEM_TWO_OPTION_MODULE(Fold, detail::Pair, detail::Pair, functional::fold(x, options));
 
 }  // namespace tandem::nn

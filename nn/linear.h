@@ -1,6 +1,5 @@
 // Linear and bilinear layers, Identity, and layers that join or divide dimensions.
 #pragma once
-#include <utility>
 #include <vector>
 
 #include "tandem/nn/module/simple_module.h"
@@ -57,17 +56,7 @@ TANDEM_LIBRARY_MODULE(Bilinear);
 
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
 /// One dimension as several: the opposite of Flatten.
-class UnflattenImpl : public Cloneable<UnflattenImpl> {
- public:
-  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
-  explicit UnflattenImpl(const UnflattenOptions& o) : options(o) {}
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// The elements of x, as a view where its strides allow.
-  Tensor forward(const Tensor& x) { return x.unflatten(options.dim(), options.sizes()); }
-  UnflattenOptions options;
-};
-TANDEM_LIBRARY_MODULE(Unflatten);
+TANDEM_TWO_OPTION_MODULE(Unflatten, int64_t, std::vector<int64_t>, x.unflatten(options.dim(), options.sizes()));
 
 }  // namespace tandem::nn
 

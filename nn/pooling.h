@@ -130,21 +130,9 @@ TANDEM_UNPOOL_MODULE(MaxUnpool2d, max_unpool2d);
 TANDEM_UNPOOL_MODULE(MaxUnpool3d, max_unpool3d);
 #undef TANDEM_UNPOOL_MODULE
 
-#define TANDEM_LP_POOL_MODULE(Name, function, Size)                                                       \
-  class Name##Impl : public Cloneable<Name##Impl> {                                                       \
-   public:                                                                                                \
-    Name##Impl(double norm_type, Size kernel_size) : Name##Impl(Name##Options(norm_type, kernel_size)) {} \
-    explicit Name##Impl(const Name##Options& o) : options(o) {}                                           \
-    void reset() override;                                                                                \
-    void pretty_print(std::ostream& out) const override;                                                  \
-    Tensor forward(const Tensor& x) { return functional::function(x, options); }                          \
-    Name##Options options;                                                                                \
-  };                                                                                                      \
-  TANDEM_LIBRARY_MODULE(Name)
-TANDEM_LP_POOL_MODULE(LPPool1d, lp_pool1d, int64_t);
-TANDEM_LP_POOL_MODULE(LPPool2d, lp_pool2d, detail::Pair);
-TANDEM_LP_POOL_MODULE(LPPool3d, lp_pool3d, detail::Triple);
-#undef TANDEM_LP_POOL_MODULE
+TANDEM_TWO_OPTION_MODULE(LPPool1d, double, int64_t, functional::lp_pool1d(x, options));
+TANDEM_TWO_OPTION_MODULE(LPPool2d, double, detail::Pair, functional::lp_pool2d(x, options));
+TANDEM_TWO_OPTION_MODULE(LPPool3d, double, detail::Triple, functional::lp_pool3d(x, options));
 
 /// x (N, C, H, W) or (C, H, W)
 class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
@@ -152,7 +140,6 @@ class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
   explicit FractionalMaxPool2dImpl(const FractionalMaxPool2dOptions& o) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// The values, or (values, indices).
   /// The largest element of each window.
   Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
   /// (values, indices): the indices as max_unpool2d takes them.

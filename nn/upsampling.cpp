@@ -9,18 +9,15 @@
 #include "tandem/ops/nn/pool.h"
 #include "tandem/ops/nn/vision.h"
 
-const char* tandem::detail::mode_name(InterpolationMode mode) {
-  switch (mode) {
-    case InterpolationMode::nearest: return "nearest";
-    case InterpolationMode::linear: return "linear";
-    case InterpolationMode::bilinear: return "bilinear";
-    case InterpolationMode::bicubic: return "bicubic";
-    case InterpolationMode::trilinear: return "trilinear";
-    case InterpolationMode::area: return "area";
-    case InterpolationMode::nearest_exact: return "nearest-exact";
-  }
-  return "";
-}
+namespace tandem::detail {
+namespace {
+/// The names of a mode in Python and of LibTorch's constant, in the order of InterpolationMode.
+constexpr const char* kModeNames[][2] = {
+    {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
+    {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};
+}  // namespace
+const char* mode_name(InterpolationMode mode) { return kModeNames[static_cast<size_t>(mode)][0]; }
+}  // namespace tandem::detail
 
 namespace tandem::nn {
 TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);
@@ -42,25 +39,12 @@ template <class T> std::string list_text(const std::vector<T>& numbers) {
   for (const T n : numbers) out << (out.tellp() > 0 ? ", " : "[") << n;
   return out.str() + "]";
 }
-/// The name of LibTorch's constant: kNearest, kNearestExact.
-const char* mode_constant(InterpolationMode mode) {
-  switch (mode) {
-    case InterpolationMode::nearest: return "kNearest";
-    case InterpolationMode::linear: return "kLinear";
-    case InterpolationMode::bilinear: return "kBilinear";
-    case InterpolationMode::bicubic: return "kBicubic";
-    case InterpolationMode::trilinear: return "kTrilinear";
-    case InterpolationMode::area: return "kArea";
-    case InterpolationMode::nearest_exact: return "kNearestExact";
-  }
-  return "";
-}
 std::string upsample_text(const UpsampleOptions& o) {
   if (prints_as_libtorch)
     return (o.scale_factor() ? "scale_factor=" + list_text(*o.scale_factor())
             : o.size()       ? "size=" + list_text(*o.size())
                              : "size=None") +
-           ", mode=" + mode_constant(o.mode());
+           ", mode=" + detail::kModeNames[static_cast<size_t>(o.mode().mode)][1];
   std::string text = o.scale_factor() ? "scale_factor=" + numbers_text(*o.scale_factor())
                      : o.size()       ? "size=" + numbers_text(*o.size())
                                       : "size=None";
@@ -70,14 +54,6 @@ std::string upsample_text(const UpsampleOptions& o) {
 }  // namespace
 
 TANDEM_MODULE_TEXT(Upsample, upsample_text(options))
-
-Tensor UpsampleImpl::forward(const Tensor& x) {
-  return functional::interpolate(x, functional::InterpolateFuncOptions()
-                                        .size(options.size())
-                                        .scale_factor(options.scale_factor())
-                                        .mode(options.mode())
-                                        .align_corners(options.align_corners()));
-}
 
 namespace functional {
 TANDEM_ARG_SETTER(InterpolateFuncOptions, std::optional<std::vector<int64_t>>, size);

@@ -6,7 +6,7 @@
 
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
-#include "tandem/nn/module.h"
+#include "tandem/nn/module/simple_module.h"
 
 namespace tandem {
 
@@ -59,15 +59,11 @@ Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {});
 }  // namespace functional
 
 /// functional::interpolate with these options.
-class UpsampleImpl : public Cloneable<UpsampleImpl> {
- public:
-  explicit UpsampleImpl(const UpsampleOptions& o = {}) : options(o) {}
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// (N, C, ...) with other sizes behind the channels.
-  Tensor forward(const Tensor& x);
-  UpsampleOptions options;
-};
-TANDEM_LIBRARY_MODULE(Upsample);
+TANDEM_OPTION_MODULE(Upsample, UpsampleOptions, = {},
+                     functional::interpolate(x, functional::InterpolateFuncOptions()
+                                                    .size(options.size())
+                                                    .scale_factor(options.scale_factor())
+                                                    .mode(options.mode())
+                                                    .align_corners(options.align_corners())));
 
 }  // namespace tandem::nn

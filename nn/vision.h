@@ -13,8 +13,7 @@ namespace tandem::nn::functional {
 struct GridSampleFuncOptions {
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;  // how pixels in between are made
   TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;          // what stands beyond the borders
-  TANDEM_ARG(std::optional<bool>,
-             align_corners);  // whether -1 and 1 are centres of pixels
+  TANDEM_ARG(std::optional<bool>, align_corners);                      // whether -1 and 1 are centres of pixels
 };
 
 /// grid_sampler with its arguments as options: modes bilinear, nearest and bicubic, padding zeros, border and

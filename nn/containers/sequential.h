@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/nn/containers/any_module.h"
-#include "tandem/nn/layer_fusion.h"
+#include "tandem/nn/containers/layer_fusion.h"
 
 namespace tandem::detail {
 /// A container was asked for one of its modules as what it is not. `key`: its position or its name.

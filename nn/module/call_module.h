@@ -65,8 +65,8 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
 // which LibTorch has too, goes past it. What is to act before or after a module, such as a hook, a parametrization,
 // sharded parameters, a cast policy, a stage of a pipeline, a summary or a profile by module, is a member of
 // ModuleHooks that HookedCall::before() and after() run. A module around which nothing acts costs the test of one
-// pointer. Code that computes several modules as one (nn/layer_fusion.cpp) first asks ModuleAccess::find_hooks whether
-// anything acts around them.
+// pointer. Code that computes several modules as one (nn/containers/layer_fusion.cpp) first asks
+// ModuleAccess::find_hooks whether anything acts around them.
 
 /// Calls module.forward(args...) with what acts before and after it: the door to a module.
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {

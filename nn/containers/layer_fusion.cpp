@@ -1,5 +1,5 @@
 // Batch norm, ReLU and max pool as one: when a Sequential may do so, and how.
-#include "tandem/nn/layer_fusion.h"
+#include "tandem/nn/containers/layer_fusion.h"
 
 #include "tandem/nn/activation.h"
 #include "tandem/nn/batch_norm.h"
