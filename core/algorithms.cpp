@@ -1,3 +1,4 @@
+// Which algorithms the libraries may choose: the switches that a rank has set.
 #include "tandem/core/algorithms.h"
 
 #include "tandem/core/internal.h"

@@ -1,3 +1,4 @@
+// Host memory for the virtual CPU devices: size classes, and the books of each device.
 #include "tandem/core/allocator.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// Devices: their names as text, and which exist.
 #include "tandem/core/device.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Element types: which two promote to, and numbers as kernels read them.
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"

@@ -1,3 +1,4 @@
+// The message of an error, put together from its parts.
 #include "tandem/core/error.h"
 
 #include "tandem/core/version.h"

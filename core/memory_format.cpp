@@ -1,3 +1,4 @@
+// Strides of results: by a memory format, or after the strides of the operands.
 #include "tandem/core/memory_format.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The state of one rank or one device's thread: its defaults, and the generators of its devices.
 #include "tandem/core/rank_context.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// The bytes behind tensors: allocation, and release when the last view ends.
 #include "tandem/core/storage.h"
 
 #include "tandem/core/allocator.h"

@@ -1,3 +1,4 @@
+// Tensor and TensorBase: sizes and strides, views that are not recorded, access to elements.
 #include "tandem/core/tensor.h"
 
 #include "tandem/core/cuda/allocator.h"

@@ -251,33 +251,33 @@ class Tensor : public TensorBase {
 
   // ---- elementwise (core/elementwise_ops.h says what they compute; ops/elementwise/unary.cpp,
   // ops/elementwise/binary.cpp)
-#define TANDEM_DECLARE(name, ...) \
-  Tensor name() const;            \
+#define TANDEM_UNARY_METHODS(name, ...) \
+  Tensor name() const;                  \
   Tensor& name##_() const;
-  TANDEM_ALL_UNARY_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name, ...) Tensor name() const;
-  TANDEM_PREDICATE_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(name, ...)             \
+  TANDEM_ALL_UNARY_OPS(TANDEM_UNARY_METHODS)
+#undef TANDEM_UNARY_METHODS
+#define TANDEM_PREDICATE_METHOD(name, ...) Tensor name() const;
+  TANDEM_PREDICATE_OPS(TANDEM_PREDICATE_METHOD)
+#undef TANDEM_PREDICATE_METHOD
+#define TANDEM_BINARY_METHODS(name, ...)      \
   Tensor name(const Tensor& other) const;     \
   Tensor name(const Scalar& other) const;     \
   Tensor& name##_(const Tensor& other) const; \
   Tensor& name##_(const Scalar& other) const;
-  TANDEM_ALL_BINARY_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(alias, name)       \
-  Tensor alias() const { return name(); } \
+  TANDEM_ALL_BINARY_OPS(TANDEM_BINARY_METHODS)
+#undef TANDEM_BINARY_METHODS
+#define TANDEM_UNARY_ALIAS_METHODS(alias, name) \
+  Tensor alias() const { return name(); }       \
   Tensor& alias##_() const { return name##_(); }
-  TANDEM_UNARY_ALIASES(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
-#define TANDEM_DECLARE(alias, name)                                      \
+  TANDEM_UNARY_ALIASES(TANDEM_UNARY_ALIAS_METHODS)
+#undef TANDEM_UNARY_ALIAS_METHODS
+#define TANDEM_BINARY_ALIAS_METHODS(alias, name)                         \
   Tensor alias(const Tensor& other) const { return name(other); }        \
   Tensor alias(const Scalar& other) const { return name(other); }        \
   Tensor& alias##_(const Tensor& other) const { return name##_(other); } \
   Tensor& alias##_(const Scalar& other) const { return name##_(other); }
-  TANDEM_BINARY_ALIASES(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
+  TANDEM_BINARY_ALIASES(TANDEM_BINARY_ALIAS_METHODS)
+#undef TANDEM_BINARY_ALIAS_METHODS
   /// To so many digits behind the point, of integers and of what is negative before it.
   Tensor round(int64_t decimals) const;
   Tensor& round_(int64_t decimals) const;
@@ -368,9 +368,9 @@ class Tensor : public TensorBase {
   Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other); }
 
   // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce/reduce.cpp)
-#define TANDEM_DECLARE(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
-  TANDEM_REDUCE_OPS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
+#define TANDEM_REDUCE_METHOD(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
+  TANDEM_REDUCE_OPS(TANDEM_REDUCE_METHOD)
+#undef TANDEM_REDUCE_METHOD
   /// In another dtype, to which the elements are converted first.
   Tensor sum(DType dtype) const { return to(dtype).sum().to(dtype); }
   Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {

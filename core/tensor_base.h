@@ -111,10 +111,10 @@ class TensorBase {
   /// Whether the dtype is float32, float64 or a half type.
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
   /// What Tandem has not: no tensor is any of these.
-#define TANDEM_DECLARE(name) \
+#define TANDEM_ABSENT_KIND_METHOD(name) \
   bool name() const { return false; }
-  TANDEM_ABSENT_KINDS(TANDEM_DECLARE)
-#undef TANDEM_DECLARE
+  TANDEM_ABSENT_KINDS(TANDEM_ABSENT_KIND_METHOD)
+#undef TANDEM_ABSENT_KIND_METHOD
   /// defined() by LibTorch's name.
   bool has_storage() const { return defined(); }
   /// Whether this is the only handle.

@@ -44,9 +44,10 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),
         staging_(options.pin_memory(), options.device()) {
-    TANDEM_CHECK(BatchTensors<Batch>::kKnown || staging_.does_nothing(),
-                 "DataLoader: pin_memory and device must know where a batch has its tensors; specialise BatchTensors ",
-                 "for this type of batch (data/staging.h)");
+    TANDEM_CHECK(
+        TensorTree<Batch>::kKnown || staging_.does_nothing(),
+        "DataLoader: pin_memory and device must know where a batch has its tensors; give this type of batch a ",
+        "tensor_parts() that lists them, or specialise TensorTree for it (core/tensor_tree.h)");
   }
   virtual ~DataLoaderBase() = default;
   DataLoaderBase(const DataLoaderBase&) = delete;

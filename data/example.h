@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include "tandem/core/tensor.h"
+#include "tandem/core/tensor_tree.h"
 
 namespace tandem::data {
 
@@ -39,3 +39,17 @@ template <class Data> struct Example<Data, example::NoTarget> {
 using TensorExample = Example<Tensor, example::NoTarget>;
 
 }  // namespace tandem::data
+
+namespace tandem {
+template <class Data, class Target> struct TensorTree<data::Example<Data, Target>> : detail::TreeOf<Data, Target> {
+  template <class Value, class F> static void visit(Value& example, const F& f) {
+    detail::visit_tensors(example.data, f);
+    detail::visit_tensors(example.target, f);
+  }
+};
+template <class Data> struct TensorTree<data::Example<Data, data::example::NoTarget>> : detail::TreeOf<Data> {
+  template <class Value, class F> static void visit(Value& example, const F& f) {
+    detail::visit_tensors(example.data, f);
+  }
+};
+}  // namespace tandem

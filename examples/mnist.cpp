@@ -7,7 +7,7 @@
 
 using namespace tandem;
 
-struct Net : nn::Module {
+struct NetImpl : nn::Module {
   Tensor forward(Tensor x) {
     x = relu(max_pool2d(conv1(x), 2));
     x = relu(max_pool2d(conv2(x), 2));
@@ -19,6 +19,7 @@ struct Net : nn::Module {
   nn::Linear fc1 = register_module("fc1", nn::Linear(320, 50));
   nn::Linear fc2 = register_module("fc2", nn::Linear(50, 10));
 };
+TANDEM_MODULE(Net);
 
 int main(int argc, char** argv) try {
   if (argc < 2) {
@@ -36,13 +37,13 @@ int main(int argc, char** argv) try {
   auto test = data::make_data_loader<data::samplers::SequentialSampler>(
       MNIST(argv[1], MNIST::Mode::kTest).map(normalize).map(stack), data::DataLoaderOptions(1000));
 
-  auto net = std::make_shared<Net>();
+  Net net;
   optim::SGD optimizer(net->parameters(), optim::SGDOptions(0.02).momentum(0.9));
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     net->train();
     for (auto& batch : *train) {
       optimizer.zero_grad();
-      nll_loss(net->forward(batch.data), batch.target).backward();
+      nll_loss(net(batch.data), batch.target).backward();
       optimizer.step();
     }
 
@@ -50,7 +51,7 @@ int main(int argc, char** argv) try {
     const NoGradGuard no_grad;
     int64_t right = 0, seen = 0;
     for (auto& batch : *test) {
-      right += net->forward(batch.data).argmax(1).eq(batch.target).sum().item<int64_t>();
+      right += net(batch.data).argmax(1).eq(batch.target).sum().item<int64_t>();
       seen += batch.target.numel();
     }
     std::printf("epoch %d: %.2f %% of %lld test images\n", epoch,

@@ -8,8 +8,8 @@
 
 using namespace tandem;
 
-struct TwoParts : nn::Module {
-  TwoParts(Device first, Device second) : first(first), second(second) {
+struct TwoPartsImpl : nn::Module {
+  TwoPartsImpl(Device first, Device second) : first(first), second(second) {
     front->to(first);
     back->to(second);
   }
@@ -19,6 +19,7 @@ struct TwoParts : nn::Module {
   nn::Sequential front = register_module("front", nn::Sequential(nn::Linear(2, 32), nn::Tanh()));
   nn::Sequential back = register_module("back", nn::Sequential(nn::Linear(32, 32), nn::Tanh(), nn::Linear(32, 1)));
 };
+TANDEM_MODULE(TwoParts);
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 300;
@@ -32,17 +33,17 @@ int main(int argc, char** argv) {
   const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // beside the network's output
 
   TwoParts net(first, second);
-  optim::Adam optimizer(net.parameters(), 0.01);  // updates each parameter where it is
+  optim::Adam optimizer(net->parameters(), 0.01);  // updates each parameter where it is
   for (int step = 1; step <= steps; ++step) {
     optimizer.zero_grad();
-    const Tensor loss = binary_cross_entropy_with_logits(net.forward(x), y);
+    const Tensor loss = binary_cross_entropy_with_logits(net(x), y);
     loss.backward();
     optimizer.step();
     if (step % 100 == 0) std::cout << "step " << step << "  loss " << loss.item<float>() << "\n";
   }
-  for (const auto& item : net.named_parameters())
+  for (const auto& item : net->named_parameters())
     std::cout << item.key() << " " << item.value().sizes() << " on " << item.value().device() << "\n";
   const NoGradGuard no_grad;
-  const float right = ((net.forward(x) > 0) == (y > 0)).to(kFloat32).mean().item<float>();
+  const float right = ((net(x) > 0) == (y > 0)).to(kFloat32).mean().item<float>();
   std::cout << 100 * right << " % right\n";
 }

@@ -5,8 +5,10 @@
 
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
+#include "tandem/nn/dropout.h"
 #include "tandem/nn/embedding.h"
 #include "tandem/nn/linear.h"
+#include "tandem/nn/normalization.h"
 
 namespace tandem::models {
 

@@ -3,7 +3,10 @@
 #include "tandem/models/gpt.h"
 #include "tandem/models/sentence_transformer.h"
 #include "tandem/nn/activation.h"
+#include "tandem/nn/batch_norm.h"
 #include "tandem/nn/containers/sequential.h"
+#include "tandem/nn/convolution.h"
+#include "tandem/nn/dropout.h"
 #include "tandem/nn/linear.h"
 #include "tandem/nn/pooling.h"
 

@@ -1,31 +1,16 @@
+// Modules of activations: how they print, and those with parameters.
 #include "tandem/nn/activation.h"
 
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::nn {
-
-namespace {
-Tensor drop_channels(Tensor x, int64_t batched, const functional::DropoutFuncOptions& o) {
-  if (x.dim() == batched)
-    return o.inplace() ? feature_dropout_(x, o.p(), o.training()) : feature_dropout(x, o.p(), o.training());
-  Tensor one = x.unsqueeze(0);
-  if (!o.inplace()) return feature_dropout(one, o.p(), o.training()).squeeze(0);
-  feature_dropout_(one, o.p(), o.training());  // a view: x is changed
-  return x;
-}
-void check_probability(const char* name, double p) {
-  TANDEM_CHECK(p >= 0 && p <= 1, name, ": p is ", p, "; accepted: 0 to 1");
-}
-}  // namespace
-Tensor functional::dropout2d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 4, o); }
-Tensor functional::dropout3d(Tensor x, const DropoutFuncOptions& o) { return drop_channels(std::move(x), 5, o); }
+template class Cloneable<PReLUImpl>;
 
 TANDEM_MODULE_TEXT(Sigmoid, "")
 TANDEM_MODULE_TEXT(Tanh, "")
 TANDEM_MODULE_TEXT(GELU, "approximate='" << options.approximate() << "'")
 TANDEM_MODULE_TEXT(SiLU, "")
-TANDEM_MODULE_TEXT(Identity, "")
 TANDEM_MODULE_TEXT(ReLU, (options.inplace() ? "inplace=True" : ""))
 TANDEM_MODULE_TEXT(LeakyReLU, "negative_slope=" << printed(options.negative_slope())
                                                 << (options.inplace() ? ", inplace=True" : ""))
@@ -53,44 +38,20 @@ TANDEM_MODULE_TEXT(Softmin, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(Threshold, "threshold=" << printed(options.threshold()) << ", value=" << printed(options.value())
                                            << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Softmax2d, "")
-TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
 TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
-TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
-TANDEM_CHECKED_MODULE_TEXT(Dropout, check_probability("Dropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(Dropout2d, check_probability("Dropout2d", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(Dropout3d, check_probability("Dropout3d", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(AlphaDropout, check_probability("AlphaDropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
-TANDEM_CHECKED_MODULE_TEXT(FeatureAlphaDropout, check_probability("FeatureAlphaDropout", options.p()),
-                           "p=" << printed(options.p()) << ", inplace=" << printed(options.inplace()))
 
 Tensor Softmax2dImpl::forward(const Tensor& x) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: x is ", x.sizes(), "; accepted: (C, H, W) or (N, C, H, W)");
   return softmax(x, -3);
 }
-template class Cloneable<FunctionalImpl>;
-void FunctionalImpl::reset() {}
-
-// Of distances, Python prints no options and LibTorch does.
-template class Cloneable<CosineSimilarityImpl>;
-void CosineSimilarityImpl::reset() {}
-void CosineSimilarityImpl::pretty_print(std::ostream& out) const {
-  out << "CosineSimilarity(";
-  if (prints_as_libtorch) out << "dim=" << options.dim() << ", eps=" << printed(options.eps());
-  out << ")";
+void PReLUImpl::reset() {
+  TANDEM_CHECK(options.num_parameters() > 0, "PReLU: num_parameters is ", options.num_parameters(),
+               "; accepted: 1, or the number of channels");
+  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), get_default_dtype()));
 }
-template class Cloneable<PairwiseDistanceImpl>;
-void PairwiseDistanceImpl::reset() {}
-void PairwiseDistanceImpl::pretty_print(std::ostream& out) const {
-  out << "PairwiseDistance(";
-  if (prints_as_libtorch)
-    out << "p=" << printed(options.p()) << ", eps=" << printed(options.eps())
-        << ", keepdim=" << printed(options.keepdim());
-  out << ")";
+void PReLUImpl::pretty_print(std::ostream& out) const {
+  out << "PReLU(num_parameters=" << options.num_parameters() << ")";
 }
 
 }  // namespace tandem::nn

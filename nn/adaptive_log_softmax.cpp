@@ -1,3 +1,4 @@
+// AdaptiveLogSoftmaxWithLoss: which cluster a class is in, and the probabilities of each.
 #include "tandem/nn/adaptive_log_softmax.h"
 
 #include <algorithm>

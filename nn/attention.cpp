@@ -1,3 +1,4 @@
+// MultiheadAttention: projections, masks and heads around scaled_dot_product_attention.
 #include "tandem/nn/attention.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Batch and instance norm: running statistics, checks of sizes, printing.
 #include "tandem/nn/batch_norm.h"
 
 #include "tandem/nn/init.h"

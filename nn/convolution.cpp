@@ -1,3 +1,4 @@
+// Modules of convolutions: checks of options, padding by modes, printing.
 #include "tandem/nn/convolution.h"
 
 #include <cmath>

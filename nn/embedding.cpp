@@ -1,3 +1,4 @@
+// Embedding and EmbeddingBag: rows of a table by index, and sums, means and maxima of bags of rows.
 #include "tandem/nn/embedding.h"
 
 #include <limits>

@@ -1,7 +1,8 @@
-// torch::nn::functional: the operations of layers with option structs. Those without options are the functions of
-// namespace tandem.
+// torch::nn::functional: activations and distances with option structs. Functions without options are those of
+// namespace tandem; functions of other layers stand beside their modules: nn/dropout.h, nn/linear.h, nn/loss.h.
 #pragma once
-#include "tandem/nn/options/options.h"
+#include "tandem/nn/options/activation.h"
+#include "tandem/nn/options/distance.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::nn::functional {
@@ -9,7 +10,6 @@ namespace tandem::nn::functional {
 using tandem::gelu;
 using tandem::hardsigmoid;
 using tandem::hardswish;
-using tandem::linear;
 using tandem::mish;
 using tandem::prelu;
 using tandem::sigmoid;
@@ -52,42 +52,10 @@ struct GumbelSoftmaxFuncOptions {
   TANDEM_ARG(bool, hard) = false;  // whether a choice of one class is given
   TANDEM_ARG(int, dim) = -1;       // the dimension along which it works
 };
-struct DropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
-};
-using Dropout2dFuncOptions = DropoutFuncOptions;
-using Dropout3dFuncOptions = DropoutFuncOptions;
-struct AlphaDropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
-  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
-};
-using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
-
-/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
-/// @throws Error unless all but the last dimensions agree
-Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 
 inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
 inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
   return tandem::log_softmax(x, o.dim(), o.dtype());
-}
-inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
-  return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
-}
-/// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
-/// number of dimensions is taken to have no batch.
-Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
-Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
-
-inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
-  return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());
-}
-inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
-  return o.inplace() ? feature_alpha_dropout_(x, o.p(), o.training())
-                     : tandem::feature_alpha_dropout(x, o.p(), o.training());
 }
 inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
 inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ? relu6_(x) : tandem::relu6(x); }
@@ -141,7 +109,3 @@ inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const Pairwise
 }
 
 }  // namespace tandem::nn::functional
-
-namespace tandem {
-using nn::functional::bilinear;
-}  // namespace tandem

@@ -1,3 +1,4 @@
+// Initial values: fans, gains, and the distributions that follow from them.
 #include "tandem/nn/init.h"
 
 #include <algorithm>

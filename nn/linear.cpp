@@ -1,7 +1,9 @@
+// Linear and bilinear layers, Identity, and layers that join or divide dimensions.
 #include "tandem/nn/linear.h"
 
 #include <cmath>
 
+#include "tandem/nn/convolution.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/factory/empty.h"
@@ -11,8 +13,10 @@
 namespace tandem::nn {
 template class Cloneable<LinearImpl>;
 template class Cloneable<BilinearImpl>;
-template class Cloneable<LayerNormImpl>;
-template class Cloneable<PReLUImpl>;
+
+TANDEM_MODULE_TEXT(Identity, "")
+TANDEM_MODULE_TEXT(Flatten, "start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim())
+TANDEM_MODULE_TEXT(Unflatten, "dim=" << options.dim() << ", unflattened_size=" << IntArrayRef(options.sizes()))
 
 void LinearImpl::reset() {
   TANDEM_CHECK(options.in_features() >= 0 && options.out_features() >= 0, "Linear: in_features is ",
@@ -60,31 +64,6 @@ void BilinearImpl::reset_parameters() {
 void BilinearImpl::pretty_print(std::ostream& out) const {
   out << "Bilinear(in1_features=" << options.in1_features() << ", in2_features=" << options.in2_features()
       << ", out_features=" << options.out_features() << ", bias=" << printed(options.bias()) << ")";
-}
-
-void LayerNormImpl::reset() {
-  if (!options.elementwise_affine()) return;
-  weight = register_parameter("weight", ones(options.normalized_shape()));
-  bias = register_parameter("bias", zeros(options.normalized_shape()));
-}
-void LayerNormImpl::reset_parameters() {
-  if (!weight.defined()) return;
-  init::ones_(weight);
-  init::zeros_(bias);
-}
-void LayerNormImpl::pretty_print(std::ostream& out) const {
-  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
-      << ", elementwise_affine=" << printed(options.elementwise_affine())
-      << ", bias=" << printed(options.elementwise_affine()) << ")";
-}
-
-void PReLUImpl::reset() {
-  TANDEM_CHECK(options.num_parameters() > 0, "PReLU: num_parameters is ", options.num_parameters(),
-               "; accepted: 1, or the number of channels");
-  weight = register_parameter("weight", full({options.num_parameters()}, options.init(), get_default_dtype()));
-}
-void PReLUImpl::pretty_print(std::ostream& out) const {
-  out << "PReLU(num_parameters=" << options.num_parameters() << ")";
 }
 
 }  // namespace tandem::nn

@@ -1,11 +1,23 @@
-// Modules with parameters or state.
+// Linear and bilinear layers, Identity, and layers that join or divide dimensions.
 #pragma once
-#include "tandem/nn/batch_norm.h"
-#include "tandem/nn/convolution.h"
-#include "tandem/nn/functional.h"
-#include "tandem/nn/module.h"
+#include <vector>
+
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/nn/options/linear.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn {
+namespace functional {
+
+using tandem::linear;
+/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
+/// @throws Error unless all but the last dimensions agree
+Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace functional
+
+/// Gives its input on: the place of a module that is left out.
+TANDEM_PLAIN_MODULE(Identity, x);
 
 /// y = x W^T + b; x (..., in_features) -> (..., out_features)
 class LinearImpl : public Cloneable<LinearImpl> {
@@ -42,35 +54,12 @@ class BilinearImpl : public Cloneable<BilinearImpl> {
 };
 TANDEM_LIBRARY_MODULE(Bilinear);
 
-/// Normalises the last dimensions
-class LayerNormImpl : public Cloneable<LayerNormImpl> {
- public:
-  explicit LayerNormImpl(const LayerNormOptions& o) : options(o) { reset(); }
-  void reset() override;
-  /// Ones and zeros.
-  void reset_parameters();
-  void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x. @throws Error unless the last dimensions are normalized_shape
-  Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
-  LayerNormOptions options;
-  /// Of sizes normalized_shape; undefined when options.elementwise_affine() is false.
-  Tensor weight, bias;
-};
-TANDEM_LIBRARY_MODULE(LayerNorm);
-
-/// x where it is above 0, else weight x, with one weight for all or one for each channel (dimension 1), which is
-/// trained (He et al. 2015, arXiv:1502.01852).
-class PReLUImpl : public Cloneable<PReLUImpl> {
- public:
-  explicit PReLUImpl(const PReLUOptions& o = {}) : options(o) { reset(); }
-  void reset() override;
-  void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x. @throws Error unless there is one weight, or as many as x has channels
-  Tensor forward(const Tensor& x) { return x.prelu(weight); }
-  PReLUOptions options;
-  /// (num_parameters)
-  Tensor weight;
-};
-TANDEM_LIBRARY_MODULE(PReLU);
+TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
+/// One dimension as several: the opposite of Flatten.
+TANDEM_TWO_OPTION_MODULE(Unflatten, int64_t, std::vector<int64_t>, x.unflatten(options.dim(), options.sizes()));
 
 }  // namespace tandem::nn
+
+namespace tandem {
+using nn::functional::bilinear;
+}  // namespace tandem

@@ -1,3 +1,4 @@
+// Module: registering, listing, loading, moving, printing and copying of parameters, buffers and children.
 #include "tandem/nn/module.h"
 
 #include <cxxabi.h>
@@ -8,13 +9,11 @@
 #include <sstream>
 #include <typeinfo>
 
+#include "tandem/core/generator.h"
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/cloning.h"
 #include "tandem/nn/module/print_libtorch.h"
-#include "tandem/nn/module/same_parameters.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/shape/clone.h"
+#include "tandem/ops/factory/factory.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
@@ -61,21 +60,6 @@ class ModuleVisitor {
     });
     return out;
   }
-  /// `known`: how many of the expected ones were met; one that was met before is a shared one.
-  static bool has(const Module& m, const NamedParameters& expected, size_t& known) {
-    for (const auto& item : m.parameters_) {
-      if (!item->defined()) continue;
-      if (known < expected.size() && expected[known]->is_same(item.value())) {
-        ++known;
-        continue;
-      }
-      const auto end = expected.begin() + static_cast<std::ptrdiff_t>(known);
-      if (std::none_of(expected.begin(), end, [&](const auto& met) { return met->is_same(item.value()); }))
-        return false;
-    }
-    return std::all_of(m.children_.begin(), m.children_.end(),
-                       [&](const auto& child) { return has(*child.value(), expected, known); });
-  }
   static NamedParameters parameters(const Module& m, bool recurse) {
     return collect(m, recurse, true, {&Module::parameters_});
   }
@@ -87,10 +71,6 @@ class ModuleVisitor {
   }
 };
 
-bool has_parameters(const Module& module, const NamedParameters& expected) {
-  size_t known = 0;
-  return ModuleVisitor::has(module, expected, known) && known == expected.size();
-}
 NamedParameters Module::named_parameters(bool recurse) const { return ModuleVisitor::parameters(*this, recurse); }
 NamedParameters Module::named_buffers(bool recurse) const { return ModuleVisitor::buffers(*this, recurse); }
 
@@ -191,28 +171,6 @@ void Module::train(bool on) {
 void Module::zero_grad(bool set_to_none) {
   for (const Tensor& p : parameters()) p.zero_grad(set_to_none);
 }
-
-}  // namespace tandem::nn
-
-void tandem::detail::rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bool non_blocking) {
-  const NoGradGuard guard;
-  const auto move = [&](const Tensor& x) {
-    Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), non_blocking,
-                                 /*copy=*/false, format);
-    if (!core::is_dense(*moved.impl())) moved = moved.clone();
-    TensorImpl& to = *x.impl();
-    TensorImpl& from = *moved.impl();
-    if (to.storage == from.storage) return;
-    const uint32_t version =
-        to.version().load(std::memory_order_relaxed) + 1;  // what was saved for backward has changed
-    to.take_layout(from);
-    to.version().store(version, std::memory_order_relaxed);
-  };
-  move(t);
-  if (t.grad().defined()) move(t.grad());
-}
-
-namespace tandem::nn {
 
 void Module::to(Device device, DType dtype, bool non_blocking) {
   check_device_exists(device);
@@ -343,5 +301,22 @@ Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   check_new_name("register_buffer", name);
   return buffers_.insert(std::move(name), std::move(tensor));
 }
+
+std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
+  TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
+}
+std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
+  Generator scratch;  // initial values are overwritten: drawing them must not advance the caller's generator
+  const GeneratorGuard guard(scratch);
+  detail::Cloning cloning(device);
+  std::shared_ptr<Module> copy = cloning.copy(*this);
+  cloning.finish();
+  return copy;
+}
+std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }
+void Module::register_again() {}
+bool Module::take_members(const Module&) { return false; }
+bool Module::take_options(const Module&) { return false; }
+void Module::take_contents(const Module&, detail::Cloning&) {}
 
 }  // namespace tandem::nn

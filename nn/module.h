@@ -9,6 +9,7 @@
 
 #include "tandem/core/tensor.h"
 #include "tandem/nn/containers/ordered_dict.h"
+#include "tandem/nn/module/call_module.h"
 #include "tandem/nn/module/module_hooks.h"
 
 namespace tandem::nn {

@@ -1,3 +1,4 @@
+// Layer, group and RMS norm, and normalisations by neighbours and norms.
 #include "tandem/nn/normalization.h"
 
 #include "tandem/nn/init.h"
@@ -18,8 +19,25 @@ TANDEM_MODULE_TEXT(LocalResponseNorm, options.size() << ", alpha=" << printed(op
                                                      << printed(options.beta()) << ", k=" << printed(options.k()))
 TANDEM_MODULE_TEXT(CrossMapLRN2d, options.size() << ", alpha=" << printed(options.alpha())
                                                  << ", beta=" << printed(options.beta()) << ", k=" << options.k())
+template class Cloneable<LayerNormImpl>;
 template class Cloneable<GroupNormImpl>;
 template class Cloneable<RMSNormImpl>;
+
+void LayerNormImpl::reset() {
+  if (!options.elementwise_affine()) return;
+  weight = register_parameter("weight", ones(options.normalized_shape()));
+  bias = register_parameter("bias", zeros(options.normalized_shape()));
+}
+void LayerNormImpl::reset_parameters() {
+  if (!weight.defined()) return;
+  init::ones_(weight);
+  init::zeros_(bias);
+}
+void LayerNormImpl::pretty_print(std::ostream& out) const {
+  out << "LayerNorm(" << IntArrayRef(options.normalized_shape()) << ", eps=" << printed(options.eps())
+      << ", elementwise_affine=" << printed(options.elementwise_affine())
+      << ", bias=" << printed(options.elementwise_affine()) << ")";
+}
 
 void GroupNormImpl::reset() {
   const int64_t n = options.num_channels();

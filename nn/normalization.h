@@ -1,15 +1,12 @@
-// Normalisations by groups, neighbours and norms: options, functions with options, modules. Batch and instance norm are
-// modules of nn/batch_norm.h, layer norm of nn/linear.h.
+// Normalisations by layers, groups, neighbours and norms: options, functions with options, modules. The modules of
+// batch and instance norm are in nn/batch_norm.h.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tandem/nn/batch_norm.h"
-#include "tandem/nn/options/options.h"
-#include "tandem/ops/nn/batch_norm.h"
-#include "tandem/ops/nn/group_norm.h"
-#include "tandem/ops/nn/instance_norm.h"
-#include "tandem/ops/nn/layer_norm.h"
+#include "tandem/nn/options/normalization.h"
+#include "tandem/ops/nn/norm.h"
 
 namespace tandem::nn {
 
@@ -104,6 +101,22 @@ Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o);
 /// x over the larger of its p-norm along dim and eps.
 Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o = {});
 }  // namespace functional
+
+/// Normalises the last dimensions
+class LayerNormImpl : public Cloneable<LayerNormImpl> {
+ public:
+  explicit LayerNormImpl(const LayerNormOptions& o) : options(o) { reset(); }
+  void reset() override;
+  /// Ones and zeros.
+  void reset_parameters();
+  void pretty_print(std::ostream& out) const override;
+  /// Of the sizes of x. @throws Error unless the last dimensions are normalized_shape
+  Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
+  LayerNormOptions options;
+  /// Of sizes normalized_shape; undefined when options.elementwise_affine() is false.
+  Tensor weight, bias;
+};
+TANDEM_LIBRARY_MODULE(LayerNorm);
 
 /// As group_norm: x (N, C, ...).
 class GroupNormImpl : public Cloneable<GroupNormImpl> {

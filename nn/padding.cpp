@@ -1,3 +1,4 @@
+// Modules of padding: how they print.
 #include "tandem/nn/padding.h"
 
 #include "tandem/nn/module/print.h"

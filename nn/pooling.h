@@ -69,6 +69,20 @@ Tensor lp_pool1d(const Tensor& x, const LPPool1dOptions& o);
 Tensor lp_pool2d(const Tensor& x, const LPPool2dOptions& o);
 Tensor lp_pool3d(const Tensor& x, const LPPool3dOptions& o);
 
+using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
+using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
+/// (values, indices) as tandem::fractional_max_pool2d and 3d give them.
+/// @throws Error unless one of output_size and output_ratio is given, ratios between 0 and 1
+std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, const FractionalMaxPool2dOptions& o);
+std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, const FractionalMaxPool3dOptions& o);
+/// The values that these give, without the indices.
+inline Tensor fractional_max_pool2d(const Tensor& x, const FractionalMaxPool2dOptions& o) {
+  return std::get<0>(fractional_max_pool2d_with_indices(x, o));
+}
+inline Tensor fractional_max_pool3d(const Tensor& x, const FractionalMaxPool3dOptions& o) {
+  return std::get<0>(fractional_max_pool3d_with_indices(x, o));
+}
+
 }  // namespace tandem::nn::functional
 
 namespace tandem::nn {
@@ -118,20 +132,37 @@ TANDEM_UNPOOL_MODULE(MaxUnpool2d, max_unpool2d);
 TANDEM_UNPOOL_MODULE(MaxUnpool3d, max_unpool3d);
 #undef TANDEM_UNPOOL_MODULE
 
-#define TANDEM_LP_POOL_MODULE(Name, function, Size)                                                       \
-  class Name##Impl : public Cloneable<Name##Impl> {                                                       \
-   public:                                                                                                \
-    Name##Impl(double norm_type, Size kernel_size) : Name##Impl(Name##Options(norm_type, kernel_size)) {} \
-    explicit Name##Impl(const Name##Options& o) : options(o) {}                                           \
-    void reset() override;                                                                                \
-    void pretty_print(std::ostream& out) const override;                                                  \
-    Tensor forward(const Tensor& x) { return functional::function(x, options); }                          \
-    Name##Options options;                                                                                \
-  };                                                                                                      \
-  TANDEM_LIBRARY_MODULE(Name)
-TANDEM_LP_POOL_MODULE(LPPool1d, lp_pool1d, int64_t);
-TANDEM_LP_POOL_MODULE(LPPool2d, lp_pool2d, detail::Pair);
-TANDEM_LP_POOL_MODULE(LPPool3d, lp_pool3d, detail::Triple);
-#undef TANDEM_LP_POOL_MODULE
+TANDEM_TWO_OPTION_MODULE(LPPool1d, double, int64_t, functional::lp_pool1d(x, options));
+TANDEM_TWO_OPTION_MODULE(LPPool2d, double, detail::Pair, functional::lp_pool2d(x, options));
+TANDEM_TWO_OPTION_MODULE(LPPool3d, double, detail::Triple, functional::lp_pool3d(x, options));
+
+/// x (N, C, H, W) or (C, H, W)
+class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
+ public:
+  explicit FractionalMaxPool2dImpl(const FractionalMaxPool2dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  /// The largest element of each window.
+  Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
+  /// (values, indices): the indices as max_unpool2d takes them.
+  std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
+  FractionalMaxPool2dOptions options;
+  Tensor _random_samples;  // undefined unless given
+};
+TANDEM_LIBRARY_MODULE(FractionalMaxPool2d);
+/// x (N, C, D, H, W) or (C, D, H, W)
+class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
+ public:
+  explicit FractionalMaxPool3dImpl(const FractionalMaxPool3dOptions& o) : options(o) { reset(); }
+  void reset() override;
+  void pretty_print(std::ostream& out) const override;
+  /// The largest element of each window.
+  Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
+  /// (values, indices): the indices as max_unpool3d takes them.
+  std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
+  FractionalMaxPool3dOptions options;
+  Tensor _random_samples;  // undefined unless given
+};
+TANDEM_LIBRARY_MODULE(FractionalMaxPool3d);
 
 }  // namespace tandem::nn

@@ -1,3 +1,4 @@
+// Transformer layers, stacks of them, and masks.
 #include "tandem/nn/transformer.h"
 
 #include <limits>

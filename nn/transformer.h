@@ -6,7 +6,9 @@
 #include "tandem/nn/activation.h"
 #include "tandem/nn/attention.h"
 #include "tandem/nn/containers/containers.h"
+#include "tandem/nn/dropout.h"
 #include "tandem/nn/init.h"
+#include "tandem/nn/normalization.h"
 
 namespace tandem {
 namespace detail {

@@ -3,11 +3,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
+#include <vector>
 
-#include "tandem/nn/options/options.h"
+#include "tandem/core/option.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::serialize {
 class OutputArchive;

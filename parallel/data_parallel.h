@@ -15,25 +15,46 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tandem/core/generator.h"
+#include "tandem/core/option.h"
 #include "tandem/core/owned.h"
-#include "tandem/nn/options/options.h"
+#include "tandem/core/tensor_tree.h"
 #include "tandem/parallel/device_threads.h"
 #include "tandem/parallel/parallel_loss.h"
 #include "tandem/parallel/replicas.h"
 #include "tandem/parallel/scatter_gather.h"
-#include "tandem/parallel/tensor_parts.h"
 #include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn {
 namespace parallel {
 
 namespace detail {
+
+/// How an input is kept for a replica: cut, if it holds tensors, else as it is.
+template <class T>
+using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHolds, std::decay_t<T>, const T&>;
+
+/// Lists the keys of maps.
+struct KeyList {
+  std::ostringstream& out;
+  void operator()(const Tensor&) const {}
+  template <class K> void operator()(const tandem::detail::MapKey<K>& at) const {
+    out << (out.tellp() > 0 ? ", " : "") << at.key;
+  }
+};
+/// The keys of all maps in it, in the order of a visit: "logits, hidden".
+template <class T> std::string keys_of(const T& value) {
+  std::ostringstream out;
+  tandem::detail::visit_tensors(value, KeyList{out});
+  return out.str();
+}
 
 /// A module by handle, by shared pointer, or by reference, which must then outlive its users.
 template <class M> struct ModuleRef {
@@ -166,7 +187,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   }
 
   /// Calls module(inputs...), hooks included, shard by shard. Tensors among the inputs, also in vectors, pairs, tuples,
-  /// optionals, maps and structs with tensor_parts() (tensor_parts.h), are cut, along one dimension each
+  /// optionals, maps and structs with tensor_parts() (core/tensor_tree.h), are cut, along one dimension each
   /// (options.input_dims()). Scalar tensors go to each replica whole, and so do other values, by const reference.
   /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
   /// @throws Error when no input has rows, when the numbers of rows differ, or when the replicas return maps of other
@@ -175,7 +196,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     const auto outputs = on_shards(
         [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);
     using Output = typename std::decay_t<decltype(outputs)>::value_type;
-    static_assert(detail::kOnlyTensors<Output>,
+    static_assert(TensorTree<Output>::kOnly,
                   "DataParallel gathers what forward() returns: a tensor, or a vector, pair, tuple or map of tensors, "
                   "or a struct with tensor_parts()");
     std::vector<std::vector<Tensor>> shards;
@@ -184,9 +205,9 @@ template <class M> class DataParallel : public detail::WrapperModule {
     for (const Output& output : outputs) {
       TANDEM_CHECK(detail::keys_of(output) == keys, "DataParallel: replica 0 returned {", keys, "} and replica ",
                    shards.size(), " {", detail::keys_of(output), "}; all must return the same keys");
-      shards.push_back(detail::tensors_of(output));
+      shards.push_back(tandem::detail::tensors_of(output));
     }
-    return detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
+    return tandem::detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
   /// Calls forward(inputs...), with the hooks of this wrapper around it.
   template <class... Inputs> auto operator()(const Inputs&... inputs) {
@@ -249,10 +270,10 @@ template <class M> class DataParallel : public detail::WrapperModule {
         std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
     const Shard whole(inputs...);
     const std::vector<std::vector<Tensor>> tensors =
-        detail::scatter_batch(detail::tensors_of(whole), dims_of(inputs...), devices_, options_.chunk_sizes());
+        detail::scatter_batch(tandem::detail::tensors_of(whole), dims_of(inputs...), devices_, options_.chunk_sizes());
     std::vector<Shard> shards;
     shards.reserve(tensors.size());
-    for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(detail::with_tensors(whole, of_shard));
+    for (const std::vector<Tensor>& of_shard : tensors) shards.push_back(tandem::detail::with_tensors(whole, of_shard));
     if (options_.clone_each_call()) refresh();
     const detail::Lent history = contents_->refresh(shards.size(), options_.persistent_replicas());
     std::vector<Result> results(shards.size());
@@ -272,7 +293,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     const auto add = [&](const auto& input) {
       const auto dim = position < given.size() ? given[position] : std::optional(options_.dim());
       ++position;
-      dims.insert(dims.end(), detail::tensors_of(input).size(), dim);
+      dims.insert(dims.end(), tandem::detail::tensors_of(input).size(), dim);
     };
     (add(inputs), ...);
     return dims;

@@ -6,10 +6,10 @@
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
 #include "tandem/core/owned.h"
+#include "tandem/core/tensor_tree.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/comm_hooks.h"
 #include "tandem/parallel/ddp_logging.h"
-#include "tandem/parallel/tensor_parts.h"
 #include "tandem/parallel/wrapper_module.h"
 
 namespace tandem::nn::parallel {
@@ -109,9 +109,9 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
   template <class T> decltype(auto) moved(T&& argument) const {
-    if constexpr (detail::TensorParts<std::decay_t<T>>::kHolds) {
+    if constexpr (TensorTree<std::decay_t<T>>::kHolds) {
       std::decay_t<T> copy = std::forward<T>(argument);
-      detail::TensorParts<std::decay_t<T>>::visit(copy, [this](Tensor& t) { t = t.defined() ? t.to(device_) : t; });
+      tandem::detail::visit_tensors(copy, [this](Tensor& t) { t = t.defined() ? t.to(device_) : t; });
       return copy;
     } else {
       return std::forward<T>(argument);
@@ -176,7 +176,7 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
       : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
 
   /// Calls the module, hooks included, on inputs moved to its device: tensors, and vectors, tuples, pairs, optionals
-  /// and maps of them, and structs with tensor_parts() (tensor_parts.h).
+  /// and maps of them, and structs with tensor_parts() (core/tensor_tree.h).
   template <class... Args> auto forward(Args&&... args) { return forward_of_moved(moved(std::forward<Args>(args))...); }
   /// Calls forward(args...), with the hooks of this wrapper around it.
   template <class... Args> auto operator()(Args&&... args) {
@@ -191,11 +191,11 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
     const auto count = [&](const Tensor& t) {
       if (!examples && t.defined()) examples = t.dim() > 0 ? t.size(0) : 1;
     };
-    (detail::TensorParts<std::decay_t<Args>>::visit(args, count), ...);
+    (tandem::detail::visit_tensors(args, count), ...);
     const detail::ForwardPtr forward = before_forward(examples.value_or(1));
     const GeneratorGuard guard(generator());
     auto output = tandem::detail::call_module(*module_, std::forward<Args>(args)...);
-    after_forward(forward, detail::tensors_of(output));
+    after_forward(forward, tandem::detail::tensors_of(output));
     return output;
   }
   static std::shared_ptr<Module> pointer(const M& module) {

@@ -3,8 +3,8 @@
 #include <concepts>
 #include <utility>
 
-#include "tandem/nn/losses.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/nn/loss.h"
+#include "tandem/ops/factory/factory.h"
 
 namespace tandem::nn::parallel {
 
@@ -49,7 +49,8 @@ concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
   const Tensor output = summable(y);
   const auto options = shard_options(loss->options, output.device());
-  Tensor sum = Impl(options).forward(output, target), weight;
+  Impl of_shard(options);
+  Tensor sum = tandem::detail::call_module(of_shard, output, target), weight;
   if (loss->options.reduction() == Reduction::mean) {
     if constexpr (requires { options.ignore_index(); })
       weight = counted_weight(output, target, options.weight(), options.ignore_index());

@@ -1,3 +1,4 @@
+// The books of a GPU's memory: cutting, joining and finding blocks.
 #include "tandem/core/cuda/blocks.h"
 
 #include <tuple>

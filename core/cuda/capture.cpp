@@ -1,3 +1,4 @@
+// What a Graph records of GPUs: the capture, its streams and its memory.
 #include "tandem/core/cuda/capture.h"
 
 #include <thread>

@@ -1,3 +1,4 @@
+// Streams and events of GPUs, and what can be asked of the devices.
 #include "tandem/core/cuda/cuda.h"
 
 #include <array>

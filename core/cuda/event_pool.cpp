@@ -1,3 +1,4 @@
+// Events of the GPU runtime, kept for reuse.
 #include "tandem/core/cuda/event_pool.h"
 
 #include <array>

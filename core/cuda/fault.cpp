@@ -1,3 +1,4 @@
+// The error word of a GPU: reading it, and the error that it becomes.
 #include "tandem/core/cuda/fault.h"
 
 #include <array>

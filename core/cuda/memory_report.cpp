@@ -1,3 +1,4 @@
+// The text of an out-of-memory error of a GPU.
 #include "tandem/core/cuda/memory_report.h"
 
 #include <algorithm>

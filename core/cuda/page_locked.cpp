@@ -1,3 +1,4 @@
+// Page-locked host memory: blocks kept for reuse until the copies that use them are done.
 #include "tandem/core/cuda/page_locked.h"
 
 #include <algorithm>

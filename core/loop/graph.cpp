@@ -1,3 +1,4 @@
+// Recording a step, checking it, and running it again.
 #include "tandem/core/loop/graph.h"
 
 #include <algorithm>

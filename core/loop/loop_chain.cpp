@@ -1,3 +1,4 @@
+// Elementwise loops that run together tile by tile: which can, and how.
 #include "tandem/core/loop/loop_chain.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Running Loops: how they are split, and who takes them instead.
 #include "tandem/core/loop/run_loop.h"
 
 #include <algorithm>

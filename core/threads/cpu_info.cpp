@@ -1,3 +1,4 @@
+// Facts of this machine: read from the system once.
 #include "tandem/core/threads/cpu_info.h"
 
 #include <sched.h>

@@ -1,3 +1,4 @@
+// Calls into other libraries, and exit(), which waits for them.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>

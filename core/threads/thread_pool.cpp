@@ -1,3 +1,4 @@
+// The pool of threads: chunks, who runs them, and waiting for work.
 #include "tandem/core/threads/thread_pool.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// When a GPU worked at each call of a kernel.
 #include "tandem/core/trace/gpu_timer.h"
 
 #include "tandem/core/tensor.h"

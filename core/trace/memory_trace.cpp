@@ -1,3 +1,4 @@
+// A record of the blocks of memory that allocators give out and take back.
 #include "tandem/core/trace/memory_trace.h"
 
 #include <exception>

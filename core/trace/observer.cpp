@@ -1,3 +1,4 @@
+// Observers: entering and leaving them, and handing on what one does not take.
 #include "tandem/core/trace/observer.h"
 
 #include "tandem/core/dispatch.h"

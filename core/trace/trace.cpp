@@ -1,3 +1,4 @@
+// A trace: events of all threads, brought together.
 #include "tandem/core/trace/trace.h"
 
 #include <time.h>

@@ -1,7 +1,7 @@
 // Transforms of images: to one size, and a part of them.
 #pragma once
 #include "tandem/data/transforms.h"
-#include "tandem/nn/vision.h"
+#include "tandem/nn/upsampling.h"
 
 namespace tandem::data::transforms {
 

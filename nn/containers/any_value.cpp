@@ -1,4 +1,5 @@
-#include "tandem/nn/containers/any_module.h"
+// Names of types, for the errors of values and modules of any type.
+#include "tandem/nn/containers/any_value.h"
 
 #include <cxxabi.h>
 
@@ -15,20 +16,3 @@ std::string name_of(const std::type_info& type) {
 }
 
 }  // namespace tandem::detail
-
-namespace tandem::nn {
-AnyModule AnyModule::of_copy(std::shared_ptr<Module> copy) const {
-  AnyModule out = *this;
-  out.module_ = std::move(copy);
-  return out;
-}
-AnyModule AnyModule::clone(std::optional<Device> device) const {
-  return module_ ? of_copy(module_->clone(device)) : AnyModule();
-}
-const std::type_info& AnyModule::type_info() const {
-  TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");
-  const Module& module = *module_;
-  return typeid(module);
-}
-
-}  // namespace tandem::nn

@@ -1,50 +1,11 @@
+// ModuleList, ModuleDict, ParameterList and ParameterDict: changes of their contents, copies, printing.
 #include "tandem/nn/containers/containers.h"
 
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/cloning.h"
 #include "tandem/ops/shape/copy.h"
 
-namespace tandem::detail {
-void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
-                        const std::type_info& asked) {
-  TANDEM_FAIL(container, ": module ", key, " is a ", name_of(typeid(module)), "; asked for a ", name_of(asked));
-}
-}  // namespace tandem::detail
-
 namespace tandem::nn {
-namespace {
-using Children = OrderedDict<std::string, std::shared_ptr<Module>>;
-Children copies(const Children& modules, tandem::detail::Cloning& cloning) {
-  Children out;
-  for (const auto& child : modules) out.insert(child.key(), cloning.copy(*child.value()));
-  return out;
-}
-}  // namespace
-
-SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-  for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
-}
-SequentialImpl::SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
-  for (auto& item : modules) push_back(item.key(), std::move(item.value()));
-}
-void SequentialImpl::push_back(AnyModule module) { push_back(std::to_string(size()), std::move(module)); }
-void SequentialImpl::push_back(std::string name, AnyModule module) {
-  register_module(std::move(name), module.ptr());
-  modules_.push_back(std::move(module));
-}
-std::shared_ptr<Module> SequentialImpl::shallow_copy() const { return std::make_shared<SequentialImpl>(); }
-void SequentialImpl::take_contents(const Module& original, detail::Cloning& cloning) {
-  const auto& from = static_cast<const SequentialImpl&>(original);
-  children_ = copies(from.children_, cloning);
-  modules_.clear();
-  for (const AnyModule& m : from.modules_) modules_.push_back(m.of_copy(cloning.copy(*m.ptr())));
-}
-const AnyModule& SequentialImpl::module_at(size_t i) const {
-  TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
-  return modules_[i];
-}
-Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)
-    : ModuleHolder(std::make_shared<SequentialImpl>(modules)) {}
 
 void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {
   TANDEM_CHECK_AS(IndexError, i <= size(), "ModuleList: insert at ", i, "; accepted: 0 to ", size());
@@ -102,13 +63,13 @@ const Tensor& ParameterDictImpl::get(const std::string& name) const { return par
 std::shared_ptr<Module> ModuleListImpl::shallow_copy() const { return std::make_shared<ModuleListImpl>(); }
 void ModuleListImpl::take_contents(const Module& original, detail::Cloning& cloning) {
   const auto& from = static_cast<const ModuleListImpl&>(original);
-  children_ = copies(from.children_, cloning);
+  children_ = cloning.copies(from.children_);
   modules_.clear();
   for (const auto& m : from.modules_) modules_.push_back(cloning.copy(*m));
 }
 std::shared_ptr<Module> ModuleDictImpl::shallow_copy() const { return std::make_shared<ModuleDictImpl>(); }
 void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& cloning) {
-  children_ = copies(static_cast<const ModuleDictImpl&>(original).children_, cloning);
+  children_ = cloning.copies(static_cast<const ModuleDictImpl&>(original).children_);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tandem/core/error.h"
+#include "tandem/core/tensor_tree.h"
 
 namespace tandem {
 
@@ -142,5 +143,11 @@ template <class Key, class Value> std::vector<std::pair<Key, Value>> OrderedDict
   for (const Item& i : items_) out.push_back(i.pair());
   return out;
 }
+
+template <class K, class T> struct TensorTree<OrderedDict<K, T>> : detail::MapTree<K, T> {
+  template <class Value, class F> static void visit(Value& dict, const F& f) {
+    for (auto& item : dict) TensorTree::visit_entry(item.key(), item.value(), f);
+  }
+};
 
 }  // namespace tandem

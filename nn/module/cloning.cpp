@@ -1,9 +1,9 @@
+// The steps of clone(): each module finds its copy, which takes over members, hooks and values.
 #include "tandem/nn/module/cloning.h"
 
 #include <string_view>
 #include <typeinfo>
 
-#include "tandem/core/generator.h"
 #include "tandem/nn/module/hook_lists.h"
 #include "tandem/ops/shape/copy.h"
 
@@ -15,6 +15,24 @@ thread_local Cloning* current = nullptr;
 bool is_of_library(const nn::Module& m) { return std::string_view(typeid(m).name()).starts_with("N6tandem2nn"); }
 
 }  // namespace
+
+void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bool non_blocking) {
+  const NoGradGuard guard;
+  const auto move = [&](const Tensor& x) {
+    Tensor moved = x.detach().to(device, x.is_floating_point() ? dtype : x.dtype(), non_blocking,
+                                 /*copy=*/false, format);
+    if (!core::is_dense(*moved.impl())) moved = moved.clone();
+    TensorImpl& to = *x.impl();
+    TensorImpl& from = *moved.impl();
+    if (to.storage == from.storage) return;
+    const uint32_t version =
+        to.version().load(std::memory_order_relaxed) + 1;  // what was saved for backward has changed
+    to.take_layout(from);
+    to.version().store(version, std::memory_order_relaxed);
+  };
+  move(t);
+  if (t.grad().defined()) move(t.grad());
+}
 
 Cloning::Cloning(std::optional<Device> device) : device_(device), outer_(std::exchange(current, this)) {}
 Cloning::~Cloning() { current = outer_; }
@@ -35,6 +53,12 @@ std::shared_ptr<nn::Module> Cloning::copy(const nn::Module& original) {
   copy->register_again();
   take_children(*copy, original);
   return copy;
+}
+
+Cloning::Children Cloning::copies(const Children& originals) {
+  Children out;
+  for (const auto& child : originals) out.insert(child.key(), copy(*child.value()));
+  return out;
 }
 
 void Cloning::registered(nn::Module& parent, const std::string& name, nn::Module& child) {
@@ -128,24 +152,3 @@ void Cloning::take_values(nn::Module& copy, const nn::Module& original) const {
 }
 
 }  // namespace tandem::detail
-
-namespace tandem::nn {
-
-std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
-  TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
-}
-std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
-  Generator scratch;  // initial values are overwritten: drawing them must not advance the caller's generator
-  const GeneratorGuard guard(scratch);
-  detail::Cloning cloning(device);
-  std::shared_ptr<Module> copy = cloning.copy(*this);
-  cloning.finish();
-  return copy;
-}
-std::shared_ptr<Module> Module::shallow_copy() const { return nullptr; }
-void Module::register_again() {}
-bool Module::take_members(const Module&) { return false; }
-bool Module::take_options(const Module&) { return false; }
-void Module::take_contents(const Module&, detail::Cloning&) {}
-
-}  // namespace tandem::nn

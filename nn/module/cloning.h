@@ -22,11 +22,14 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = M
 /// A clone() that is under way on this thread.
 class Cloning {
  public:
+  using Children = OrderedDict<std::string, std::shared_ptr<nn::Module>>;
   explicit Cloning(std::optional<Device> device);
   Cloning(const Cloning&) = delete;
   ~Cloning();
   /// Returns the copy of a module, which is made unless there is one.
   std::shared_ptr<nn::Module> copy(const nn::Module& original);
+  /// The copies of a module's children, under their names.
+  Children copies(const Children& originals);
   /// Completes all copies.
   void finish();
   /// Notes that a module got a child. Does nothing unless the module is part of a copy that is being made.

@@ -1,17 +1,17 @@
-// Hooks of modules, as Python's torch::nn::Module has them: what is called before and after a module's forward, and
-// when its gradients are known.
+// Hooks of modules, as Python's torch::nn::Module has them: what users register, and where a module keeps it.
+// nn/module/call_module.h calls them.
 #pragma once
-#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tandem/core/owned.h"
 #include "tandem/core/tensor.h"
+#include "tandem/nn/containers/ordered_dict.h"
 
 namespace tandem::nn {
 
@@ -65,6 +65,8 @@ struct ModuleAccess {
   static ModuleHooks& hooks(nn::Module& module);
   /// Gives `copy` the hooks that `original` has now.
   static void follow_hooks(nn::Module& copy, const nn::Module& original);
+  /// The parameters of the module itself, undefined ones too.
+  static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
   /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
   /// A parameter or buffer of the module itself. @throws Error when there is none of this name
@@ -87,76 +89,6 @@ template <class Hook, class... Args> std::function<HookResult(nn::Module&, Args.
       return HookResult(hook(module, args...));
     }
   };
-}
-
-/// Calls f with the tensors of a value: of a tensor, or a list, pair, tuple or optional that holds some.
-template <class T, class F> void visit_tensors(T& value, const F& f) {
-  if constexpr (std::is_same_v<T, Tensor>) {
-    f(value);
-  } else if constexpr (requires { std::tuple_size<T>::value; }) {
-    std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, value);
-  } else if constexpr (std::is_same_v<T, std::vector<Tensor>>) {
-    for (Tensor& each : value) f(each);
-  } else if constexpr (std::is_same_v<T, std::optional<Tensor>>) {
-    if (value) f(*value);
-  }
-}
-
-/// One call of a module that has hooks.
-class HookedCall {
- public:
-  HookedCall(nn::Module& module, ModuleHooks& hooks);
-  HookedCall(const HookedCall&) = delete;
-  HookedCall& operator=(const HookedCall&) = delete;
-  ~HookedCall();
-  /// Puts what forward is called with in the place of these; nulls are passed over. @throws Error when a hook returns
-  /// another number of tensors
-  void before(ArrayRef<Tensor*> inputs);
-  /// Puts what the module gives in the place of what forward gave. @throws Error likewise
-  void after(ArrayRef<Tensor*> outputs);
-
- private:
-  struct Backward;
-  nn::Module& module_;
-  ModuleHooks& hooks_;
-  HookTensors inputs_;
-  std::shared_ptr<Backward> backward_;
-};
-
-/// An argument on its way to forward: a tensor is held, as a hook may replace it, others are passed on as they are.
-template <class T> using HookArgument = std::conditional_t<std::is_same_v<std::decay_t<T>, Tensor>, Tensor, T&&>;
-/// What forward gets of it.
-template <class T>
-using HookPassed = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<HookArgument<T>>&,
-                                      std::remove_reference_t<HookArgument<T>>&&>;
-inline Tensor* hooked_tensor(Tensor& argument) { return &argument; }
-template <class T> Tensor* hooked_tensor(const T&) { return nullptr; }
-
-/// Calls module.forward(args...) with the hooks around it.
-template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& hooks, HookArgument<Args>... held) {
-  HookedCall call(module, hooks);
-  call.before({hooked_tensor(held)...});
-  if constexpr (std::is_void_v<decltype(module.forward(static_cast<HookPassed<Args>>(held)...))>) {
-    module.forward(static_cast<HookPassed<Args>>(held)...);
-  } else {
-    auto result = module.forward(static_cast<HookPassed<Args>>(held)...);
-    if constexpr (std::is_same_v<decltype(result), Tensor>) {
-      call.after(&result);
-    } else {
-      std::vector<Tensor*> tensors;
-      visit_tensors(result, [&](Tensor& t) { tensors.push_back(&t); });
-      call.after(tensors);
-    }
-    return result;
-  }
-}
-
-/// Calls module.forward(args...) with the module's hooks. Every call of a module goes through this function: handles,
-/// containers, wrappers and the library's models call it. Programs that call forward() themselves skip the hooks.
-template <class M, class... Args> auto call_module(M& module, Args&&... args) {
-  if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
-    return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);
-  return module.forward(std::forward<Args>(args)...);
 }
 
 }  // namespace tandem::detail

@@ -1,3 +1,4 @@
+// Modules as LibTorch prints them: its names and formats in the place of Python's.
 #include "tandem/nn/module/print_libtorch.h"
 
 #include <algorithm>

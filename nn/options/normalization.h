@@ -1,7 +1,9 @@
-// Options of batch and instance norm.
+// Options of batch, instance and layer norm.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tandem/core/option.h"
 
@@ -29,5 +31,11 @@ struct InstanceNormOptions {
 using InstanceNorm1dOptions = InstanceNormOptions;
 using InstanceNorm2dOptions = InstanceNormOptions;
 using InstanceNorm3dOptions = InstanceNormOptions;
+struct LayerNormOptions {
+  LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
+  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
+  TANDEM_ARG(bool, elementwise_affine) = true;  // whether it has a weight, and a bias where there is one, to train
+};
 
 }  // namespace tandem::nn

@@ -1,12 +1,15 @@
 // Options of pools. Size: int64_t, or Pair or Triple, of which one number is a window of equal sides.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <concepts>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
 #include "tandem/core/option.h"
-#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/core/tensor.h"
+#include "tandem/ops/nn/pair.h"
 
 namespace tandem::nn {
 
@@ -136,5 +139,27 @@ using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;
 using MaxUnpool3dFuncOptions = MaxUnpoolFuncOptions<detail::Triple>;
 }  // namespace functional
+
+/// Shares of the input's sizes, one for each dimension or one for all.
+template <size_t N> struct OutputRatios : std::array<double, N> {
+  OutputRatios(double all) { this->fill(all); }
+  OutputRatios(const std::vector<double>& list) {
+    TANDEM_CHECK(list.size() == N, "expected one output ratio or ", N, ", got ", list.size());
+    std::copy(list.begin(), list.end(), this->begin());
+  }
+  OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}
+};
+/// Either output_size or output_ratio is given. _random_samples (N, C, D), in [0, 1), are drawn in each forward unless
+/// they are given.
+template <size_t N, class Size> struct FractionalMaxPoolOptions {
+  FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
+  FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
+  TANDEM_ARG(Size, kernel_size);                             // the size of a window
+  TANDEM_ARG(std::optional<Size>, output_size);              // the sizes of the output
+  TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // the output's sizes as fractions of the input's
+  TANDEM_ARG(Tensor, _random_samples);  // numbers in [0, 1) that place the windows; drawn unless given
+};
+using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2, detail::Pair>;
+using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
 
 }  // namespace tandem::nn

@@ -1,3 +1,4 @@
+// Checkpoints: the content of a frame, and the second run of its function in backward.
 #include "tandem/nn/utils/checkpoint.h"
 
 #include <map>

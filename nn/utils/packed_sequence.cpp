@@ -1,3 +1,4 @@
+// Sequences of several lengths: packing, padding, and their opposites.
 #include "tandem/nn/utils/packed_sequence.h"
 
 #include "tandem/core/internal.h"

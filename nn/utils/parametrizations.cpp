@@ -1,3 +1,4 @@
+// Weight norm and spectral norm: the parameters behind a weight, and how it is made of them.
 #include "tandem/nn/utils/parametrizations.h"
 
 #include <algorithm>

@@ -26,6 +26,11 @@ auto rows(int64_t n, int64_t columns) {
 struct Unknown {
   Tensor hidden;
 };
+struct Listed {
+  std::array<Tensor, 2> images;
+  std::string label;
+  auto tensor_parts() { return std::tie(images); }
+};
 
 }  // namespace
 
@@ -78,7 +83,29 @@ TEST_CASE("batches of pairs, lists and types of one's own are moved", "[cuda][da
     CHECK(test::stays_busy(consumer));
   }
   CHECK_FALSE(staging.receive(staging.send(Tensor())).defined());
-  STATIC_REQUIRE_FALSE(BatchTensors<Unknown>::kKnown);
+  STATIC_REQUIRE_FALSE(TensorTree<Unknown>::kKnown);
+}
+
+TEST_CASE("batches of maps, examples and structs that list their tensors are moved", "[data][loader]") {
+  set_cpu_device_count(2);
+  const Device second("cpu:1");
+  const data::detail::Staging staging(false, second);
+  using Batch = std::map<std::string, std::vector<Example<Listed, std::optional<Tensor>>>>;
+  STATIC_REQUIRE(TensorTree<Batch>::kKnown);
+  STATIC_REQUIRE_FALSE(TensorTree<Example<Tensor, Unknown>>::kKnown);
+  const Tensor x = ones({2});
+  const Batch moved = staging.receive(staging.send(Batch{{"all", {{Listed{{x, Tensor()}, "text"}, x * 2}}}}));
+  const Example<Listed, std::optional<Tensor>>& example = moved.at("all")[0];
+  CHECK(example.data.images[0].device() == second);
+  CHECK_FALSE(example.data.images[1].defined());
+  CHECK(example.data.label == "text");
+  CHECK(example.target->device() == second);
+  CHECK(example.target->cpu().equal(x * 2));
+  std::string order;  // inputs before targets
+  tandem::detail::visit_tensors(moved,
+                                [&](const Tensor& t) { order += t.defined() ? t.device().str() + " " : "none "; });
+  CHECK(order == "cpu:1 none cpu:1 ");
+  set_cpu_device_count(1);
 }
 
 namespace {

@@ -59,6 +59,45 @@ TEST_CASE("forward hooks see the tensors of several arguments and outputs", "[nn
   CHECK(inputs_seen == 2);
 }
 
+namespace {
+struct Scores {
+  OrderedDict<std::string, Tensor> by_name;
+  std::vector<std::optional<Tensor>> layers;
+  int64_t steps;
+  auto tensor_parts() { return std::tie(by_name, layers); }
+};
+struct ScoresNetImpl : nn::Module {
+  std::pair<Scores, std::map<int, Tensor>> forward(const Tensor& x) {
+    Scores scores{{}, {x * 3, std::nullopt}, 4};
+    scores.by_name.insert("b", x);
+    scores.by_name.insert("a", x * 2);
+    return {scores, {{7, x * 5}, {6, x * 4}}};
+  }
+};
+TANDEM_MODULE(ScoresNet);
+}  // namespace
+
+TEST_CASE("forward hooks see the tensors of maps, lists and structs that a module returns", "[nn][hooks]") {
+  ScoresNet net;
+  std::string seen;
+  net->register_forward_hook([&](nn::Module&, const Tensors&, const Tensors& outputs) {
+    Tensors more;
+    for (const Tensor& each : outputs) {
+      seen += std::to_string(each.item<int64_t>()) + " ";
+      more.push_back(each + 10);
+    }
+    return more;
+  });
+  const auto [scores, map] = net(ones({}, kInt64));
+  CHECK(seen == "1 2 3 4 5 ");  // a dict's in the order of insertion, a map's by key
+  CHECK(scores.by_name["b"].item<int64_t>() == 11);
+  CHECK(scores.by_name["a"].item<int64_t>() == 12);
+  CHECK(scores.layers[0]->item<int64_t>() == 13);
+  CHECK(scores.steps == 4);
+  CHECK(map.at(6).item<int64_t>() == 14);
+  CHECK(map.at(7).item<int64_t>() == 15);
+}
+
 TEST_CASE("full backward hooks see the gradients of inputs and outputs, and may change the inputs'", "[nn][hooks]") {
   nn::Linear fc(3, 2);
   const Tensor x = randn({4, 3}).requires_grad_();

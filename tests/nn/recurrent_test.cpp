@@ -1,5 +1,5 @@
 // RNN, LSTM, GRU, their cells and packed sequences against PyTorch's (fixtures/modules.json), and what they refuse.
-#include "tandem/nn/recurrent.h"
+#include "tandem/nn/rnn.h"
 
 #include "tandem/tests/nn/module_rows.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/nn/options/options.h"
+#include "tandem/ops/loss/loss.h"
 
 namespace tandem::tools::explain {
 

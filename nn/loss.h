@@ -5,21 +5,14 @@
 #include <optional>
 #include <variant>
 
-#include "tandem/nn/module.h"
-#include "tandem/nn/options/options.h"
-#include "tandem/ops/loss/binary_cross_entropy.h"
-#include "tandem/ops/loss/cross_entropy.h"
-#include "tandem/ops/loss/ctc_loss.h"
-#include "tandem/ops/loss/embedding_loss.h"
-#include "tandem/ops/loss/huber_loss.h"
-#include "tandem/ops/loss/kl_div.h"
-#include "tandem/ops/loss/l1_loss.h"
-#include "tandem/ops/loss/margin_loss.h"
-#include "tandem/ops/loss/mse_loss.h"
-#include "tandem/ops/loss/nll_loss.h"
-#include "tandem/ops/loss/poisson_nll_loss.h"
-#include "tandem/ops/loss/reduction.h"
-#include "tandem/ops/loss/triplet_margin_loss.h"
+#include "tandem/core/option.h"
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/ops/loss/loss.h"
+
+namespace tandem {
+/// LibTorch's way of naming a loss reduction.
+constexpr Reduction kMean = Reduction::mean, kSum = Reduction::sum, kNone = Reduction::none;
+}  // namespace tandem
 
 namespace tandem::nn {
 
@@ -242,32 +235,21 @@ inline Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor
 
 namespace tandem::nn {
 
-#define TANDEM_LOSS_MODULE(Name, function)                                                                     \
-  class Name##Impl : public Cloneable<Name##Impl> {                                                            \
-   public:                                                                                                     \
-    explicit Name##Impl(const Name##Options& o = {}) : options(o) {}                                           \
-    void reset() override;                                                                                     \
-    void pretty_print(std::ostream& out) const override;                                                       \
-    Tensor forward(const Tensor& x, const Tensor& target) { return functional::function(x, target, options); } \
-    Name##Options options;                                                                                     \
-  };                                                                                                           \
-  TANDEM_LIBRARY_MODULE(Name)
-TANDEM_LOSS_MODULE(CrossEntropyLoss, cross_entropy);
-TANDEM_LOSS_MODULE(NLLLoss, nll_loss);
-TANDEM_LOSS_MODULE(MSELoss, mse_loss);
-TANDEM_LOSS_MODULE(L1Loss, l1_loss);
-TANDEM_LOSS_MODULE(SmoothL1Loss, smooth_l1_loss);
-TANDEM_LOSS_MODULE(BCELoss, binary_cross_entropy);
-TANDEM_LOSS_MODULE(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
-TANDEM_LOSS_MODULE(HuberLoss, huber_loss);
-TANDEM_LOSS_MODULE(KLDivLoss, kl_div);
-TANDEM_LOSS_MODULE(PoissonNLLLoss, poisson_nll_loss);
-TANDEM_LOSS_MODULE(HingeEmbeddingLoss, hinge_embedding_loss);
-TANDEM_LOSS_MODULE(MultiMarginLoss, multi_margin_loss);
-TANDEM_LOSS_MODULE(MultiLabelMarginLoss, multilabel_margin_loss);
-TANDEM_LOSS_MODULE(SoftMarginLoss, soft_margin_loss);
-TANDEM_LOSS_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
-#undef TANDEM_LOSS_MODULE
+TANDEM_TWO_INPUT_MODULE(CrossEntropyLoss, cross_entropy);
+TANDEM_TWO_INPUT_MODULE(NLLLoss, nll_loss);
+TANDEM_TWO_INPUT_MODULE(MSELoss, mse_loss);
+TANDEM_TWO_INPUT_MODULE(L1Loss, l1_loss);
+TANDEM_TWO_INPUT_MODULE(SmoothL1Loss, smooth_l1_loss);
+TANDEM_TWO_INPUT_MODULE(BCELoss, binary_cross_entropy);
+TANDEM_TWO_INPUT_MODULE(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
+TANDEM_TWO_INPUT_MODULE(HuberLoss, huber_loss);
+TANDEM_TWO_INPUT_MODULE(KLDivLoss, kl_div);
+TANDEM_TWO_INPUT_MODULE(PoissonNLLLoss, poisson_nll_loss);
+TANDEM_TWO_INPUT_MODULE(HingeEmbeddingLoss, hinge_embedding_loss);
+TANDEM_TWO_INPUT_MODULE(MultiMarginLoss, multi_margin_loss);
+TANDEM_TWO_INPUT_MODULE(MultiLabelMarginLoss, multilabel_margin_loss);
+TANDEM_TWO_INPUT_MODULE(SoftMarginLoss, soft_margin_loss);
+TANDEM_TWO_INPUT_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
 
 #define TANDEM_LOSS_OF_THREE(Name, function)                            \
   class Name##Impl : public Cloneable<Name##Impl> {                     \

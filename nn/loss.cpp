@@ -1,4 +1,5 @@
-#include "tandem/nn/losses.h"
+// Losses: functions that are made of operations, and the printing of modules.
+#include "tandem/nn/loss.h"
 
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"

@@ -1,55 +1,12 @@
-// Options of modules and functionals, with LibTorch's names and defaults: each field has a chained setter and a getter.
+// Options of activations.
 #pragma once
-#include <optional>
+#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/option.h"
-#include "tandem/core/tensor.h"
-#include "tandem/ops/loss/reduction.h"
-#include "tandem/ops/nn/pad.h"
-
-namespace tandem {
-/// LibTorch's way of naming a loss reduction.
-constexpr Reduction kMean = Reduction::mean, kSum = Reduction::sum, kNone = Reduction::none;
-}  // namespace tandem
 
 namespace tandem::nn {
 
-struct LinearOptions {
-  LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
-  TANDEM_ARG(int64_t, in_features);   // length of an input
-  TANDEM_ARG(int64_t, out_features);  // length of an output
-  TANDEM_ARG(bool, bias) = true;      // whether a bias is added
-};
-struct BilinearOptions {
-  BilinearOptions(int64_t in1_features, int64_t in2_features, int64_t out_features)
-      : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features) {}
-  TANDEM_ARG(int64_t, in1_features);  // length of the first input
-  TANDEM_ARG(int64_t, in2_features);  // length of the second input
-  TANDEM_ARG(int64_t, out_features);  // length of an output
-  TANDEM_ARG(bool, bias) = true;      // whether a bias is added
-};
-struct LayerNormOptions {
-  LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
-  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
-  TANDEM_ARG(bool, elementwise_affine) = true;  // whether it has a weight, and a bias where there is one, to train
-};
-struct DropoutOptions {
-  DropoutOptions(double p = 0.5) : p_(p) {}
-  TANDEM_ARG(double, p);              // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
-};
-using Dropout2dOptions = DropoutOptions;
-using Dropout3dOptions = DropoutOptions;
-using AlphaDropoutOptions = DropoutOptions;
-using FeatureAlphaDropoutOptions = DropoutOptions;
-struct FlattenOptions {
-  TANDEM_ARG(int64_t, start_dim) = 1;  // the first dimension to join
-  TANDEM_ARG(int64_t, end_dim) = -1;   // the last dimension to join
-};
 struct ReLUOptions {
   ReLUOptions(bool inplace = false) : inplace_(inplace) {}
   TANDEM_ARG(bool, inplace);  // whether the input itself is changed
@@ -113,20 +70,6 @@ struct ThresholdOptions {
 struct GLUOptions {
   GLUOptions(int64_t dim = -1) : dim_(dim) {}
   TANDEM_ARG(int64_t, dim);  // the dimension along which it works
-};
-struct UnflattenOptions {
-  UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
-  TANDEM_ARG(int64_t, dim);                 // the dimension to divide
-  TANDEM_ARG(std::vector<int64_t>, sizes);  // its new sizes
-};
-struct CosineSimilarityOptions {
-  TANDEM_ARG(int64_t, dim) = 1;    // the dimension along which it works
-  TANDEM_ARG(double, eps) = 1e-8;  // keeps the divisor from 0
-};
-struct PairwiseDistanceOptions {
-  TANDEM_ARG(double, p) = 2;          // the p of the norm
-  TANDEM_ARG(double, eps) = 1e-6;     // added to each difference
-  TANDEM_ARG(bool, keepdim) = false;  // whether the dimension stays, of size 1
 };
 struct SoftmaxOptions {
   SoftmaxOptions(int64_t dim) : dim_(dim) {}

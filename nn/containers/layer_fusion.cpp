@@ -1,4 +1,6 @@
-// Layers that a Sequential runs as one, and the switch for all that is computed as one.
+// Batch norm, ReLU and max pool as one: when a Sequential may do so, and how.
+#include "tandem/nn/containers/layer_fusion.h"
+
 #include "tandem/nn/activation.h"
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/containers/sequential.h"

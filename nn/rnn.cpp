@@ -1,13 +1,97 @@
-#include "tandem/nn/recurrent.h"
+// Recurrent networks and their cells: parameters, checks, layers and directions, and the arithmetic of a step.
+#include "tandem/nn/rnn.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/nn/module/print.h"
-#include "tandem/nn/recurrent_steps.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::detail {
 namespace {
+
+/// Of an RNN or RNNCell. @throws Error that names it, unless the nonlinearity is tanh or relu
+RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
+  const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
+  TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
+               ": the nonlinearity is not known; accepted: tanh and relu");
+  return relu ? RNNMode::rnn_relu : RNNMode::rnn_tanh;
+}
+/// Matrices that are stacked in weight_ih.
+int64_t gates_of(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNMode::gru ? 3 : 1; }
+
+/// The parameters of one direction of one layer; biases and the projection may be undefined.
+struct StepWeights {
+  Tensor ih, hh, bias_ih, bias_hh, hr;
+};
+/// What the inputs add to the gates, for any number of rows at once, and the biases that can be added with it.
+Tensor input_gates(RNNMode mode, const Tensor& x, const StepWeights& w) {
+  // A GRU multiplies what the states add to n, bias and all, by r.
+  const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
+  return linear(x, w.ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
+}
+
+/// The next states of a batch, from its share of input_gates and the states (B, hidden).
+States step(RNNMode mode, const Tensor& gates, const States& states, const StepWeights& w) {
+  const Tensor& h = states[0];
+  const Tensor from_states = linear(h, w.hh, mode == RNNMode::gru ? w.bias_hh : Tensor());
+  switch (mode) {
+    case RNNMode::rnn_tanh: return {(gates + from_states).tanh()};
+    case RNNMode::rnn_relu: return {(gates + from_states).relu()};
+    case RNNMode::gru: {
+      const int64_t hidden = h.size(1);
+      const std::vector<Tensor> x = gates.split({2 * hidden, hidden}, 1),
+                                u = from_states.split({2 * hidden, hidden}, 1);
+      const std::vector<Tensor> rz = (x[0] + u[0]).sigmoid().chunk(2, 1);
+      const Tensor n = (x[1] + rz[0] * u[1]).tanh();
+      return {n + rz[1] * (h - n)};
+    }
+    case RNNMode::lstm: break;
+  }
+  const std::vector<Tensor> ifgo = (gates + from_states).chunk(4, 1);
+  const Tensor c = ifgo[1].sigmoid() * states[1] + ifgo[0].sigmoid() * ifgo[2].tanh();
+  const Tensor next = ifgo[3].sigmoid() * c.tanh();
+  return {w.hr.defined() ? linear(next, w.hr) : next, c};
+}
+
+/// All steps. x (rows, inputs) has the rows of step t, batch_sizes[t], behind those of step t - 1 -> (outputs (rows,
+/// hidden), the states after each sequence's last step). `reverse`: from the last step to the first.
+std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::vector<int64_t>& batch_sizes,
+                                    States states, const StepWeights& w, bool reverse) {
+  const std::vector<Tensor> gates = input_gates(mode, x, w).split(batch_sizes, 0);
+  const size_t steps = gates.size(), count = states.size();
+  std::vector<Tensor> outputs(steps);
+  if (reverse) {  // the longest sequences begin; others join with their first states when their last step is reached
+    const States first = states;
+    for (Tensor& s : states) s = s.narrow(0, 0, batch_sizes.back());
+    for (size_t t = steps; t-- > 0;) {
+      const int64_t running = states[0].size(0), joining = batch_sizes[t] - running;
+      if (joining > 0)
+        for (size_t s = 0; s < count; ++s) states[s] = cat({states[s], first[s].narrow(0, running, joining)});
+      states = step(mode, gates[t], states, w);
+      outputs[t] = states[0];
+    }
+    return {cat(outputs), states};
+  }
+  std::vector<States> finished(count);  // for each state the parts of the batch that have ended, the shortest first
+  for (size_t t = 0; t < steps; ++t) {
+    const int64_t running = states[0].size(0), ending = running - batch_sizes[t];
+    if (ending > 0)
+      for (size_t s = 0; s < count; ++s) {
+        const std::vector<Tensor> parts = states[s].split({batch_sizes[t], ending}, 0);
+        states[s] = parts[0];
+        finished[s].push_back(parts[1]);
+      }
+    states = step(mode, gates[t], states, w);
+    outputs[t] = states[0];
+  }
+  for (size_t s = 0; s < count; ++s) {
+    finished[s].push_back(states[s]);
+    std::reverse(finished[s].begin(), finished[s].end());
+    if (finished[s].size() > 1) states[s] = cat(finished[s]);
+  }
+  return {cat(outputs), states};
+}
 
 const char* name_of(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
 /// How many states a network has, and how many features state s has.
@@ -182,9 +266,56 @@ States listed(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
   return hx ? States{std::get<0>(*hx), std::get<1>(*hx)} : States{};
 }
 }  // namespace
+template <class Derived> void RNNCellImplBase<Derived>::reset() {
+  const RNNCellOptionsBase& o = options_base;
+  const char* const name = o.num_chunks() == 1 ? "RNNCell" : o.num_chunks() == 3 ? "GRUCell" : "LSTMCell";
+  TANDEM_CHECK(o.input_size() > 0 && o.hidden_size() > 0, name, ": input_size is ", o.input_size(), " and hidden_size ",
+               o.hidden_size(), "; both must be positive");
+  const int64_t rows = o.num_chunks() * o.hidden_size();
+  weight_ih = this->register_parameter("weight_ih", empty({rows, o.input_size()}));
+  weight_hh = this->register_parameter("weight_hh", empty({rows, o.hidden_size()}));
+  if (o.bias()) {
+    bias_ih = this->register_parameter("bias_ih", empty({rows}));
+    bias_hh = this->register_parameter("bias_hh", empty({rows}));
+  }
+  reset_parameters();
+}
+template <class Derived> void RNNCellImplBase<Derived>::reset_parameters() {
+  const double bound = 1 / std::sqrt(static_cast<double>(options_base.hidden_size()));
+  for (const Tensor& weight : this->parameters()) nn::init::uniform_(weight, -bound, bound);
+}
+template <class Derived> void RNNCellImplBase<Derived>::pretty_print(std::ostream& out) const {
+  out << this->name() << '(' << options_base.input_size() << ", " << options_base.hidden_size()
+      << (options_base.bias() ? "" : ", bias=False") << nonlinearity_text() << ')';
+}
+template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, const Tensor& given, States states) const {
+  const RNNCellOptionsBase& o = options_base;
+  const bool batched = given.dim() == 2;
+  TANDEM_CHECK((batched || given.dim() == 1) && given.size(-1) == o.input_size(), this->name(), ": input is ",
+               given.sizes(), "; accepted: (B, ", o.input_size(), ") and (", o.input_size(), ",)");
+  const Tensor input = batched ? given : given.unsqueeze(0);
+  const Shape expected{input.size(0), o.hidden_size()};
+  if (states.empty()) states.assign(mode == RNNMode::lstm ? 2 : 1, zeros(expected, input.options()));
+  for (Tensor& state : states) {
+    TANDEM_CHECK(state.dim() == given.dim() || state.sizes() == expected, this->name(), ": hx is ", state.sizes(),
+                 " and input ", given.sizes(), "; both must have a dimension for the batch, or neither");
+    if (state.dim() == 1) state = state.unsqueeze(0);
+    TANDEM_CHECK(state.sizes() == expected, this->name(), ": hx is ", state.sizes(), " beside input ", given.sizes(),
+                 "; accepted: ", IntArrayRef(expected));
+  }
+  const StepWeights w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
+  States next = detail::step(mode, input_gates(mode, input, w), states, w);
+  if (!batched)
+    for (Tensor& state : next) state = state.squeeze(0);
+  return next;
+}
+
 template class RNNImplBase<nn::RNNImpl>;
 template class RNNImplBase<nn::LSTMImpl>;
 template class RNNImplBase<nn::GRUImpl>;
+template class RNNCellImplBase<nn::RNNCellImpl>;
+template class RNNCellImplBase<nn::LSTMCellImpl>;
+template class RNNCellImplBase<nn::GRUCellImpl>;
 
 }  // namespace tandem::detail
 
@@ -193,6 +324,9 @@ namespace tandem::nn {
 template class Cloneable<RNNImpl>;
 template class Cloneable<LSTMImpl>;
 template class Cloneable<GRUImpl>;
+template class Cloneable<RNNCellImpl>;
+template class Cloneable<LSTMCellImpl>;
+template class Cloneable<GRUCellImpl>;
 
 RNNImpl::RNNImpl(const RNNOptions& o)
     : OneStateImplBase(detail::base_of(detail::mode_of("RNN", o.nonlinearity()), o)), options(o) {}
@@ -208,6 +342,33 @@ std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> LSTMImpl::for
     const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
   auto [output, states] = run(input, detail::listed(hx));
   return {output, {states[0], states[1]}};
+}
+
+RNNCellImpl::RNNCellImpl(const RNNCellOptions& o)
+    : RNNCellImplBase(detail::RNNCellOptionsBase(o.input_size(), o.hidden_size(), o.bias(), 1)), options(o) {
+  detail::mode_of("RNNCell", o.nonlinearity());
+}
+Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
+  const detail::RNNMode mode = detail::mode_of("RNNCell", options.nonlinearity());
+  return step(mode, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
+}
+std::string RNNCellImpl::nonlinearity_text() const {
+  return options.nonlinearity() == init::Nonlinearity::relu ? ", nonlinearity=relu" : "";
+}
+
+LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& o)
+    : RNNCellImplBase(detail::RNNCellOptionsBase(o.input_size(), o.hidden_size(), o.bias(), 4)), options(o) {}
+std::tuple<Tensor, Tensor> LSTMCellImpl::forward(const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx) {
+  detail::States states;
+  if (hx) states = {std::get<0>(*hx), std::get<1>(*hx)};
+  states = step(detail::RNNMode::lstm, input, states);
+  return {states[0], states[1]};
+}
+
+GRUCellImpl::GRUCellImpl(const GRUCellOptions& o)
+    : RNNCellImplBase(detail::RNNCellOptionsBase(o.input_size(), o.hidden_size(), o.bias(), 3)), options(o) {}
+Tensor GRUCellImpl::forward(const Tensor& input, const Tensor& hx) {
+  return step(detail::RNNMode::gru, input, hx.defined() ? detail::States{hx} : detail::States{})[0];
 }
 
 }  // namespace tandem::nn

@@ -1,0 +1,135 @@
+// All tensors in a value: of tensors, optionals, vectors, arrays, tuples, pairs and maps of them, and of structs that
+// say which of their members hold tensors:
+//
+//     struct Output {
+//       Tensor logits, hidden;
+//       int64_t steps;
+//       auto tensor_parts() { return std::tie(logits, hidden); }
+//     };
+//
+// DataLoader, DataParallel, DistributedDataParallel and the hooks of modules look for tensors in this way.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+
+/// The places of the tensors in values of a type. This is the tree of types without tensors, and of unknown types; a
+/// type that cannot have tensor_parts() has a specialisation, as OrderedDict and data::Example do.
+template <class T> struct TensorTree {
+  /// Whether a T can hold tensors.
+  static constexpr bool kHolds = false;
+  /// Whether visit() finds all tensors of a T.
+  static constexpr bool kKnown = !std::is_class_v<T>;
+  /// Whether a T consists of tensors alone, so that DataParallel can gather it.
+  static constexpr bool kOnly = false;
+  /// Calls f with each tensor of a T or a const T, in a fixed order: TensorTree<Part>::visit(part, f) for each part.
+  template <class Value, class F> static void visit(Value&, const F&) {}
+};
+
+namespace detail {
+
+/// Calls f with each tensor of a value, in order; with const ones if the value is const.
+template <class T, class F> void visit_tensors(T& value, const F& f) {
+  using Tree = TensorTree<std::remove_const_t<T>>;
+  if constexpr (Tree::kHolds) Tree::visit(value, f);
+}
+/// The constants of a tree for a type that consists of these parts.
+template <class... Parts> struct TreeOf {
+  static constexpr bool kHolds = (TensorTree<std::remove_cvref_t<Parts>>::kHolds || ...);
+  static constexpr bool kKnown = (TensorTree<std::remove_cvref_t<Parts>>::kKnown && ...);
+  static constexpr bool kOnly = (TensorTree<std::remove_cvref_t<Parts>>::kOnly && ...);
+};
+/// The tree of a list.
+template <class T> struct ListTree : TreeOf<T> {
+  template <class Value, class F> static void visit(Value& list, const F& f) {
+    for (auto& each : list) visit_tensors(each, f);
+  }
+};
+/// The tree of a tuple or a pair.
+template <class... Parts> struct TupleTree : TreeOf<Parts...> {
+  template <class Value, class F> static void visit(Value& tuple, const F& f) {
+    std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, tuple);
+  }
+};
+/// A visitor that takes it gets the key before each value of a map.
+template <class K> struct MapKey { const K& key; };
+/// The tree of a map: keys hold no tensors.
+template <class K, class T> struct MapTree : TreeOf<T> {
+  template <class Value, class F> static void visit_entry(const K& key, Value& value, const F& f) {
+    if constexpr (std::is_invocable_v<const F&, MapKey<K>>) f(MapKey<K>{key});
+    visit_tensors(value, f);
+  }
+};
+template <class T>
+concept HasTensorParts = requires(T& value) {
+  value.tensor_parts();
+};
+template <class K>
+concept HasOrder = requires(const K& key) {
+  key < key;
+};
+
+/// The tensors of a value, in the order of a visit.
+template <class T> std::vector<Tensor> tensors_of(const T& value) {
+  std::vector<Tensor> out;
+  visit_tensors(value, [&](const Tensor& t) { out.push_back(t); });
+  return out;
+}
+/// A copy of the value that has other tensors in the place of its own, in their order.
+template <class T> T with_tensors(T value, const std::vector<Tensor>& tensors) {
+  size_t next = 0;
+  visit_tensors(value, [&](Tensor& t) { t = tensors[next++]; });
+  return value;
+}
+
+}  // namespace detail
+
+template <> struct TensorTree<Tensor> {
+  static constexpr bool kHolds = true, kKnown = true, kOnly = true;
+  template <class Value, class F> static void visit(Value& tensor, const F& f) { f(tensor); }
+};
+template <class T, class... R> struct TensorTree<std::vector<T, R...>> : detail::ListTree<T> {};
+template <class T, size_t N> struct TensorTree<std::array<T, N>> : detail::ListTree<T> {};
+template <class T> struct TensorTree<std::optional<T>> : detail::TreeOf<T> {
+  static constexpr bool kOnly = false;
+  template <class Value, class F> static void visit(Value& value, const F& f) {
+    if (value) detail::visit_tensors(*value, f);
+  }
+};
+template <class... T> struct TensorTree<std::tuple<T...>> : detail::TupleTree<T...> {};
+template <class A, class B> struct TensorTree<std::pair<A, B>> : detail::TupleTree<A, B> {};
+template <class K, class T, class... R> struct TensorTree<std::map<K, T, R...>> : detail::MapTree<K, T> {
+  template <class Value, class F> static void visit(Value& map, const F& f) {
+    for (auto& [key, value] : map) TensorTree::visit_entry(key, value, f);
+  }
+};
+template <class K, class T, class... R> struct TensorTree<std::unordered_map<K, T, R...>> : detail::MapTree<K, T> {
+  template <class Value, class F> static void visit(Value& map, const F& f) {
+    std::vector<decltype(&*map.begin())> entries;
+    for (auto& entry : map) entries.push_back(&entry);
+    if constexpr (detail::HasOrder<K>)  // two maps of the same keys may list them differently
+      std::sort(entries.begin(), entries.end(), [](auto a, auto b) { return a->first < b->first; });
+    for (const auto entry : entries) TensorTree::visit_entry(entry->first, entry->second, f);
+  }
+};
+template <detail::HasTensorParts T> struct TensorTree<T> {
+  static constexpr bool kHolds = true, kKnown = true, kOnly = true;
+  template <class Value, class F> static void visit(Value& value, const F& f) {
+    const auto one = [&]<class Part>(Part& part) {
+      detail::visit_tensors(static_cast<std::conditional_t<std::is_const_v<Value>, const Part, Part>&>(part), f);
+    };
+    std::apply([&](auto&... parts) { (one(parts), ...); }, const_cast<T&>(value).tensor_parts());
+  }
+};
+
+}  // namespace tandem

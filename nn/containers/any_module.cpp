@@ -1,0 +1,21 @@
+// AnyModule: copies, and the type of the module that it holds.
+#include "tandem/nn/containers/any_module.h"
+
+#include "tandem/core/internal.h"
+
+namespace tandem::nn {
+AnyModule AnyModule::of_copy(std::shared_ptr<Module> copy) const {
+  AnyModule out = *this;
+  out.module_ = std::move(copy);
+  return out;
+}
+AnyModule AnyModule::clone(std::optional<Device> device) const {
+  return module_ ? of_copy(module_->clone(device)) : AnyModule();
+}
+const std::type_info& AnyModule::type_info() const {
+  TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");
+  const Module& module = *module_;
+  return typeid(module);
+}
+
+}  // namespace tandem::nn

@@ -1,0 +1,61 @@
+// Dropouts: functions with options, and modules. What they compute says ops/nn/dropout.h.
+#pragma once
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/nn/options/dropout.h"
+#include "tandem/ops/nn/dropout.h"
+
+namespace tandem::nn::functional {
+
+struct DropoutFuncOptions {
+  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+};
+using Dropout2dFuncOptions = DropoutFuncOptions;
+using Dropout3dFuncOptions = DropoutFuncOptions;
+struct AlphaDropoutFuncOptions {
+  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
+  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
+};
+using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
+
+inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
+  return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
+}
+/// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
+/// number of dimensions is taken to have no batch.
+Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
+Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
+
+inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
+  return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());
+}
+inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
+  return o.inplace() ? feature_alpha_dropout_(x, o.p(), o.training())
+                     : tandem::feature_alpha_dropout(x, o.p(), o.training());
+}
+
+}  // namespace tandem::nn::functional
+
+namespace tandem::detail {
+/// A dropout's options for a call of its function.
+template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
+  return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
+}
+}  // namespace tandem::detail
+
+namespace tandem::nn {
+
+#define TANDEM_DROPOUT_MODULE(Name, function, FuncOptions) \
+  TANDEM_OPTION_MODULE(                                    \
+      Name, DropoutOptions, = {},                          \
+      functional::function(x, detail::with_training<functional::FuncOptions>(options, is_training())))
+TANDEM_DROPOUT_MODULE(Dropout, dropout, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(Dropout2d, dropout2d, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(Dropout3d, dropout3d, DropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(AlphaDropout, alpha_dropout, AlphaDropoutFuncOptions);
+TANDEM_DROPOUT_MODULE(FeatureAlphaDropout, feature_alpha_dropout, AlphaDropoutFuncOptions);
+#undef TANDEM_DROPOUT_MODULE
+
+}  // namespace tandem::nn

@@ -1,0 +1,43 @@
+// Patches of images: options, functional::fold and unfold, modules. What they compute says ops/nn/vision.h.
+#pragma once
+#include "tandem/core/option.h"
+#include "tandem/nn/module/simple_module.h"
+#include "tandem/ops/nn/vision.h"
+
+namespace tandem::nn {
+
+struct FoldOptions {
+  FoldOptions(detail::Pair output_size, detail::Pair kernel_size)
+      : output_size_(output_size), kernel_size_(kernel_size) {}
+  TANDEM_ARG(detail::Pair, output_size);   // (H, W) of the images
+  TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
+  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
+};
+struct UnfoldOptions {
+  UnfoldOptions(detail::Pair kernel_size) : kernel_size_(kernel_size) {}
+  UnfoldOptions(int64_t kernel_size) : kernel_size_(kernel_size) {}
+  TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
+  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
+};
+
+namespace functional {
+using FoldFuncOptions = FoldOptions;
+using UnfoldFuncOptions = UnfoldOptions;
+
+inline Tensor fold(const Tensor& x, const FoldOptions& o) {
+  return col2im(x, o.output_size(), o.kernel_size(), o.dilation(), o.padding(), o.stride());
+}
+inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
+  return im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride());
+}
+}  // namespace functional
+
+TANDEM_OPTION_MODULE(Unfold, UnfoldOptions, , functional::unfold(x, options));
+/// The opposite of Unfold, where windows do not overlap; where they do, their elements are added up.
+TANDEM_TWO_OPTION_MODULE(Fold, detail::Pair, detail::Pair, functional::fold(x, options));
+
+}  // namespace tandem::nn

@@ -1,0 +1,31 @@
+// Whether a module still has the parameters that it had: a walk that makes no names.
+#include "tandem/nn/module/same_parameters.h"
+
+#include <algorithm>
+
+#include "tandem/core/internal.h"
+
+namespace tandem::nn {
+namespace {
+/// `known`: how many of the expected ones were met; one that was met before is a shared one.
+bool has_next(const Module& m, const NamedParameters& expected, size_t& known) {
+  for (const auto& item : detail::ModuleAccess::parameters(m)) {
+    if (!item->defined()) continue;
+    if (known < expected.size() && expected[known]->is_same(item.value())) {
+      ++known;
+      continue;
+    }
+    const auto end = expected.begin() + static_cast<std::ptrdiff_t>(known);
+    if (std::none_of(expected.begin(), end, [&](const auto& met) { return met->is_same(item.value()); })) return false;
+  }
+  return std::all_of(m.named_children().begin(), m.named_children().end(),
+                     [&](const auto& child) { return has_next(*child.value(), expected, known); });
+}
+}  // namespace
+
+bool has_parameters(const Module& module, const NamedParameters& expected) {
+  size_t known = 0;
+  return has_next(module, expected, known) && known == expected.size();
+}
+
+}  // namespace tandem::nn

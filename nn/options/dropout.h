@@ -1,0 +1,17 @@
+// Options of dropouts.
+#pragma once
+#include "tandem/core/option.h"
+
+namespace tandem::nn {
+
+struct DropoutOptions {
+  DropoutOptions(double p = 0.5) : p_(p) {}
+  TANDEM_ARG(double, p);              // the probability of dropping an element, or a channel
+  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+};
+using Dropout2dOptions = DropoutOptions;
+using Dropout3dOptions = DropoutOptions;
+using AlphaDropoutOptions = DropoutOptions;
+using FeatureAlphaDropoutOptions = DropoutOptions;
+
+}  // namespace tandem::nn
