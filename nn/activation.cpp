@@ -2,7 +2,7 @@
 #include "tandem/nn/activation.h"
 
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn {
 template class Cloneable<PReLUImpl>;

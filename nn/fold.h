@@ -2,7 +2,8 @@
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/fold.h"
 
 namespace tandem::nn {
 

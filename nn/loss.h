@@ -7,7 +7,19 @@
 
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/loss/binary_cross_entropy.h"
+#include "tandem/ops/loss/cross_entropy.h"
+#include "tandem/ops/loss/ctc_loss.h"
+#include "tandem/ops/loss/embedding_loss.h"
+#include "tandem/ops/loss/huber_loss.h"
+#include "tandem/ops/loss/kl_div.h"
+#include "tandem/ops/loss/l1_loss.h"
+#include "tandem/ops/loss/margin_loss.h"
+#include "tandem/ops/loss/mse_loss.h"
+#include "tandem/ops/loss/nll_loss.h"
+#include "tandem/ops/loss/poisson_nll_loss.h"
+#include "tandem/ops/loss/reduction.h"
+#include "tandem/ops/loss/triplet_margin_loss.h"
 
 namespace tandem {
 /// LibTorch's way of naming a loss reduction.

@@ -6,7 +6,10 @@
 
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/options/normalization.h"
-#include "tandem/ops/nn/norm.h"
+#include "tandem/ops/nn/batch_norm.h"
+#include "tandem/ops/nn/group_norm.h"
+#include "tandem/ops/nn/instance_norm.h"
+#include "tandem/ops/nn/layer_norm.h"
 
 namespace tandem::nn {
 

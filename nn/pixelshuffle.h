@@ -3,7 +3,7 @@
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/pixel_shuffle.h"
 
 namespace tandem::nn {
 

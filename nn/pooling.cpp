@@ -4,9 +4,11 @@
 #include <sstream>
 
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/elementwise.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/elementwise/compare.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/nn/activation.h"
+#include "tandem/ops/random/rand.h"
 #include "tandem/ops/shape/tensor_properties.h"
 
 namespace tandem::nn {

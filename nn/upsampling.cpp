@@ -6,8 +6,9 @@
 
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/nn/pool.h"
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/avg_pool.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/upsample.h"
 
 namespace tandem::detail {
 namespace {

@@ -6,7 +6,8 @@
 #include "tandem/core/option.h"
 #include "tandem/nn/padding.h"
 #include "tandem/nn/upsampling.h"
-#include "tandem/ops/nn/vision.h"
+#include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/grid_sampler.h"
 
 namespace tandem::nn::functional {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tandem/nn/loss.h"
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn::parallel {
 

@@ -9,7 +9,7 @@
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
-#include "tandem/ops/nn/pair.h"
+#include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem::nn {
 

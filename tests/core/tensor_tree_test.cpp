@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "tandem/ops/factory/factory.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/tests/catch.h"
 
 using namespace tandem;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/ops/loss/loss.h"
+#include "tandem/ops/loss/reduction.h"
 
 namespace tandem::tools::explain {
 
