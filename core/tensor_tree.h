@@ -75,8 +75,8 @@ concept HasTensorParts = requires(T& value) {
   value.tensor_parts();
 };
 template <class K>
-concept HasOrder = requires(const K& key) {
-  key < key;
+concept HasOrder = requires(const K& a, const K& b) {
+  a < b;
 };
 
 /// The tensors of a value, in the order of a visit.
