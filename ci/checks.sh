@@ -67,6 +67,11 @@ while IFS= read -r name; do
 done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' | sort -u)
 
 python3 ci/architecture.py --check || failed=1
+if command -v ctags >/dev/null; then
+  python3 ci/files.py --check || failed=1
+else
+  echo "SKIPPED which file defines what: universal-ctags is not installed"
+fi
 
 # What users see says what it does.
 python3 ci/reference.py || failed=1

@@ -138,7 +138,7 @@ class Tensor : public TensorBase {
   /// The name of that node ("mul").
   std::string grad_fn_name() const;  // "" for a leaf
 
-  // ---- views: share storage, recorded (ops/shape/view.cpp)
+  // ---- views: share storage, recorded (ops/shape/, by name)
   /// The same elements in another shape of as many; one size may be -1 and follows from the others. @throws Error where
   /// the strides do not allow it without a copy: reshape() makes one
   Tensor view(IntArrayRef sizes) const;
@@ -207,7 +207,7 @@ class Tensor : public TensorBase {
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
-  // ---- copies and conversions (ops/shape/copy.cpp)
+  // ---- copies and conversions (ops/shape/copy.cpp, ops/shape/clone.cpp)
   /// Itself where it lies so without gaps already, else a copy that does.
   /// @throws Error for ChannelsLast of anything but four dimensions, and for Preserve
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
@@ -250,7 +250,7 @@ class Tensor : public TensorBase {
   Tensor repeat(IntArrayRef repeats) const;
 
   // ---- elementwise (core/elementwise_ops.h says what they compute; ops/elementwise/unary.cpp,
-  // ops/elementwise/binary.cpp)
+  // ops/elementwise/binary.cpp, and compare, logical, bitwise, erf, gamma there; ops/nn/activation.cpp)
 #define TANDEM_UNARY_METHODS(name, ...) \
   Tensor name() const;                  \
   Tensor& name##_() const;
@@ -318,7 +318,7 @@ class Tensor : public TensorBase {
   Tensor operator-() const { return neg(); }
   Tensor operator~() const { return bitwise_not(); }
 
-  // ---- in place (ops/elementwise/inplace.cpp): they raise the version, and history is rebased
+  // ---- in place (each beside the operation that it is a form of): they raise the version, and history is rebased
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
@@ -350,7 +350,7 @@ class Tensor : public TensorBase {
   Tensor& random_(int64_t low, int64_t high) const;
   Tensor& random_(int64_t high) const { return random_(0, high); }
   Tensor& random_() const;
-  // What they draw: ops/random/random.h
+  // What they draw: ops/random/, by name
   Tensor& exponential_(double lambd = 1) const;
   Tensor& geometric_(double p) const;
   Tensor& cauchy_(double median = 0, double sigma = 1) const;
@@ -367,7 +367,7 @@ class Tensor : public TensorBase {
   Tensor& operator|=(const Tensor& other) { return bitwise_or_(other); }
   Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other); }
 
-  // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce/reduce.cpp)
+  // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce/, by name)
 #define TANDEM_REDUCE_METHOD(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   TANDEM_REDUCE_OPS(TANDEM_REDUCE_METHOD)
 #undef TANDEM_REDUCE_METHOD
@@ -450,7 +450,7 @@ class Tensor : public TensorBase {
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                   detail::Flag sorted = true) const;
 
-  // ---- products and indexing (ops/products/matmul.cpp, ops/index/index.cpp)
+  // ---- products and indexing (ops/products/, ops/index/, by name)
   Tensor matmul(const Tensor& other) const;
   Tensor mm(const Tensor& other) const;
   Tensor bmm(const Tensor& other) const;
@@ -467,8 +467,7 @@ class Tensor : public TensorBase {
   /// the sizes do not broadcast
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
 
-  // ---- elements in another order or number (ops/shape/arrange.h says what they give; flip.cpp, repeat.cpp, join.cpp,
-  // diagonal.cpp)
+  // ---- elements in another order or number (ops/shape/, by name, says what they give)
   /// dim().
   int64_t ndimension() const { return dim(); }
   Tensor movedim(IntArrayRef source, IntArrayRef destination) const;
@@ -509,7 +508,7 @@ class Tensor : public TensorBase {
   Tensor& triu_(int64_t diagonal = 0) const;
   Tensor trace() const;
 
-  // ---- elementwise, made of other operations (ops/elementwise/formula.h, ops/nn/activation.h)
+  // ---- elementwise, made of other operations (ops/elementwise/, by name, ops/nn/activation.h)
   Tensor lerp(const Tensor& end, const Scalar& weight) const;
   Tensor lerp(const Tensor& end, const Tensor& weight) const;
   Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
@@ -564,7 +563,7 @@ class Tensor : public TensorBase {
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
-  // ---- statistics and scans, made of other operations (ops/reduce/statistics.h)
+  // ---- statistics and scans, made of other operations (ops/reduce/, by name)
   Tensor count_nonzero(IntArrayRef dims = {}) const;
   Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
@@ -594,7 +593,7 @@ class Tensor : public TensorBase {
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
   Tensor corrcoef() const;
 
-  // ---- products, made of other operations (ops/products/products.h)
+  // ---- products, made of other operations (ops/products/, by name)
   Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
@@ -631,7 +630,7 @@ class Tensor : public TensorBase {
   Tensor matrix_power(int64_t n) const;
   Tensor matrix_exp() const;
 
-  // ---- reading and writing by index and by mask (ops/index/scatter.h, ops/reduce/search.h)
+  // ---- reading and writing by index and by mask (ops/index/, by name, ops/reduce/searchsorted.h)
   Tensor& index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
   Tensor index_copy(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor& index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const;
@@ -678,7 +677,7 @@ class Tensor : public TensorBase {
   std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, std::optional<ArrayRef<double>> range = {},
                                        const Tensor& weight = {}, detail::Flag density = false) const;
 
-  // ---- in order, and up to each element (ops/reduce/statistics.h)
+  // ---- in order, and up to each element (ops/reduce/sort.h, ops/reduce/cumulative.h)
   Tensor msort() const { return std::get<0>(sort(0)); }
   std::tuple<Tensor, Tensor> mode(int64_t dim = -1, detail::Flag keepdim = false) const;
   std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
@@ -690,7 +689,7 @@ class Tensor : public TensorBase {
   Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
   Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
 
-  // ---- other shapes (ops/shape/shapes.cpp, ops/shape/inplace_view.cpp)
+  // ---- other shapes (ops/shape/, by name)
   /// All slices of `size` elements along dimension d, `step` apart, as a view: d counts them, and a last dimension is
   /// within each. @throws Error unless 0 <= size <= size(d) and step > 0
   Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
@@ -735,7 +734,7 @@ class Tensor : public TensorBase {
   Tensor& set_(const Tensor& source) const;
   Tensor& set_() const;
 
-  // ---- new tensors of its dtype and device, unless the options name others (ops/factory/factory.h)
+  // ---- new tensors of its dtype and device, unless the options name others (ops/factory/, by name)
   /// Uninitialised elements.
   Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
   /// Uninitialised elements that lie with these strides.
@@ -747,7 +746,7 @@ class Tensor : public TensorBase {
   /// Elements of 0.
   Tensor new_zeros(IntArrayRef sizes, const TensorOptions& options = {}) const;
 
-  // ---- drawn at random (ops/random/random.h)
+  // ---- drawn at random (ops/random/, by name)
   Tensor bernoulli() const;
   Tensor bernoulli(double p) const;
   Tensor bernoulli(const Tensor& p) const;

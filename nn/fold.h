@@ -1,4 +1,4 @@
-// Patches of images: options, functional::fold and unfold, modules. What they compute says ops/nn/vision.h.
+// Patches of images: options, functional::fold and unfold, modules. What they compute says ops/nn/fold.h.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"

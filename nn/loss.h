@@ -1,5 +1,5 @@
 // Losses: their options, their functions of namespace functional, their modules. What they compute says
-// ops/loss/loss.h.
+// ops/loss/.
 #pragma once
 #include <functional>
 #include <optional>
@@ -171,7 +171,7 @@ using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOp
 using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
-// The losses of ops/loss/loss.h with their arguments as options.
+// The losses of ops/loss/ with their arguments as options.
 
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());

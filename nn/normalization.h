@@ -81,7 +81,7 @@ struct NormalizeFuncOptions {
   TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
 };
 
-// The operations of ops/nn/norm.h with their arguments as options.
+// The operations of ops/nn/ with their arguments as options.
 
 inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const BatchNormFuncOptions& o = {}) {

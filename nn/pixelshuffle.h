@@ -1,5 +1,5 @@
 // Pixels and channels in another order: options, functions with options, modules. What they compute says
-// ops/nn/vision.h.
+// ops/nn/pixel_shuffle.h.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"

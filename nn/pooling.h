@@ -1,4 +1,4 @@
-// Pools: functions with options, and modules. What they compute says ops/nn/pool.h.
+// Pools: functions with options, and modules. What they compute says ops/nn/max_pool.h, ops/nn/avg_pool.h.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/pooling.h"

@@ -1,5 +1,5 @@
 // Upsampling: modes of interpolation, options, functional::interpolate, the module. What it computes says
-// ops/nn/vision.h.
+// ops/nn/upsample.h.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 // Grids that say where each pixel of an image comes from: functional::grid_sample and affine_grid, which LibTorch has
-// in a file of this name. What they compute says ops/nn/vision.h.
+// in a file of this name. What they compute says ops/nn/grid_sampler.h.
 #pragma once
 #include <optional>
 

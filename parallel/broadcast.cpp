@@ -1,3 +1,4 @@
+// Broadcasts and reduce-adds many tensors over devices, packed into flat buffers.
 #include "tandem/parallel/broadcast.h"
 
 #include <algorithm>

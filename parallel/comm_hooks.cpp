@@ -1,3 +1,4 @@
+// The communication hooks that come with Tandem: all-reduce, and all-reduce in half types.
 #include "tandem/parallel/comm_hooks.h"
 
 #include "tandem/core/internal.h"

@@ -1,3 +1,4 @@
+// DataParallel without its templates: the choice of devices, and the checks of a module and of its inputs.
 #include "tandem/parallel/data_parallel.h"
 
 #include <algorithm>

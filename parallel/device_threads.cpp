@@ -1,3 +1,4 @@
+// DeviceThreads: starts one thread per device, hands out a step, and waits for all of them.
 #include "tandem/parallel/device_threads.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// DistributedDataParallel without its templates: broadcast of states, no_sync, Join, and the calls of the reducer.
 #include "tandem/parallel/distributed_data_parallel.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// FolderLock by flock(2), on a file that names the job which holds the folder.
 #include "tandem/parallel/folder_lock.h"
 
 #include <fcntl.h>

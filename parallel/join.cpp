@@ -1,3 +1,4 @@
+// Join: ranks without batches take part in the collectives of the others until the last rank is done.
 #include "tandem/parallel/join.h"
 
 #include <algorithm>

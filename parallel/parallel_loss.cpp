@@ -1,3 +1,4 @@
+// Computes losses as (sum, weight) for each part of the batch, and joins them.
 #include "tandem/parallel/parallel_loss.h"
 
 #include "tandem/core/trace/tracer.h"

@@ -1,3 +1,4 @@
+// Computes the hashes of parameters and buffers, and names those that differ between ranks.
 #include "tandem/parallel/parameter_checksum.h"
 
 #include <algorithm>

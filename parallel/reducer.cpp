@@ -1,3 +1,4 @@
+// Reducer: begins and ends a synchronized backward by calling layout, arrivals and transport.
 #include "tandem/parallel/reducer.h"
 
 #include <algorithm>

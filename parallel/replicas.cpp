@@ -1,3 +1,4 @@
+// Builds the replicas of a module, and refreshes their parameters and buffers before each step.
 #include "tandem/parallel/replicas.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rethrows an exception under its own type with a name in front of its message.
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::detail {

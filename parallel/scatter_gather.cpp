@@ -1,3 +1,4 @@
+// Splits batches evenly by rows over devices, and joins the outputs; both are recorded by autograd.
 #include "tandem/parallel/scatter_gather.h"
 
 #include <algorithm>

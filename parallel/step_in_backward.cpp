@@ -1,3 +1,4 @@
+// StepInBackward: steps the parameters of a bucket as soon as the bucket's gradients are averaged.
 #include "tandem/parallel/step_in_backward.h"
 
 #include <map>

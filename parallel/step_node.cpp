@@ -1,3 +1,4 @@
+// Records a step of data parallelism as one node of the autograd graph.
 #include "tandem/parallel/step_node.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SyncBatchNorm: all-reduces the sums of forward and backward over the ranks.
 #include "tandem/parallel/sync_batch_norm.h"
 
 #include "tandem/ops/nn/batch_norm.h"

@@ -1,3 +1,4 @@
+// Computes norms of gradients over blocks of 4,096 elements, and scales gradients to a largest norm.
 #include "tandem/nn/utils/clip_grad.h"
 
 #include <algorithm>

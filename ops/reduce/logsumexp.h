@@ -1,5 +1,5 @@
 // logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
-// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/declare_op.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

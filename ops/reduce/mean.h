@@ -1,5 +1,5 @@
 // Means: mean and nanmean, over all elements or some dimensions; mean_out.
-// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/declare_op.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,5 +1,5 @@
 // Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
-// core/reduce_ops.h says how a list of dimensions is given, and ops/elementwise/elementwise.h what `out` must be.
+// core/reduce_ops.h says how a list of dimensions is given, and ops/declare_op.h what `out` must be.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,3 +1,4 @@
+// Exchanges whether every rank used every parameter, and the weights of the ranks.
 #include "tandem/parallel/sync/agreement.h"
 
 #include <cmath>

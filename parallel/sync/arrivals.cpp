@@ -1,3 +1,4 @@
+// Counts the gradients of a backward down, bucket by bucket, and finds those that did not come.
 #include "tandem/parallel/sync/arrivals.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Copies gradients into the buckets' slots and hands the averages back to the parameters.
 #include "tandem/parallel/sync/gradients.h"
 
 #include <mutex>

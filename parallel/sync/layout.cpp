@@ -1,3 +1,4 @@
+// Plans buckets and flat shards from sizes, and allocates the flat buffers of a plan.
 #include "tandem/parallel/sync/layout.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The transports: all-reduce, communication hook, reduce-scatter.
 #include "tandem/parallel/sync/transport.h"
 
 #include "tandem/core/internal.h"
