@@ -91,6 +91,8 @@ def drawn():
             start = f"{x + WIDTH / 2:g} {y + HEIGHT}"
             if to_y - y > HEIGHT + GAP_Y and x > to_x:  # past the box between them
                 line = f"V{to_y + HEIGHT / 2:g}H{to_x + WIDTH:g}"
+            elif to_y - y > HEIGHT + GAP_Y:
+                line = f"V{y + HEIGHT + GAP_Y / 2:g}H{to_x + WIDTH / 2:g}V{to_y}"
             else:
                 line = (f"C{x + WIDTH / 2:g} {y + HEIGHT + GAP_Y * .6:g} {to_x + WIDTH / 2:g} {to_y - GAP_Y * .6:g} "
                         f"{to_x + WIDTH / 2:g} {to_y}")
