@@ -1,7 +1,8 @@
-// Element types: which two promote to, and numbers as kernels read them.
+// Element types: the dtype that two promote to, the default dtype, and numbers as kernels read them.
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"
+#include "tandem/core/rank_context.h"
 #include "tandem/core/scalar.h"
 
 namespace tandem {
@@ -32,5 +33,11 @@ LoopScalar Scalar::loop_scalar(DType dtype) const {
   return s;
 }
 void Scalar::refuse(DType dtype) const { TANDEM_FAIL("the number ", *this, " does not fit ", dtype); }
+
+DType get_default_dtype() { return RankContext::current().default_dtype; }
+void set_default_dtype(DType dtype) {
+  TANDEM_CHECK(is_floating_point(dtype), "set_default_dtype: got ", dtype, "; accepted: a floating-point dtype");
+  RankContext::current().default_dtype = dtype;
+}
 
 }  // namespace tandem

@@ -79,12 +79,6 @@ RankState& RankContext::state() {
   return *rank;
 }
 
-DType get_default_dtype() { return RankContext::current().default_dtype; }
-void set_default_dtype(DType dtype) {
-  TANDEM_CHECK(is_floating_point(dtype), "set_default_dtype: got ", dtype, "; accepted: a floating-point dtype");
-  RankContext::current().default_dtype = dtype;
-}
-
 Generator& default_generator(Device device) {
   Generator* const chosen = RankContext::current().generator;
   return chosen ? *chosen : default_generator(device, 0);
