@@ -9,15 +9,18 @@ root=$here/../..
 reports=$1 benchmarks=${2:-}
 
 {
-  # Functions in the headers of ops/, methods in tensor.h from the views on, and the lists of operations. (`name` is the
-  # parameter of macros.)
-  sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p' \
-    "$root"/autograd/ops.h "$root"/ops/{activation,arrange,attention,convolution,copy,dropout,elementwise,formula,index,linalg,loss,matmul,norm,pad,pool,products,reduce,scatter,search,special,statistics,view,vision}.h
+  # Functions in the headers of ops/ that users get, but those that make tensors or only spell another one, methods in
+  # tensor.h from the views on, and the lists of operations. (`name` is the parameter of macros.)
+  headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root/ops/ops.h" "$root/ops/linalg/linalg.h" |
+    grep -vE '^ops/(factory|random)/|/(linalg|linalg_namespace|bessel|polynomials|rnn_cell)\.h$')
+  (cd "$root" && awk 'FNR == 1 { hidden = 0 } /^namespace.* detail \{|^namespace .*::detail \{/ { hidden = 1 } /^}  \/\/ namespace/ { hidden = 0 }
+    !hidden' autograd/ops.h $headers) |
+    sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p'
   sed -n '/---- views/,/ private:/p' "$root/core/tensor.h" |
     sed -nE 's/^  (Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\2/p'
   grep -oE '^  X\([a-z0-9_]+' "$root"/core/{elementwise,reduce}_ops.h | sed 's/.*(//'  # in place: tests/autograd/forms_test.cpp
   # What is recorded under a name of its own.
-  tr '\n' ' ' < <(cat "$root"/{autograd,ops}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
+  tr '\n' ' ' < <(cat "$root"/{autograd,ops,ops/*}/*.cpp) | grep -oE '(record|record_view|record_list|inplace)\( *"[a-z0-9_]+"' |
     sed -E 's/.*"(.*)"/\1/'
 } | grep -vx name | sort -u >"${TMPDIR:-/tmp}/tandem_ops.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/tandem_ops.$$"' EXIT
