@@ -1,6 +1,7 @@
-// The reductions over dimensions, a line each. From a line comes the method (x.sum(dims, keepdim)); the function and the
-// form that writes into a given tensor (sum_out) are in the header of that name in ops/reduce/. `dims` is a list, which names each dimension once, in any order; an
-// empty one means all. With keepdim they stay, of size 1. Includes nothing, so that anybody can expand it.
+// The reductions over dimensions, a line each. From a line comes the method (x.sum(dims, keepdim)); the function and
+// the form that writes into a given tensor (sum_out) are in the header of that name in ops/reduce/. `dims` is a list,
+// which names each dimension once, in any order; an empty one means all. With keepdim they stay, of size 1. Includes
+// nothing, so that anybody can expand it.
 #pragma once
 // clang-format off
 

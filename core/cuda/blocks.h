@@ -1,5 +1,6 @@
 // The books of a GPU's memory: segments that came from the device, cut into blocks that are in use, free, or given back
-// and still used. They call no runtime and take no lock: that is their owner's part (core/cuda/allocator.cpp). Internal.
+// and still used. They call no runtime and take no lock: that is their owner's part (core/cuda/allocator.cpp).
+// Internal.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -9,12 +9,12 @@
 namespace tandem::kernels::cpu {
 
 #define TANDEM_CPU_UNARY_PLANNER(op, ...) \
-  TANDEM_DECLARE_LOOP(op)             \
+  TANDEM_DECLARE_LOOP(op)                 \
   void op(const Tensor& x, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {x}, {}, /*cost=*/4)); }
 TANDEM_PLAIN_UNARY_KERNELS(TANDEM_CPU_UNARY_PLANNER)
 
 #define TANDEM_CPU_BINARY_PLANNER(op, ...) \
-  TANDEM_DECLARE_LOOP(op)              \
+  TANDEM_DECLARE_LOOP(op)                  \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { run(plan_elementwise(#op, loops::op, {y}, {a, b})); }
 TANDEM_PLAIN_BINARY_KERNELS(TANDEM_CPU_BINARY_PLANNER)
 

@@ -6,16 +6,16 @@
 namespace tandem::kernels::cuda {
 
 #define TANDEM_CUDA_UNARY_PLANNER(op, ...) \
-  namespace rows {                    \
-  extern const ElementRow op;         \
-  }                                   \
+  namespace rows {                         \
+  extern const ElementRow op;              \
+  }                                        \
   void op(const Tensor& x, Tensor& y) { elementwise(#op, rows::op, y, {x}); }
 TANDEM_PLAIN_UNARY_KERNELS(TANDEM_CUDA_UNARY_PLANNER)
 
 #define TANDEM_CUDA_BINARY_PLANNER(op, ...) \
-  namespace rows {                     \
-  extern const ElementRow op;          \
-  }                                    \
+  namespace rows {                          \
+  extern const ElementRow op;               \
+  }                                         \
   void op(const Tensor& a, const Tensor& b, Tensor& y) { elementwise(#op, rows::op, y, {a, b}); }
 TANDEM_PLAIN_BINARY_KERNELS(TANDEM_CUDA_BINARY_PLANNER)
 
