@@ -32,7 +32,7 @@ template <class T> struct TensorTree {
   static constexpr bool kKnown = !std::is_class_v<T>;
   /// Whether a T consists of tensors alone, so that DataParallel can gather it.
   static constexpr bool kOnly = false;
-  /// Calls f with each tensor of a T or a const T, in a fixed order: TensorTree<Part>::visit(part, f) for each part.
+  /// Calls f with each tensor of a T or a const T, in a fixed order. A specialisation visits the tree of each part.
   template <class Value, class F> static void visit(Value&, const F&) {}
 };
 
