@@ -89,8 +89,8 @@ void Gradients::settle(size_t i) {
 }
 void Gradients::to_slot(size_t i) {
   const Tensor& grad = parameters_[i].grad();
+  if (is_alone_ || grad.is_same(buckets_.slot(i))) return;
   Tensor slot = buckets_.slot(i);
-  if (grad.is_same(slot) || is_alone_) return;
   slot.copy_(grad.detach());
   if (views_) parameters_[i].set_grad(slot);
 }
