@@ -1,4 +1,4 @@
-// Which algorithms the libraries may choose: the switches that a rank has set.
+// Switches for the algorithms of libraries, set per rank.
 #include "tandem/core/algorithms.h"
 
 #include "tandem/core/internal.h"

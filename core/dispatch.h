@@ -57,12 +57,12 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
           TANDEM_CUDA_CALL(op, __VA_ARGS__);       \
       },                                           \
       std::type_identity<decltype(::tandem::kernels::cpu::op)>(), __VA_ARGS__)
-/// The same of a kernel that CUDA alone has.
+/// Calls a kernel that exists only for CUDA.
 #define TANDEM_DISPATCH_CUDA(on, op, ...)                    \
   ::tandem::detail::dispatch(                                \
       #op, (on), [&] { TANDEM_CUDA_CALL(op, __VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cuda::op)>(), __VA_ARGS__)
-/// The same of a kernel that computes on the host for tensors of any device.
+/// Calls a kernel that runs on the host for tensors of any device: LAPACK's, for example.
 #define TANDEM_DISPATCH_HOST(on, op, ...)                          \
   ::tandem::detail::dispatch(                                      \
       #op, (on), [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \

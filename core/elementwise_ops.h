@@ -1,8 +1,8 @@
-// The elementwise operations, a line each. From a line come the method (x.exp()), the function (exp(x)), both in place
-// (x.exp_(), exp_(x)), the form that writes into a given tensor (exp_out(y, x)), the kernels of both backends, and its
-// places in the tests, the benchmarks and the search. What else an operation needs is its functor (kernels/functors.h)
-// and its derivative (the source of its family: ops/elementwise/unary.cpp, ops/nn/activation.cpp, ...); a missing one
-// is an error of the compiler or linker that names it. Includes nothing, so that anybody can expand it.
+// Lists of the elementwise operations, one line each. A line generates the method (x.exp()), the function (exp(x)), the
+// in-place forms (x.exp_(), exp_(x)), the out form (exp_out(y, x)), the kernels of both backends, and the operation's
+// rows in the tests, the benchmarks and the random search. An operation also needs a functor (kernels/functors.h) and a
+// derivative (in its family's source: ops/elementwise/unary.cpp, ops/nn/activation.cpp, ...). If one is missing, the
+// compiler or linker names it. This file includes nothing, so any file can expand the lists.
 //
 // Column `accepts`:
 //   any        every dtype

@@ -1,7 +1,7 @@
-// The reductions over dimensions, a line each. From a line comes the method (x.sum(dims, keepdim)); the function and
-// the form that writes into a given tensor (sum_out) are in the header of that name in ops/reduce/. `dims` is a list,
-// which names each dimension once, in any order; an empty one means all. With keepdim they stay, of size 1. Includes
-// nothing, so that anybody can expand it.
+// List of the reductions over dimensions, one line each. A line generates the method (x.sum(dims, keepdim)). The
+// function and its out form (sum_out) are declared in ops/reduce/, in the header of that name. `dims` lists each
+// dimension once, in any order; an empty list means all dimensions. keepdim keeps reduced dimensions with size 1. This
+// file includes nothing, so any file can expand the list.
 #pragma once
 // clang-format off
 

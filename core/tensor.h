@@ -350,7 +350,7 @@ class Tensor : public TensorBase {
   Tensor& random_(int64_t low, int64_t high) const;
   Tensor& random_(int64_t high) const { return random_(0, high); }
   Tensor& random_() const;
-  // What they draw: ops/random/, by name
+  // The distributions are documented in ops/random/, in the header of that name.
   Tensor& exponential_(double lambd = 1) const;
   Tensor& geometric_(double p) const;
   Tensor& cauchy_(double median = 0, double sigma = 1) const;

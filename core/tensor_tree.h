@@ -43,7 +43,7 @@ template <class T, class F> void visit_tensors(T& value, const F& f) {
   using Tree = TensorTree<std::remove_const_t<T>>;
   if constexpr (Tree::kHolds) Tree::visit(value, f);
 }
-/// The constants of a tree for a type that consists of these parts.
+/// Constants of TensorTree for a type made of the types Parts.
 template <class... Parts> struct TreeOf {
   static constexpr bool kHolds = (TensorTree<std::remove_cvref_t<Parts>>::kHolds || ...);
   static constexpr bool kKnown = (TensorTree<std::remove_cvref_t<Parts>>::kKnown && ...);
@@ -85,7 +85,7 @@ template <class T> std::vector<Tensor> tensors_of(const T& value) {
   visit_tensors(value, [&](const Tensor& t) { out.push_back(t); });
   return out;
 }
-/// A copy of the value that has other tensors in the place of its own, in their order.
+/// Returns a copy of the value with its tensors replaced by `tensors`, in the order of the visit.
 template <class T> T with_tensors(T value, const std::vector<Tensor>& tensors) {
   size_t next = 0;
   visit_tensors(value, [&](Tensor& t) { t = tensors[next++]; });

@@ -19,7 +19,7 @@ inline bool attention_serves(const Tensor&, const Tensor&, const Tensor&) { retu
 }  // namespace tandem::kernels::cuda
 
 namespace tandem::kernels {
-/// Whether q's device has the kernels below for tensors of these sizes and dtypes.
+/// True if q's device has the kernels below for tensors with these sizes and dtypes.
 inline bool attention_serves(const Tensor& q, const Tensor& k, const Tensor& v) {
   return q.is_cpu() || cuda::attention_serves(q, k, v);
 }

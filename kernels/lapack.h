@@ -6,7 +6,7 @@
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels {
-/// How least squares are found: by QR, by QR with pivots, by singular values (divide and conquer, or plain).
+/// LAPACK drivers for least squares: QR, QR with pivoting, SVD by divide and conquer, plain SVD.
 enum class LeastSquares { gels, gelsy, gelsd, gelss };
 }  // namespace tandem::kernels
 namespace tandem::kernels::cpu {

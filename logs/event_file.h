@@ -8,7 +8,7 @@
 namespace tandem::logs {
 
 /// A record is  length (uint64), masked CRC-32C of the length (uint32), the bytes, masked CRC-32C of the bytes
-/// (uint32), numbers with the lowest byte first. (TensorFlow: core/lib/io/record_writer.h, and
+/// (uint32), numbers with the lowest byte first. (TensorFlow's RecordWriter, and
 /// https://www.tensorflow.org/tutorials/load_data/tfrecord)
 std::string framed(const std::string& bytes);
 

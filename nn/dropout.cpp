@@ -1,4 +1,4 @@
-// Dropout of channels, and what modules of dropout accept and print.
+// Dropout of whole channels, and the checks and printing of the dropout modules.
 #include "tandem/nn/dropout.h"
 
 #include "tandem/nn/module/print.h"

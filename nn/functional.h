@@ -1,5 +1,5 @@
-// torch::nn::functional: activations and distances with option structs. Functions without options are those of
-// namespace tandem; functions of other layers stand beside their modules: nn/dropout.h, nn/linear.h, nn/loss.h.
+// torch::nn::functional: activations and distances with option structs. Functions without options are in namespace
+// tandem. Functions of other layers are declared beside their modules: nn/dropout.h, nn/linear.h, nn/loss.h.
 #pragma once
 #include "tandem/nn/options/activation.h"
 #include "tandem/nn/options/distance.h"

@@ -1,4 +1,4 @@
-// What a Graph records of GPUs: the capture, its streams and its memory.
+// Capture: begins and ends the capture of a CUDA graph, with its streams and its memory pool.
 #include "tandem/core/cuda/capture.h"
 
 #include <thread>

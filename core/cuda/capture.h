@@ -1,5 +1,5 @@
-// What a Graph (core/loop/graph.h) records of GPUs: a capture of the runtime's, on streams of its own and with memory
-// from a private pool, and the work that comes of it. Internal.
+// Capture: records the GPU work of a Graph (core/loop/graph.h) as a CUDA graph, on streams of its own and with memory
+// from a private pool. Internal.
 #pragma once
 #include <atomic>
 #include <functional>

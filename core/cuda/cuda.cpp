@@ -1,4 +1,4 @@
-// Streams and events of GPUs, and what can be asked of the devices.
+// Streams, events and properties of GPUs.
 #include "tandem/core/cuda/cuda.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The door to a module: one function calls its forward, and what acts before and after it.
+// call_module: the one function that calls a module's forward, with the hooks before and after it.
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -16,10 +16,11 @@ class HookedCall {
   HookedCall(const HookedCall&) = delete;
   HookedCall& operator=(const HookedCall&) = delete;
   ~HookedCall();
-  /// Puts what forward is called with in the place of these; nulls are passed over. @throws Error when a hook returns
-  /// another number of tensors
+  /// Runs the forward pre-hooks and replaces these inputs by the hooks' results. Null pointers are skipped. @throws
+  /// Error if a hook returns another number of tensors
   void before(ArrayRef<Tensor*> inputs);
-  /// Puts what the module gives in the place of what forward gave. @throws Error likewise
+  /// Runs the forward hooks and replaces these outputs by the hooks' results. @throws Error if a hook returns another
+  /// number of tensors
   void after(ArrayRef<Tensor*> outputs);
 
  private:
