@@ -8,6 +8,7 @@ usage: files.py           prints "NAME  FILE..." for each public function: the s
   - a file does not begin with a comment that says what it is for
   - a comment names a file that does not exist
   - two places define one macro
+  - a public operation has no cast policy (TANDEM_CAST_POLICY, core/cast_policy.h) in the source that defines it, or two
 Needs universal-ctags."""
 import collections
 import os
@@ -34,23 +35,23 @@ def read(path):
 
 
 def tags():
-    """Tuples (kind, scope, name, file): prototypes (p) in headers, definitions (f) anywhere, of functions."""
+    """Tuples (kind, scope, name, file, result type): prototypes (p) in headers, definitions (f) anywhere, of functions."""
     files = [f for f in tracked(*FOLDERS) if f.endswith((".h", ".cpp", ".cu"))]
-    command = ["ctags", "--languages=C++", "--langmap=C++:.h.cpp.cu", "--kinds-C++=fp", "--fields=ks", "-f", "-",
-               "-I", "TANDEM_API", "-L", "-"]
+    command = ["ctags", "--languages=C++", "--langmap=C++:.h.cpp.cu", "--kinds-C++=fp", "--fields=kst", "-f", "-",
+               "-I", "TANDEM_API,TANDEM_CAST_POLICY+", "-L", "-"]
     out = subprocess.run(command, cwd=ROOT, text=True, input="\n".join(files), capture_output=True, check=True).stdout
     for line in out.split("\n"):
         parts = line.split("\t")
         if len(parts) < 4 or parts[0].startswith(("operator", "__anon", "TANDEM_")):
             continue
         scope = next((p.split(":", 1)[1] for p in parts[4:] if p.startswith(("class:", "struct:", "namespace:"))), "")
-        yield parts[3], scope, parts[0], parts[1]
+        yield parts[3], scope, parts[0], parts[1], next((p for p in parts[4:] if p.startswith("typeref:")), "")
 
 
 def definitions():
     """{name: sources that define a function of that name outside of an unnamed namespace}"""
     where = collections.defaultdict(set)
-    for kind, scope, name, file in tags():
+    for kind, scope, name, file, _ in tags():
         if kind == "f" and "__anon" not in scope and file.endswith((".cpp", ".cu")):
             where[name].add(file)
     return where
@@ -62,7 +63,7 @@ def public_names():
 
 def wrong_pairs():
     declared, defined = collections.defaultdict(set), collections.defaultdict(set)
-    for kind, scope, name, file in tags():
+    for kind, scope, name, file, _ in tags():
         if "__anon" in scope or file.split("/")[0] not in PAIRED:
             continue
         key = (scope.split("::")[-1].replace("detail", "tandem"), name)
@@ -123,6 +124,43 @@ def macros_defined_twice(files):
             yield f"{name} is defined {len(places)} times: {', '.join(f'{f} ({n})' for f, n in sorted(files.items()))}"
 
 
+ROOMS = [f"ops/{room}" for room in "elementwise reduce index shape products linalg nn loss".split()]
+
+
+def operations():
+    """{name: its source}, of the public functions and methods that return tensors, forms in place and with out aside,
+    and of the differentiable elementwise ones. A source takes up a list of core/elementwise_ops.h by its name."""
+    names = set(public_names())
+    found = {}
+    for kind, scope, name, file, result in tags():
+        public = scope == "tandem::Tensor" or scope == "tandem" and name in names
+        defined = kind == "f" and file.endswith(".cpp") and os.path.dirname(file) in ROOMS
+        if defined and public and "Tensor" in result and not name.endswith(("_", "_out")):
+            found[name] = file
+    lists = dict(re.findall(r"#define (TANDEM_\w+_OPS)\(X\)(.*?)\n(?! )", read("core/elementwise_ops.h"), re.S))
+    for file in tracked(*(f"{room}/*.cpp" for room in ROOMS)):
+        for macro, name in re.findall(r"^(TANDEM_\w+)\((\w+)[,)]", read(file), re.M):
+            if re.match("TANDEM_DIFFERENTIABLE_.*_LINE", name):
+                found.update((each, file) for each in re.findall(r"X\((\w+),", lists[macro]))
+            elif name in names and macro != "TANDEM_CAST_POLICY":
+                found[name] = file
+    return found
+
+
+def wrong_cast_policies():
+    named = collections.defaultdict(list)
+    for file in tracked(*(f"{room}/*.cpp" for room in ROOMS)):
+        for names in re.findall(r"^TANDEM_CAST_POLICY\(\w+, ([^)]*)\)", read(file), re.M):
+            for name in re.split(r",\s*", names):
+                named[name].append(file)
+    known = operations()
+    for name, file in sorted(known.items()):
+        if named[name] != [file]:
+            yield f"{name} of {file} has cast policies in {named[name]}; accepted: exactly one there"
+    for name in sorted(named.keys() - known.keys()):
+        yield f"{named[name][0]} names a cast policy of {name}, which is not a public operation that returns tensors"
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         sources = definitions()
@@ -132,6 +170,6 @@ if __name__ == "__main__":
     else:
         code = [f for f in tracked(*FOLDERS, "emulation", "tools") if f.endswith((".h", ".cpp", ".cu", ".cuh"))]
         wrong = [*wrong_pairs(), *too_many_files(), *without_a_first_line(code), *absent_files(code),
-                 *macros_defined_twice(code)]
+                 *macros_defined_twice(code), *wrong_cast_policies()]
         print("\n".join(wrong))
         sys.exit(1 if wrong else 0)

@@ -1,7 +1,8 @@
 // The library's own files use the names of namespace detail without that prefix. This header is not installed, so a
-// program that says `using namespace tandem` sees none of them. It includes nothing: the loops, which are compiled
-// once per instruction set, include it.
+// program that says `using namespace tandem` sees none of them. It includes nothing that generates code: the loops,
+// which are compiled once per instruction set, include it.
 #pragma once
+#include "tandem/core/cast_policy.h"
 
 namespace tandem {
 namespace detail {}

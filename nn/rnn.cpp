@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tandem/nn/module/print.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::detail {
@@ -144,17 +145,13 @@ void check_states(const RNNOptionsBase& o, const Tensor& input, const States& st
                                     : "[1]",
                  " is ", states[s].sizes(), "; accepted: ", IntArrayRef(expected),
                  ", which is (layers directions, batch, features)");
-    TANDEM_CHECK(states[s].dtype() == input.dtype() && states[s].device() == input.device(), name_of(o.mode()),
-                 ": hx is ", states[s].dtype(), " on ", states[s].device(), " and input ", input.dtype(), " on ",
-                 input.device(), "; both must be of one dtype and device");
+    check_one_kind(name_of(o.mode()), "input", input, "hx", states[s]);
   }
 }
 void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& weight) {
   TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()), ": input is ", input.sizes(),
                "; its last dimension must be input_size, ", o.input_size());
-  TANDEM_CHECK(input.dtype() == weight.dtype() && input.device() == weight.device(), name_of(o.mode()), ": input is ",
-               input.dtype(), " on ", input.device(), " and the parameters are ", weight.dtype(), " on ",
-               weight.device(), "; both must be of one dtype and device");
+  check_one_kind(name_of(o.mode()), "input", input, "the weight", weight);
 }
 
 }  // namespace

@@ -18,12 +18,22 @@ inline void check_real(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
                   "; accepted: floating point");
 }
-/// The operands of a product.
-inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
-  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
+/// @throws Error that names op and both tensors unless they are of one dtype. Every operation that does not promote its
+/// operands asks here, so that a cast policy can act in one place.
+inline void check_one_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
+  TANDEM_CHECK(a.dtype() == b.dtype(), op, ": ", a_name, " is ", a.dtype(), " and ", b_name, " is ", b.dtype(),
+               "; both must be of one dtype");
+}
+/// The same, and they are on one device.
+inline void check_one_kind(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
+  TANDEM_CHECK(a.device() == b.device(), op, ": ", a_name, " is on ", a.device(), " and ", b_name, " on ", b.device(),
                "; both must be on one device");
-  TANDEM_CHECK(a.dtype() == b.dtype() && a.dtype() != kBool, op, ": a is ", a.dtype(), " and b is ", b.dtype(),
-               "; accepted: one dtype of numbers for both");
+  check_one_dtype(op, a_name, a, b_name, b);
+}
+/// The operands of a product: of one kind, and numbers.
+inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
+  check_one_kind(op, "a", a, "b", b);
+  TANDEM_CHECK(a.dtype() != kBool, op, ": a and b are bool; accepted: one dtype of numbers for both");
 }
 /// A weight, bias or statistic, or none: `size` elements on x's device, of x's dtype or, beside a half type, of
 /// float32.

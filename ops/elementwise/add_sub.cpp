@@ -12,6 +12,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, add, rsub, sub)
+
 namespace {
 Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const Operands o = prepare(op, a, b);

@@ -7,6 +7,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(promote, addcdiv, addcmul)
+
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
   check_accepted("addcmul", Accepts::numbers, type);

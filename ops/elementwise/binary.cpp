@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -15,6 +16,11 @@
 
 namespace tandem {
 using namespace detail;
+
+TANDEM_CAST_POLICY(float32, float_power, pow)
+TANDEM_CAST_POLICY(promote, atan2)
+TANDEM_CAST_POLICY(none, copysign, div, floor_divide, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum, minimum, mul,
+                   nextafter, remainder, xlogy)
 
 namespace {
 
@@ -193,8 +199,7 @@ Tensor Tensor::ldexp(const Tensor& other) const {
   return (*this * beside(exponent, 2.0).pow(exponent)).to(dtype());
 }
 Tensor Tensor::heaviside(const Tensor& values) const {
-  TANDEM_CHECK(dtype() == values.dtype(), "heaviside: x is ", dtype(), " and values ", values.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("heaviside", "x", *this, "values", values);
   const NoGradGuard guard;
   return tandem::where(*this == 0, values, (*this > 0).to(dtype()));
 }

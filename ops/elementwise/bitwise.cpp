@@ -7,6 +7,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift)
+
 namespace {
 namespace line {
 TANDEM_BITWISE_OPS(TANDEM_INTEGRAL_BINARY_LINE)

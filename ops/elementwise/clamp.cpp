@@ -18,6 +18,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, clamp)
+
 namespace {
 /// The dtype that clamp gives. @throws Error where that is bool
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include "tandem/autograd/record.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
 #include "tandem/ops/elementwise/bitwise.h"
@@ -15,6 +16,8 @@
 #include "tandem/ops/reduce/searchsorted.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, isclose, isin, isneginf, isreal)
 
 Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag invert) {
   TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool, "isin: elements are ", elements.dtype(),
@@ -41,8 +44,7 @@ bool Tensor::equal(const Tensor& other) const {
   return eq(other).all().item<bool>();
 }
 bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
-  TANDEM_CHECK(dtype() == other.dtype(), "allclose: x is ", dtype(), " and other is ", other.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("allclose", "x", *this, "other", other);
   broadcast_shapes("allclose", sizes(), other.sizes());
   return isclose(other, rtol, atol, equal_nan).all().item<bool>();
 }
@@ -79,8 +81,7 @@ Tensor Tensor::isneginf() const {
 }
 Tensor Tensor::isreal() const { return ones_like(*this, kBool); }
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
-  TANDEM_CHECK(dtype() == other.dtype(), "isclose: a is ", dtype(), " and b is ", other.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("isclose", "x", *this, "other", other);
   TANDEM_CHECK(rtol >= 0 && atol >= 0, "isclose: rtol is ", rtol, " and atol ", atol, "; accepted: 0 or more");
   const NoGradGuard guard;
   const Tensor a = to(kFloat64), b = other.to(kFloat64), off = (a - b).abs();

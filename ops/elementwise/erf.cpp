@@ -10,6 +10,9 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(float32, erfinv)
+TANDEM_CAST_POLICY(none, erf, erfc)
+
 namespace {
 namespace derivative {
 TANDEM_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)

@@ -9,6 +9,9 @@
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, fill, zero)
+
 namespace {
 Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
   check_changeable(op, x);

@@ -15,6 +15,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, digamma, igamma, igammac, lgamma, mvlgamma)
+
 namespace {
 namespace derivative {
 TANDEM_GAMMA_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)

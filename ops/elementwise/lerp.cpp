@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/inplace.h"
@@ -10,11 +11,12 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, lerp)
+
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {
   check_accepted("lerp", Accepts::real, start.dtype());
-  TANDEM_CHECK(start.dtype() == end.dtype(), "lerp: start is ", start.dtype(), " and end ", end.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("lerp", "start", start, "end", end);
 }
 }  // namespace
 
@@ -26,8 +28,7 @@ Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end);
-  TANDEM_CHECK(weight.dtype() == dtype(), "lerp: start is ", dtype(), " and weight ", weight.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("lerp", "start", *this, "weight", weight);
   const Tensor way = end - *this;
   return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
 }

@@ -13,6 +13,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, logaddexp, logaddexp2)
+
 namespace {
 /// log(base^a + base^b) where the natural logarithm of the base is `scale`.
 Tensor log_add(const char* op, const Tensor& a, const Tensor& b, double scale) {

@@ -7,6 +7,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, logical_not)
+
 namespace {
 namespace line {
 TANDEM_LOGICAL_OPS(TANDEM_COMPARISON_LINE)

@@ -9,6 +9,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, nan_to_num)
+
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
   const double most = detail::largest_of(dtype());

@@ -12,6 +12,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, special_erfcx, special_log_ndtr, special_ndtr, special_ndtri, special_xlog1py, special_zeta)
+
 namespace {
 namespace derivative {
 TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)

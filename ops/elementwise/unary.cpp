@@ -19,6 +19,10 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, tan)
+TANDEM_CAST_POLICY(none, abs, acosh, angle, asinh, atan, atanh, ceil, cos, deg2rad, exp2, floor, frac, frexp, logit,
+                   neg, positive, rad2deg, round, sign, signbit, sin, sinc, sqrt, square, tanh, trunc)
+
 namespace {
 
 // ---- the derivatives of the list

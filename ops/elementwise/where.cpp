@@ -11,6 +11,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, where)
+
 namespace {
 /// check_holds, but where's numbers become infinite in a half type, as in PyTorch.
 void check_chosen(DType type, const Scalar& s) {

@@ -12,6 +12,9 @@
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, gather)
+
 using detail::around;
 
 namespace {

@@ -9,6 +9,9 @@
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, index_add)
+
 using detail::around, detail::checked_index;
 
 Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
@@ -19,9 +22,8 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   if (this->dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
   TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1), "index_add: x is ", sizes(), " and index ",
                index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
-  TANDEM_CHECK(source.sizes() == expected && source.dtype() == dtype() && source.device() == device(),
-               "index_add: source is ", source.dtype(), source.sizes(), " on ", source.device(),
-               "; accepted: ", dtype(), expected, " on ", device());
+  check_one_kind("index_add", "x", *this, "source", source);
+  TANDEM_CHECK(source.sizes() == expected, "index_add: source is ", source.sizes(), "; accepted: ", expected);
   const Tensor x = around(source, dim), at = places.contiguous();
   Tensor out;
   {

@@ -1,4 +1,4 @@
-// Checks of indices and sources, and conversion of negative positions: check_source, checked_places, from_front.
+// Checks of indices and sources, and conversion of negative positions: checked_places, from_front.
 #include "tandem/ops/index/index_checks.h"
 
 #include "tandem/ops/argument.h"
@@ -7,10 +7,6 @@
 
 namespace tandem::detail {
 
-void check_source(const char* op, const Tensor& x, const Tensor& source) {
-  TANDEM_CHECK(source.dtype() == x.dtype() && source.device() == x.device(), op, ": source is ", source.dtype(), " on ",
-               source.device(), "; accepted: ", x.dtype(), " on ", x.device());
-}
 Tensor from_front(const Tensor& places, int64_t n) { return where(places < 0, places + n, places); }
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   if (index.numel() == 0)  // of any dtype, as in PyTorch

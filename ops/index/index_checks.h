@@ -5,8 +5,6 @@
 
 namespace tandem::detail {
 
-/// @throws Error unless source has x's dtype and device
-void check_source(const char* op, const Tensor& x, const Tensor& source);
 /// Places counted from the end where they are negative.
 Tensor from_front(const Tensor& places, int64_t n);
 /// The index as the kernels take it. An index without elements reaches nothing, whatever its shape.

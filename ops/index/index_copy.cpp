@@ -8,6 +8,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(promote, index_copy)
+
 namespace {
 /// A 1-d index along dim as scatter takes it, for slices of `sizes`.
 Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
@@ -19,7 +21,7 @@ Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
 /// @throws Error unless index is 1-d and source has its slices
 Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor places = checked_index(op, x, index);
-  check_source(op, x, source);
+  check_one_kind(op, "x", x, "source", source);
   Shape expected = x.sizes();
   if (x.dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
   const bool fits = index.dim() <= 1 && (x.dim() > 0 || index.numel() == 1);

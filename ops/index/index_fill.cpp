@@ -12,6 +12,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, index_fill)
+
 namespace {
 /// Which elements of x an index along dim names: a mask that broadcasts to x.
 Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {

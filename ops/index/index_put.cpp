@@ -16,6 +16,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(promote, index_put)
+
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
   size_t leading = 0;  // leading dimensions of size 1; the value may have too many
   while (leading < given.sizes().size() && given.sizes()[leading] == 1) ++leading;
@@ -36,8 +38,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
                tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return self();
   }
-  TANDEM_CHECK(value.dtype() == dtype(), "index_put_: value is ", value.dtype(), " for a tensor of ", dtype(),
-               "; accepted: the tensor's dtype, and for a mask one number of any dtype");
+  check_one_dtype("index_put_", "x", *this, "value", value);  // but for a mask, which takes a number of any dtype
   const Pointed p = point("index_put_", x, tensors);
   const Tensor flat = p.flat();
   Shape part = flat.sizes(), column(part.size(), 1), whole;  // whole: part with the positions' own shape

@@ -8,6 +8,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, index_reduce)
+
 Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                             Flag include_self) const {
   const Reduce how = parse_reduce("index_reduce", reduce, /*with_sum=*/false);

@@ -10,6 +10,9 @@
 #include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, index_select)
+
 using detail::around, detail::checked_index;
 
 namespace {

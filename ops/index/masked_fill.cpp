@@ -8,6 +8,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, masked_fill)
+
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);

@@ -2,6 +2,7 @@
 #include "tandem/ops/index/masked_scatter.h"
 
 #include "tandem/autograd/record.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
@@ -12,8 +13,10 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, masked_scatter)
+
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
-  check_source("masked_scatter", *this, source);
+  check_one_kind("masked_scatter", "x", *this, "source", source);
   TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_scatter: mask is ", mask.dtype(), " on ",
                mask.device(), "; accepted: bool on ", device());
   const Shape sizes = broadcast_shapes("masked_scatter", this->sizes(), mask.sizes());

@@ -8,6 +8,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, masked_select)
+
 Tensor Tensor::masked_select(const Tensor& mask) const {
   check_not_recorded("masked_select", "the mask's values tell how many elements there are");
   TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_select: mask is ", mask.dtype(), " on ",

@@ -15,6 +15,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, count_nonzero, nonzero, nonzero_numpy, nonzero_static)
+
 Tensor nonzero(const Tensor& x) {
   check_not_recorded("nonzero", "the values tell how many rows there are");
   const NoGradGuard guard;

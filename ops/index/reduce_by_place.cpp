@@ -27,10 +27,9 @@ void detail::check_reduce_places(const char* op, const Tensor& x, int64_t d, con
   bool fits = index.numel() == 0 || (rank_of(index) == rank_of(x) && rank_of(source) == rank_of(x));
   for (int64_t k = 0; fits && index.numel() > 0 && k < rank_of(x); ++k)
     fits = (k == d || size_of(index, k) <= size_of(x, k)) && size_of(index, k) <= size_of(source, k);
-  TANDEM_CHECK(fits && source.dtype() == x.dtype() && source.device() == x.device(), op, ": index is ", index.sizes(),
-               " and source ", source.dtype(), source.sizes(), " on ", source.device(), " for x of ", x.dtype(),
-               x.sizes(), " on ", x.device(), "; accepted: x's dtype, and an index no larger than source, nor than x ",
-               "in dimensions other than ", d);
+  check_one_kind(op, "x", x, "source", source);
+  TANDEM_CHECK(fits, op, ": index is ", index.sizes(), " and source ", source.sizes(), " for x of ", x.sizes(),
+               "; accepted: an index no larger than source, nor than x in dimensions other than ", d);
 }
 
 namespace {

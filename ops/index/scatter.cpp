@@ -13,6 +13,9 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(promote, scatter_add)
+TANDEM_CAST_POLICY(none, scatter)
+
 namespace {
 Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
   const NoGradGuard guard;
@@ -27,9 +30,8 @@ Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor 
     fits = size_of(source, d) >= size_of(index, d);
     if (fits && size_of(source, d) > size_of(index, d)) source = source.narrow(d, 0, size_of(index, d));
   }
-  TANDEM_CHECK(fits && source.dtype() == x.dtype() && source.device() == x.device(), op, ": source is ", source.dtype(),
-               source.sizes(), " on ", source.device(), "; accepted: ", x.dtype(), " of at least ", index.sizes(),
-               " on ", x.device());
+  check_one_kind(op, "x", x, "source", source);
+  TANDEM_CHECK(fits, op, ": source is ", source.sizes(), "; accepted: at least ", index.sizes());
   if (index.numel() == 0) return source.reshape({source.numel()}).narrow(0, 0, 0).reshape(index.sizes());
   return source.dim() == index.dim() ? source : source.reshape(index.sizes());
 }

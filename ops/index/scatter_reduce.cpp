@@ -8,6 +8,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, scatter_reduce)
+
 Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                               Flag include_self) const {
   const Reduce how = parse_reduce("scatter_reduce", reduce, /*with_sum=*/true);

@@ -1,16 +1,19 @@
 // Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #include "tandem/ops/index/slice_scatter.h"
 
+#include "tandem/ops/argument.h"
 #include "tandem/ops/index/index_checks.h"
 
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter)
+
 namespace {
 /// x as it is, with what select, slice, diagonal or as_strided give of it replaced.
 template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
-  check_source(op, whole, source);
+  check_one_kind(op, "x", whole, "source", source);
   TANDEM_CHECK(source.sizes() == part.sizes(), op, ": source is ", source.sizes(), "; accepted: ", part.sizes());
   part.copy_(source);
   return y;

@@ -10,6 +10,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, take, take_along_dim)
+
 Tensor Tensor::take(const Tensor& index) const {
   const Tensor places = from_front(checked_index("take", *this, index), numel()).reshape({-1});
   return reshape_result(select_rows("take", reshape({-1}), 0, places), index.sizes());

@@ -13,6 +13,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, index)
+
 Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;
   const Tensor x = basic_index("index", *this, indices, tensors);

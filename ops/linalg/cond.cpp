@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_cond)
+
 namespace {
 /// Matrices without elements, or none: their condition is 0, in any dtype and without a history, as in PyTorch.
 bool is_empty(const Tensor& a) { return a.dim() >= 2 && a.numel() == 0; }

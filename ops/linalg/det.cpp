@@ -18,6 +18,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, det, linalg_det, linalg_slogdet, logdet, slogdet)
+
 namespace {
 /// 1 or -1: by how many rows were exchanged.
 Tensor parity_of(const Tensor& pivots, DType dtype) {

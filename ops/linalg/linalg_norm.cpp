@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, frobenius_norm, linalg_matrix_norm, linalg_norm, linalg_vector_norm, nuclear_norm)
+
 namespace {
 
 Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }

@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_lstsq)
+
 namespace {
 kernels::LeastSquares driver_of(std::optional<std::string_view> name) {
   using kernels::LeastSquares;

@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, linalg_lu_solve, lu_solve, lu_unpack)
+
 namespace {
 
 /// The order of rows that pivots mean: row i of P^T a is row order[i] of a.

@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_matrix_exp, matrix_exp)
+
 namespace {
 /// sum of x^i / i! up to 19: of matrices with a norm up to 1.09, exact in double. Five polynomials of x, x^2 and x^3
 /// are joined by powers of x^4 (Paterson and Stockmeyer 1973): seven products in place of 18.

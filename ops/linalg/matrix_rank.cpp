@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_matrix_rank)
+
 namespace {
 Tensor rank_of_matrix(const Tensor& a, const Bounds& bounds, bool hermitian) {
   static constexpr const char* kName = "linalg_matrix_rank";

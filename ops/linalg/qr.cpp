@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr, ormqr)
+
 namespace {
 
 /// Reflectors and their factors, as geqrf gives them, on the host by columns.

@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_svd, linalg_svdvals, svd)
+
 namespace {
 
 Tensor scale_columns(const Tensor& x, const Tensor& by) { return x * by.unsqueeze(-2); }

@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, linalg_tensorinv, linalg_tensorsolve)
+
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
   TANDEM_CHECK(ind > 0 && ind <= a.dim(), "linalg_tensorinv: ind is ", ind, " for ", a.sizes(),
                "; accepted: 1 to the number of dimensions");

@@ -11,6 +11,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, linalg_vander, vander)
+
 Tensor vander(const Tensor& x, std::optional<int64_t> N, Flag increasing) {
   TANDEM_CHECK(x.dim() == 1, "vander: x is ", x.sizes(), "; accepted: one dimension");
   const int64_t n = N.value_or(x.size(0));

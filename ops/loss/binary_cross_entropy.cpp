@@ -11,6 +11,9 @@
 #include "tandem/ops/nn/activation.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logits)
+
 namespace {
 /// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
 /// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound, a float.
@@ -70,8 +73,7 @@ Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
   check_pair("binary_cross_entropy", x, target);
-  TANDEM_CHECK(x.dtype() == target.dtype(), "binary_cross_entropy: x is ", x.dtype(), " and target is ", target.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("binary_cross_entropy", "x", x, "target", target);
   if (kernels::checks_probabilities(x.device())) {
     kernels::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
                                  ", as sigmoid gives; binary_cross_entropy_with_logits takes any");

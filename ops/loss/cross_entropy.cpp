@@ -20,6 +20,9 @@
 #include "tandem/ops/reduce/sum.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, cross_entropy)
+
 namespace {
 /// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
 /// total: as nll_backward's.

@@ -18,6 +18,9 @@
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, ctc_loss)
+
 namespace {
 
 /// The logarithm of a probability of 0. A number in the place of -infinity, whose derivatives would be NaN; what is

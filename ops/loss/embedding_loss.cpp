@@ -8,6 +8,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss)
+
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
   check_real("hinge_embedding_loss", x);
   const Tensor near = where(target != 1, (margin - x).clamp_min(0), Scalar(0));

@@ -7,6 +7,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, huber_loss)
+
 Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, double delta) {
   check_real("huber_loss", x);
   TANDEM_CHECK(delta > 0, "huber_loss: delta is ", delta, "; accepted: above 0");

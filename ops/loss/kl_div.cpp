@@ -6,6 +6,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, kl_div)
+
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
   check_real("kl_div", x);
   check_real("kl_div", target);

@@ -6,6 +6,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, l1_loss, smooth_l1_loss)
+
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_sizes("l1_loss", x, target);
   TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",

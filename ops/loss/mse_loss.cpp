@@ -9,6 +9,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, mse_loss)
+
 namespace {
 /// The sum or mean of (x - target)^2, in one pass.
 Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {

@@ -9,6 +9,9 @@
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, poisson_nll_loss)
+
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, Flag full, double eps,
                         Reduction reduction) {
   check_real("poisson_nll_loss", x);

@@ -7,6 +7,9 @@
 #include "tandem/ops/nn/distance.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, triplet_margin_loss)
+
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
                            double p, double eps, Flag swap, Reduction reduction) {
   TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",

@@ -25,6 +25,12 @@
 #include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(lower, prelu)
+TANDEM_CAST_POLICY(float32, log_sigmoid, softplus)
+TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu,
+                   relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold)
+
 /// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
 /// that they promote to.
 #define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
@@ -257,9 +263,9 @@ Tensor glu(const Tensor& x, int64_t dim) {
 Tensor Tensor::prelu(const Tensor& weight) const {
   check_accepted("prelu", Accepts::real, dtype());
   const int64_t channels = dim() > 1 ? size(1) : 1;
-  TANDEM_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels) && weight.dtype() == dtype(),
-               "prelu: weight is ", weight.dtype(), weight.sizes(), " for x of ", dtype(), sizes(),
-               "; accepted: x's dtype, and one element or one for each channel (dimension 1)");
+  check_one_dtype("prelu", "x", *this, "weight", weight);
+  TANDEM_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels), "prelu: weight is ",
+               weight.sizes(), " for x of ", sizes(), "; accepted: one element, or one for each channel (dimension 1)");
   Shape sizes(static_cast<size_t>(std::max<int64_t>(dim(), 1)), 1);
   if (weight.numel() != 1) sizes[1] = channels;
   const Tensor slope = weight.reshape(dim() == 0 ? IntArrayRef() : IntArrayRef(sizes));

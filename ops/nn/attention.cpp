@@ -22,6 +22,9 @@
 #include "tandem/ops/shape/expand.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(lower, scaled_dot_product_attention)
+
 namespace {
 constexpr double kNowhere = -std::numeric_limits<double>::infinity();
 
@@ -42,8 +45,7 @@ Tensor heads_repeated(const Tensor& x, const Tensor& query) {
   return x.repeat_interleave(query.size(-3) / x.size(-3), -3);
 }
 void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
-  TANDEM_CHECK(mask.dtype() == kBool || mask.dtype() == query.dtype(), "scaled_dot_product_attention: attn_mask is ",
-               mask.dtype(), " and query ", query.dtype(), "; accepted: bool and the query's");
+  if (mask.dtype() != kBool) check_one_dtype("scaled_dot_product_attention", "query", query, "attn_mask", mask);
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }

@@ -20,6 +20,10 @@
 #include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, avg_pool1d, avg_pool2d,
+                   avg_pool3d)
+
 namespace {
 /// A linear op and its transpose, each the other's derivative.
 Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArrayRef x_sizes, bool ceil, bool last);

@@ -22,6 +22,9 @@
 #include "tandem/ops/shape/view.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, batch_norm, native_batch_norm)
+
 namespace {
 /// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
 Tensor rows_or_planes(const Tensor& x, bool channels_last) {

@@ -26,6 +26,10 @@
 #include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(lower, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
+                   convolution)
+
 namespace {
 /// Channels-last where the images or the weights are, as in PyTorch: what is not yet is copied, weights in most cases.
 kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair stride, Pair padding, Pair dilation,

@@ -1,6 +1,7 @@
 // Distances and similarities of vectors: dist, cdist, pdist, pairwise_distance, cosine_similarity.
 #include "tandem/ops/nn/distance.h"
 
+#include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/complex.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -9,6 +10,8 @@
 #include "tandem/ops/shape/tril_triu.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist)
 
 Tensor Tensor::dist(const Tensor& other, double p) const {
   const Operands o = prepare("dist", *this, other);
@@ -36,8 +39,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
-  TANDEM_CHECK(a.dtype() == b.dtype(), "cdist: a is ", a.dtype(), " and b is ", b.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype("cdist", "a", a, "b", b);
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
   const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);

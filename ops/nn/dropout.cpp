@@ -17,6 +17,9 @@
 #include "tandem/ops/random/draw.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropout, native_dropout)
+
 using detail::check_real;
 
 Tensor dropout(const Tensor& x, double p, Flag training) {

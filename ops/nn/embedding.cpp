@@ -17,6 +17,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, embedding, one_hot)
+
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");
   TANDEM_CHECK(target.numel() > 0 || num_classes >= 0, "one_hot: target is ", target.sizes(),

@@ -8,6 +8,9 @@
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, col2im, im2col)
+
 namespace {
 /// One dimension of all windows: kernel element k of window o lies at o stride + k dilation of the padded input.
 struct Windows {

@@ -8,6 +8,10 @@
 #include "tandem/ops/nn/norm_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, group_norm)
+TANDEM_CAST_POLICY(none, native_group_norm)
+
 namespace {
 /// (C) as it broadcasts to x (N, C, ...), in x's dtype.
 Tensor along_channels(const Tensor& part, const Tensor& x) {

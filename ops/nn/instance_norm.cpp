@@ -8,6 +8,9 @@
 #include "tandem/ops/nn/norm_helpers.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, instance_norm)
+
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                      const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {
   check_channels("instance_norm", x, weight, bias);

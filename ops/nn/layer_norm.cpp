@@ -15,6 +15,9 @@
 #include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, layer_norm, native_layer_norm, rms_norm)
+
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
   check_real("layer_norm", input);

@@ -27,6 +27,11 @@
 #include "tandem/ops/shape/tensor_properties.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, fractional_max_pool2d,
+                   fractional_max_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices,
+                   max_pool3d, max_pool3d_with_indices, max_unpool2d, max_unpool3d)
+
 namespace {
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {
   const Tensor g = images_or_planes(dy, index.dim() == 4);
@@ -191,10 +196,9 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     const auto [y, at] = fractional_pool(op, x.unsqueeze(0), kernel, out, samples);
     return {reshape_result(y, y.sizes().slice(1, y.sizes().size() - 1)), at.squeeze(0)};
   }
-  TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}) && samples.dtype() == x.dtype() &&
-                   samples.device() == x.device(),
-               op, ": random_samples are ", samples.dtype(), samples.sizes(), " on ", samples.device(),
-               "; accepted: ", x.dtype(), " (", x.size(0), ", ", x.size(1), ", ", dims, ") on ", x.device());
+  check_one_kind(op, "x", x, "random_samples", samples);
+  TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}), op, ": random_samples are ",
+               samples.sizes(), "; accepted: (", x.size(0), ", ", x.size(1), ", ", dims, ")");
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
   // Positions (N, C, windows, elements of a window), grown dimension by dimension.
   Tensor at = zeros({x.size(0), x.size(1), 1, 1}, places);

@@ -10,6 +10,10 @@
 #include "tandem/ops/index/tensor_index.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d,
+                   replication_pad2d, replication_pad3d)
+
 namespace {
 
 void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {

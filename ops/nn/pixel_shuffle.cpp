@@ -6,6 +6,9 @@
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, channel_shuffle, pixel_shuffle, pixel_unshuffle)
+
 namespace {
 /// x with its last three sizes replaced.
 Shape with_last(const Tensor& x, IntArrayRef last) {

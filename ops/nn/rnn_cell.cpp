@@ -6,6 +6,9 @@
 #include "tandem/ops/nn/linear.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell)
+
 namespace {
 /// @throws Error unless x and the state belong to equally many samples
 void check_batch(const char* op, const Tensor& x, const Tensor& state) {

@@ -9,6 +9,9 @@
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, log_softmax, softmax)
+
 namespace {
 
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);

@@ -11,6 +11,10 @@
 #include "tandem/ops/factory/tensor.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, upsample_bicubic2d, upsample_bilinear2d, upsample_linear1d, upsample_nearest1d,
+                   upsample_nearest2d, upsample_nearest3d, upsample_trilinear3d)
+
 using detail::Resampling;
 namespace {
 

@@ -5,6 +5,9 @@
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, norm_except_dim)
+
 Tensor norm_except_dim(const Tensor& v, int64_t p, int64_t dim) {
   if (dim == -1) return v.norm(static_cast<double>(p));
   const int64_t kept = wrap_dim("norm_except_dim", dim, v.dim());

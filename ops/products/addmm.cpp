@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm)
+
 namespace {
 /// @throws Error unless the factors of a sum of products fit the product's dtype
 void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
@@ -49,8 +51,7 @@ namespace {
 Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
-  TANDEM_CHECK(x.dtype() == product.dtype(), op, ": x is ", x.dtype(), " and the product ", product.dtype(),
-               "; both must be of one dtype");
+  check_one_dtype(op, "x", x, "the product", product);
   check_factors(op, product, beta, alpha);
   const Tensor added = scaled(x, beta);
   return scaled(product, alpha) + added;

@@ -8,6 +8,9 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(lower, linalg_vecdot)
+TANDEM_CAST_POLICY(promote, dot, inner)
+
 Tensor Tensor::dot(const Tensor& other) const {
   check_operands("dot", *this, other);
   TANDEM_CHECK(dim() == 1 && other.dim() == 1 && numel() == other.numel(), "dot: the operands are ", sizes(), " and ",

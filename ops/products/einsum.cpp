@@ -9,6 +9,9 @@
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(lower, einsum)
+
 namespace {
 
 /// A label names a dimension: a letter, or, of those that "..." stands for, kDots + how many stand right of it.

@@ -8,6 +8,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, kron)
+
 Tensor Tensor::kron(const Tensor& other) const {
   const int64_t rank = std::max(dim(), other.dim());
   TANDEM_CHECK(2 * rank <= kMaxDims, "kron: the operands are ", sizes(), " and ", other.sizes(), "; accepted: at most ",

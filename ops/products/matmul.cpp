@@ -7,6 +7,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(lower, bmm, linalg_matmul, matmul, mm, mv)
+
 namespace {
 /// Whether columns lie densely and rows do not.
 bool is_turned(const Tensor& x) { return x.stride(-2) == 1 && x.stride(-1) != 1; }

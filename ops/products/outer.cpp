@@ -1,9 +1,12 @@
 // The products of all pairs of two vectors' elements: outer; ger is another spelling.
 #include "tandem/ops/products/outer.h"
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, outer)
 
 Tensor Tensor::outer(const Tensor& other) const {
   TANDEM_CHECK(dim() == 1 && other.dim() == 1, "outer: the operands are ", sizes(), " and ", other.sizes(),

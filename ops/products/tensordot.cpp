@@ -8,6 +8,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(promote, tensordot)
+
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {
   check_operands("tensordot", a, b);
   TANDEM_CHECK(dims_a.size() == dims_b.size(), "tensordot: dims are ", dims_a, " and ", dims_b,

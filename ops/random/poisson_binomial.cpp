@@ -10,6 +10,7 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/philox.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/fill_random.h"
 
@@ -119,9 +120,8 @@ Tensor poisson(const Tensor& x) {
                 [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
 }
 Tensor binomial(const Tensor& count, const Tensor& prob) {
-  TANDEM_CHECK(count.is_floating_point() && prob.dtype() == count.dtype() && prob.device() == count.device(),
-               "binomial: count is ", count.dtype(), " on ", count.device(), " and prob ", prob.dtype(), " on ",
-               prob.device(), "; accepted: one floating dtype on one device");
+  check_one_kind("binomial", "count", count, "prob", prob);
+  check_real("binomial", count);
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
   const Tensor n = on_host(count.detach().expand(sizes)), p = on_host(prob.detach().expand(sizes));

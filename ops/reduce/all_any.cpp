@@ -8,6 +8,9 @@
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, all, any)
+
 namespace {
 Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {
   const ReducedDims r(op, x.dtype() == kBool ? x : x != 0, dims);

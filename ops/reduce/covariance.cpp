@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, corrcoef, cov)
+
 Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& aweights) const {
   TANDEM_CHECK(dim() <= 2 && dtype() != kBool, "cov: x is ", dtype(), sizes(),
                "; accepted: numbers of at most two dimensions");

@@ -20,6 +20,10 @@
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, cumprod, cumsum, logcumsumexp)
+TANDEM_CAST_POLICY(none, cummax, cummin)
+
 namespace {
 Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
   const Tensor wide = tandem::is_floating_point(x.dtype()) || x.dtype() == kInt64 ? x : x.to(kInt64);

@@ -10,6 +10,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, gradient)
+
 namespace {
 /// The distances of neighbours, (size - 1), as they broadcast along dimension d of x.
 Tensor column_along(const Tensor& distances, const Tensor& x, int64_t d) {

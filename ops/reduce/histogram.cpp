@@ -17,6 +17,8 @@
 namespace tandem {
 using namespace detail;
 
+TANDEM_CAST_POLICY(none, bincount, histc, histogram)
+
 Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
   check_not_recorded("bincount", "the values tell how many counts there are");
   TANDEM_CHECK(dim() == 1 && is_integer(dtype()), "bincount: x is ", dtype(), sizes(),
@@ -76,9 +78,10 @@ Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
 
 namespace {
 std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
-  TANDEM_CHECK(!weight.defined() || (weight.sizes() == x.sizes() && weight.dtype() == x.dtype()),
-               "histogram: weight is ", weight.defined() ? weight.sizes() : IntArrayRef(), "; accepted: ", x.dtype(),
-               x.sizes());
+  if (weight.defined()) {
+    check_one_dtype("histogram", "x", x, "weight", weight);
+    TANDEM_CHECK(weight.sizes() == x.sizes(), "histogram: weight is ", weight.sizes(), "; accepted: ", x.sizes());
+  }
   const Tensor flat = x.detach().reshape({-1});
   const int64_t bins = edges.numel() - 1;
   const Tensor last = edges.narrow(0, bins, 1);
@@ -91,8 +94,8 @@ std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, c
 }  // namespace
 std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, Flag density) const {
   check_counted("histogram", *this, bins.numel() - 1);
-  TANDEM_CHECK(bins.dim() == 1 && bins.dtype() == dtype(), "histogram: bins are ", bins.dtype(), bins.sizes(),
-               "; accepted: edges of ", dtype(), " in one dimension");
+  check_one_dtype("histogram", "x", *this, "bins", bins);
+  TANDEM_CHECK(bins.dim() == 1, "histogram: bins are ", bins.sizes(), "; accepted: edges in one dimension");
   const NoGradGuard guard;
   return count_between(*this, bins.detach().clone(), weight, density);
 }

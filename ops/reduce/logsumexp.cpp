@@ -10,6 +10,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, logsumexp)
+
 Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
   const Shape kept = kept_sizes(x.sizes(), dim_mask("logsumexp", dims, x.dim()));

@@ -11,6 +11,9 @@
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, mean, nanmean)
+
 namespace {
 /// On CUDA, the mean over dims that lie together, in one pass.
 Tensor mean_together(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {

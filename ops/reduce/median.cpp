@@ -10,6 +10,9 @@
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, median, nanmedian)
+
 namespace {
 /// The median along dim, which stays, and its position. NaNs come last in order.
 std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {

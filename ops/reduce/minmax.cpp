@@ -11,6 +11,9 @@
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, amax, amin, aminmax, argmax, argmin, max, min)
+
 namespace {
 /// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
 Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {

@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, mode)
+
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   const int64_t d = wrap_dim("mode", dim, this->dim());
   if (this->dim() == 0) return {clone(), zeros({}, TensorOptions(kInt64).device(device()))};

@@ -20,6 +20,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, norm, renorm)
+
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
   if (p == 2 && is_half(x.dtype())) {  // the small tensors alone are float32
     const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);

@@ -14,6 +14,9 @@
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, prod)
+
 namespace {
 /// For each element the product of all others, of a tensor of one dimension; right in all its derivatives beside zeros.
 /// Products of pairs, of pairs of pairs and so on go up a tree; down it, each half gets what is outside of it.

@@ -2,19 +2,23 @@
 #include "tandem/ops/reduce/quantile.h"
 
 #include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/promote_operands.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(float32, nanquantile, quantile)
+
 namespace {
 Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
                    const std::string& interpolation, bool ignore_nan) {
   TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
                "; accepted: float32 and float64");
-  TANDEM_CHECK(q.dim() <= 1 && q.dtype() == x.dtype() && q.device() == x.device(), op, ": q is ", q.dtype(), q.sizes(),
-               " on ", q.device(), "; accepted: ", x.dtype(), " of at most one dimension on ", x.device());
+  check_one_kind(op, "x", x, "q", q);
+  TANDEM_CHECK(q.dim() <= 1, op, ": q is ", q.sizes(), "; accepted: at most one dimension");
   TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op, ": q is ", q,
                "; accepted: 0 to 1");
   TANDEM_CHECK(x.numel() > 0, op, ": ", x.sizes(), " has no elements to choose from");

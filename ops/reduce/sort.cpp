@@ -12,6 +12,9 @@
 #include "tandem/ops/shape/clone.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, argsort, kthvalue, sort, topk)
+
 namespace {
 /// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.
 template <class Fill>

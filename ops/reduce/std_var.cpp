@@ -12,6 +12,9 @@
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, std, std_mean, var, var_mean)
+
 namespace {
 /// x minus its mean. A half type's mean is subtracted in two parts, the rounded mean and its rounding error: beside
 /// elements of nearly one size the second is not small.

@@ -10,6 +10,9 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, nansum, sum)
+TANDEM_CAST_POLICY(none, sum_to_size)
+
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   Tensor y = sum_around("sum", *this, dims, keepdim, 1);
   if (!y.defined()) y = sum_in_turn(*this, dims, keepdim);

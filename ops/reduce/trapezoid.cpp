@@ -7,6 +7,9 @@
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, cumulative_trapezoid, trapezoid)
+
 namespace {
 /// Twice the area between each two neighbours. dx: their distances, along dimension d.
 Tensor areas(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {

@@ -17,6 +17,9 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(promote, cat, dstack, hstack, stack, vstack)
+TANDEM_CAST_POLICY(none, column_stack)
+
 namespace {
 /// On CUDA, in one launch: contiguous tensors of y's dtype.
 void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {

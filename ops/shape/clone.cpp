@@ -5,6 +5,9 @@
 #include "tandem/autograd/record.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, clone)
+
 Tensor clone(const Tensor& x, MemoryFormat format) {
   Tensor y = core::empty_like(x, x.dtype(), x.device(), format);
   copy_elements(x, y);

@@ -13,6 +13,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, contiguous, pin_memory, to)
+
 Tensor clear_of(const Tensor& target, const Tensor& source) {
   if (!detail::overlaps(target, source)) return source;
   Tensor copied = core::empty_like(source, source.dtype(), source.device());

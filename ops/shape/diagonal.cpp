@@ -14,6 +14,9 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(float32, trace)
+TANDEM_CAST_POLICY(none, block_diag, diag, diag_embed, diagflat, diagonal, linalg_diagonal)
+
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   TANDEM_CHECK(dim() >= 2, "diagonal: x is ", sizes(), "; accepted: two dimensions or more");
   const int64_t a = wrap_dim("diagonal", dim1, dim()), b = wrap_dim("diagonal", dim2, dim());

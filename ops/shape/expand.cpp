@@ -6,6 +6,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, broadcast_tensors, expand)
+
 Tensor Tensor::expand(IntArrayRef wanted) const {
   return record_view(
       "expand", core::expand(*this, wanted), *this,

@@ -5,6 +5,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, flatten, ravel, unflatten)
+
 Tensor Tensor::ravel() const { return contiguous().view({-1}); }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
   start = wrap_dim("flatten", start, dim());

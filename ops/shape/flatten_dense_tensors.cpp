@@ -1,9 +1,12 @@
 // Tensors as one vector, and back: flatten_dense_tensors, unflatten_dense_tensors.
 #include "tandem/ops/shape/flatten_dense_tensors.h"
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, flatten_dense_tensors, unflatten_dense_tensors)
 
 Tensor flatten_dense_tensors(TensorList tensors) {
   std::vector<Tensor> flat;

@@ -17,6 +17,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, flip, fliplr, flipud, roll, rot90)
+
 Tensor Tensor::flip(IntArrayRef dims) const {
   unsigned named = 0;
   for (const int64_t d : dims) {

@@ -2,8 +2,11 @@
 #include "tandem/ops/shape/meshgrid.h"
 
 #include "tandem/core/internal.h"
+#include "tandem/ops/argument.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, meshgrid)
 
 std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
   TANDEM_CHECK(!tensors.empty(), "meshgrid: the list is empty; accepted: one tensor or more");
@@ -15,9 +18,7 @@ std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor &x = tensors[i], &first = tensors[0];
     TANDEM_CHECK(x.dim() <= 1, "meshgrid: tensor ", i, " is ", x.sizes(), "; accepted: scalars and vectors");
-    TANDEM_CHECK(x.dtype() == first.dtype() && x.device() == first.device(), "meshgrid: ", x.dtype(), " on ",
-                 x.device(), " beside ", first.dtype(), " on ", first.device(),
-                 "; all must be of one dtype and device");
+    check_one_kind("meshgrid", "the first tensor", first, "another", x);
     sizes[place(i)] = x.numel();
   }
   std::vector<Tensor> out;

@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, repeat, repeat_interleave, tile)
+
 Tensor Tensor::repeat(IntArrayRef repeats) const {
   for (const int64_t n : repeats)
     TANDEM_CHECK(n >= 0, "repeat: ", repeats, " holds a negative number; accepted: 0 or more of each dimension");

@@ -7,6 +7,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, squeeze, unsqueeze)
+
 Tensor Tensor::unsqueeze(int64_t d) const {
   d = wrap_dim("unsqueeze", d, dim() + 1);
   Shape sizes = this->sizes(), strides = this->strides();

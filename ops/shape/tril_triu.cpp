@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/internal.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/arange.h"
@@ -10,6 +11,8 @@
 #include "tandem/ops/index/masked_fill.h"
 
 namespace tandem {
+
+TANDEM_CAST_POLICY(none, tril, tril_indices, triu, triu_indices)
 
 namespace {
 /// Where a matrix of x's last two sizes is outside of a triangle.

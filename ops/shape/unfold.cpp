@@ -10,6 +10,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, unfold)
+
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
   const int64_t d = wrap_dim("unfold", dimension, dim()), n = dim() == 0 ? 1 : this->size(d);
   TANDEM_CHECK(size >= 0 && size <= n && step > 0, "unfold: size is ", size, " and step ", step, " for dimension ", d,

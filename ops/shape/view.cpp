@@ -17,6 +17,8 @@
 
 namespace tandem {
 
+TANDEM_CAST_POLICY(none, alias, reshape, view)
+
 Tensor Tensor::view(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("view", this->sizes(), wanted);
   Tensor y = core::try_view(*this, sizes);

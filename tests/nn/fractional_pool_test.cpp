@@ -30,7 +30,7 @@ TEST_CASE("fractional max pools draw their windows, or take the samples given", 
   CHECK_THROWS_WITH(fractional_max_pool2d(x, 5, 4, samples), Contains("fractional_max_pool2d") && Contains("(5, 5)"));
   const auto refused = [&](const Tensor& given) {
     CHECK_THROWS_WITH(fractional_max_pool2d(x, 2, 4, given),
-                      Contains("random_samples are") && Contains("accepted: float32 (2, 3, 2) on cpu"));
+                      Contains("random_samples are") && Contains("accepted: (2, 3, 2)"));
   };
   refused(samples[0]);
   refused(samples.to(kFloat64));
