@@ -16,7 +16,7 @@ namespace tandem {
 namespace {
 
 // Size classes are powers of two: there are few sizes of batches, and a page is the least that can be locked.
-constexpr int kMinLog = 9, kMaxLog = 47;
+constexpr int kMinLog = 9, kMostLog = 47;
 
 int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
 
@@ -33,7 +33,7 @@ class PageLockedMemory {
   /// Null when there is none.
   void* take(size_t bytes) {
     const int log = log_of(bytes);
-    if (log > kMaxLog) return nullptr;
+    if (log > kMostLog) return nullptr;
     std::unique_lock lock(mutex_);
     collect();
     if (!free_[static_cast<size_t>(log)]) {
@@ -138,7 +138,7 @@ class PageLockedMemory {
 
   std::mutex mutex_;
   std::unordered_map<void*, std::unique_ptr<Block>> blocks_;
-  std::array<Block*, kMaxLog + 1> free_{};
+  std::array<Block*, kMostLog + 1> free_{};
   Block* waiting_ = nullptr;
   MemoryStats stats_;
 };

@@ -92,7 +92,7 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
 }
 
 /// Of rows of n elements; topk keeps k.
-struct Rows {
+struct SortedRows {
   int64_t n, k;
   uint64_t flip;
 };
@@ -100,9 +100,9 @@ struct Rows {
 }  // namespace
 
 void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
-  const Rows rows{x.size(1), 0, descending ? ~uint64_t(0) : 0};
+  const SortedRows rows{x.size(1), 0, descending ? ~uint64_t(0) : 0};
   visit_key(x.dtype(), rows.n, [&]<class T, class K>() {
-    const auto body = [](const Rows& s, const Loop& loop, int64_t begin, int64_t end) {
+    const auto body = [](const SortedRows& s, const Loop& loop, int64_t begin, int64_t end) {
       auto* const entries = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
         const T* const from = data<T>(loop, 2) + r * s.n;
@@ -123,10 +123,10 @@ void sort(const Tensor& x, bool descending, Tensor& y, Tensor& index) {
 }
 
 void topk(const Tensor& x, bool largest, Tensor& y, Tensor& index) {
-  const Rows rows{x.size(1), y.size(1), largest ? ~uint64_t(0) : 0};
+  const SortedRows rows{x.size(1), y.size(1), largest ? ~uint64_t(0) : 0};
   if (rows.k == 0) return;
   visit_key(x.dtype(), rows.n, [&]<class T, class K>() {
-    const auto body = [](const Rows& s, const Loop& loop, int64_t begin, int64_t end) {
+    const auto body = [](const SortedRows& s, const Loop& loop, int64_t begin, int64_t end) {
       auto* const kept = reinterpret_cast<Entry<K>*>(loop_scratch());
       for (int64_t r = begin; r < end; ++r) {
         const T* const from = data<T>(loop, 2) + r * s.n;

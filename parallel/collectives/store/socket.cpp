@@ -52,7 +52,7 @@ bool is_connected_to_itself(int fd) {
 int try_connect(int fd, const addrinfo& a, Deadline deadline) {
   if (::connect(fd, a.ai_addr, a.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
-  if (!wait_for(fd, POLLOUT, deadline)) return ETIMEDOUT;
+  if (!wait_until_ready(fd, POLLOUT, deadline)) return ETIMEDOUT;
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
@@ -73,7 +73,7 @@ void Descriptor::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-bool wait_for(int fd, short events, Deadline deadline) {
+bool wait_until_ready(int fd, short events, Deadline deadline) {
   for (;;) {
     pollfd one{fd, events, 0};
     const int n = ::poll(&one, 1, static_cast<int>(left_until(deadline).count()));

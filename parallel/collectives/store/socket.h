@@ -48,6 +48,6 @@ int port_of(int fd);
 /// The address of this end, in digits: of a connection, the interface that its route leaves by.
 std::string local_address(int fd);
 /// Whether one of poll's `events` came before the deadline.
-bool wait_for(int fd, short events, Deadline deadline);
+bool wait_until_ready(int fd, short events, Deadline deadline);
 
 }  // namespace tandem::distributed

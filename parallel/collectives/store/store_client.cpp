@@ -23,7 +23,7 @@ bool send_all(int fd, const std::string& bytes, Deadline deadline) {
     const ssize_t n = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
     if (n >= 0)
       at += static_cast<size_t>(n);
-    else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline)))
+    else if (errno != EINTR && (errno != EAGAIN || !wait_until_ready(fd, POLLOUT, deadline)))
       return false;
   }
   return true;
@@ -50,7 +50,7 @@ Received receive_message(int fd, std::string& bytes, Deadline deadline, std::str
       bytes.append(chunk, static_cast<size_t>(n));
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
       return Received::ended;
-    else if (errno == EAGAIN && !wait_for(fd, POLLIN, deadline))
+    else if (errno == EAGAIN && !wait_until_ready(fd, POLLIN, deadline))
       return Received::late;
   }
 }

@@ -358,7 +358,8 @@ class StoreServer::Loop {
     const Deadline deadline = after(kClosingTime);
     for (Connection& c : connections_) {
       char chunk[4096];
-      while (wait_for(c.socket.get(), POLLIN, deadline) && ::recv(c.socket.get(), chunk, sizeof chunk, 0) > 0) {}
+      while (wait_until_ready(c.socket.get(), POLLIN, deadline) && ::recv(c.socket.get(), chunk, sizeof chunk, 0) > 0) {
+      }
     }
   }
 

@@ -39,7 +39,7 @@ void TorchStore::send(const std::string& bytes) {
       at += static_cast<size_t>(n);
     else
       TANDEM_CHECK_AS(DistributedError,
-                      errno == EINTR || (errno == EAGAIN && wait_for(socket_.get(), POLLOUT, deadline_)),
+                      errno == EINTR || (errno == EAGAIN && wait_until_ready(socket_.get(), POLLOUT, deadline_)),
                       "init_process_group: ", place_, " cannot be written to: ", std::strerror(errno));
   }
 }
@@ -53,7 +53,7 @@ std::string TorchStore::receive(size_t bytes, const std::string& who) {
     }
     TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN), "init_process_group: ", place_,
                     " is gone");
-    TANDEM_CHECK_AS(DistributedError, wait_for(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
+    TANDEM_CHECK_AS(DistributedError, wait_until_ready(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
                     " did not come: it wrote nothing within the timeout to ", place_);
   }
   return got;

@@ -90,7 +90,8 @@ void Watchdog::end_process_unless_told(const std::string& error) {
   flush_standard_output();
   const std::string text =
       "tandem: rank " + std::to_string(options_.rank) + " ends, as its job has failed: " + error.substr(0, 3000) + "\n";
-  if (wait_for(STDERR_FILENO, POLLOUT, after(std::chrono::milliseconds(100))))  // who reads nothing holds nobody up
+  if (wait_until_ready(STDERR_FILENO, POLLOUT,
+                       after(std::chrono::milliseconds(100))))  // who reads nothing holds nobody up
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }

@@ -40,7 +40,7 @@ std::string answer_to(const StoreServer& server, const std::string& bytes) {
   std::string all;
   char chunk[256];
   for (;;) {
-    if (!wait_for(socket.get(), 1 /* POLLIN */, deadline)) return "still open";
+    if (!wait_until_ready(socket.get(), 1 /* POLLIN */, deadline)) return "still open";
     const ssize_t n = ::recv(socket.get(), chunk, sizeof chunk, 0);
     if (n <= 0) return all;
     all.append(chunk, static_cast<size_t>(n));
@@ -423,7 +423,7 @@ TEST_CASE("store: connections that say nothing cost next to nothing, and keep no
   int open = 0;
   for (const Descriptor& each : strangers) {
     char byte = 0;
-    open += wait_for(each.get(), 1 /* POLLIN */, after({})) && ::recv(each.get(), &byte, 1, 0) <= 0 ? 0 : 1;
+    open += wait_until_ready(each.get(), 1 /* POLLIN */, after({})) && ::recv(each.get(), &byte, 1, 0) <= 0 ? 0 : 1;
   }
   CHECK(open <= 64);
 }
