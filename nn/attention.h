@@ -21,37 +21,6 @@ struct MultiheadAttentionOptions {
 
 namespace functional {
 
-struct MultiheadAttentionForwardFuncOptions {
-  MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight,
-                                       Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn,
-                                       double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
-  TANDEM_ARG(int64_t, embed_dim_to_check);             // length of a query
-  TANDEM_ARG(int64_t, num_heads);                      // heads, which divide it among them
-  TANDEM_ARG(Tensor, in_proj_weight);                  // (3 E, E): for queries, keys and values, one behind the other
-  TANDEM_ARG(Tensor, in_proj_bias);                    // (3 E)
-  TANDEM_ARG(Tensor, bias_k);                          // (1, 1, E), one more key and value
-  TANDEM_ARG(Tensor, bias_v);                          // a value that is added to each sequence
-  TANDEM_ARG(bool, add_zero_attn);                     // whether a key and a value of zeros are added
-  TANDEM_ARG(double, dropout_p);                       // the probability of dropping an attention
-  TANDEM_ARG(Tensor, out_proj_weight);                 // (E, E)
-  TANDEM_ARG(Tensor, out_proj_bias);                   // of the last projection
-  TANDEM_ARG(bool, training) = true;                   // whether attentions are dropped
-  TANDEM_ARG(Tensor, key_padding_mask);                // (N, S)
-  TANDEM_ARG(bool, need_weights) = true;               // whether the attentions are given too
-  TANDEM_ARG(Tensor, attn_mask);                       // (L, S) or (N heads, L, S)
-  TANDEM_ARG(bool, use_separate_proj_weight) = false;  // the three below in place of in_proj_weight
-  TANDEM_ARG(Tensor, q_proj_weight);                   // of the queries, where these are separate
-  TANDEM_ARG(Tensor, k_proj_weight);                   // of the keys, where these are separate
-  TANDEM_ARG(Tensor, v_proj_weight);                   // of the values, where these are separate
-  TANDEM_ARG(Tensor, static_k);                   // (N heads, S, E / heads): keys and values that are not projected
-  TANDEM_ARG(Tensor, static_v);                   // values in the place of the projected ones
-  TANDEM_ARG(bool, average_attn_weights) = true;  // whether the attentions are the mean of the heads
-};
-/// What MultiheadAttention's forward gives, of parameters that are handed in.
-/// @throws Error unless sizes and dtypes fit, naming those that do not
-std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                        const MultiheadAttentionForwardFuncOptions& options);
-
 using tandem::scaled_dot_product_attention;
 
 }  // namespace functional

@@ -25,8 +25,12 @@ inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
 }
 /// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
 /// number of dimensions is taken to have no batch.
-Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {});
-Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {});
+inline Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {}) {
+  return detail::dropout_channels(std::move(x), 4, o.p(), o.training(), o.inplace());
+}
+inline Tensor dropout3d(Tensor x, const DropoutFuncOptions& o = {}) {
+  return detail::dropout_channels(std::move(x), 5, o.p(), o.training(), o.inplace());
+}
 
 inline Tensor alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o = {}) {
   return o.inplace() ? alpha_dropout_(x, o.p(), o.training()) : tandem::alpha_dropout(x, o.p(), o.training());

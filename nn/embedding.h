@@ -1,25 +1,11 @@
 // Tables of rows that are looked up: Embedding, and EmbeddingBag, which reduces the rows of a bag to one.
 #pragma once
-#include <variant>
-
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
 #include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/loss/reduction.h"
 #include "tandem/ops/nn/embedding.h"
 
-namespace tandem {
-namespace detail {
-struct MaxTag {};
-}  // namespace detail
-/// LibTorch's name of the largest, beside kSum and kMean.
-constexpr detail::MaxTag kMax;
-}  // namespace tandem
-
 namespace tandem::nn {
-
-/// kMean, kSum or kMax.
-using EmbeddingBagMode = std::variant<Reduction, detail::MaxTag>;
 
 // What these have in common: padding_idx is a row that starts as zero and is not trained, counted from the end when
 // negative. Before the look-up, rows whose norm_type-norm is above max_norm are scaled down to it, in the table itself.
@@ -67,31 +53,6 @@ struct EmbeddingBagFromPretrainedOptions {
 };
 
 namespace functional {
-
-struct EmbeddingFuncOptions {
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-};
-struct EmbeddingBagFuncOptions {
-  TANDEM_ARG(Tensor, offsets);                   // where each bag begins
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(Tensor, per_sample_weights);                // a factor for each index; for sums only
-  TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
-};
-/// Rows of weight (V, D) at the indices, which come first, as PyTorch's functional form has it.
-/// @throws Error as tandem::embedding
-Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o = {});
-/// The sum, mean or, element by element, largest of the rows of each bag: index (B, N) has bags of N; index (n) has one
-/// bag from each of the offsets (B) up to the next. Rows of padding_idx are left out; a bag of none gives zeros. ->
-/// (B, D). per_sample_weights, of index's sizes, multiply the rows; with kSum only.
-/// @throws Error unless offsets begin with 0, do not fall, and stay within index; for scale_grad_by_freq with kMax
-Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o = {});
 
 using tandem::one_hot;
 

@@ -31,22 +31,6 @@ void LinearImpl::pretty_print(std::ostream& out) const {
       << ", bias=" << printed(options.bias()) << ")";
 }
 
-Tensor functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias) {
-  const auto rest = [](const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 1); };
-  TANDEM_CHECK(weight.dim() == 3 && x1.dim() > 0 && x2.dim() > 0 && rest(x1) == rest(x2) &&
-                   x1.size(-1) == weight.size(1) && x2.size(-1) == weight.size(2),
-               "bilinear: x1 is ", x1.sizes(), ", x2 ", x2.sizes(), " and weight ", weight.sizes(),
-               "; accepted: (..., I), (..., J) and (O, I, J)");
-  TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)), "bilinear: bias is ",
-               bias.defined() ? bias.sizes() : IntArrayRef(), "; accepted: (", weight.size(0), ",)");
-  const int64_t outputs = weight.size(0), rows = numel_of(rest(x1));
-  // For each row the matrix weight[o] x1, which x2 multiplies.
-  const Tensor left = matmul(x1.reshape({rows, weight.size(1)}), weight.transpose(0, 1).flatten(1));
-  const Tensor y = left.view({rows, outputs, weight.size(2)}).bmm(x2.reshape({rows, weight.size(2), 1}));
-  Shape sizes = rest(x1);
-  sizes.push_back(outputs);
-  return (bias.defined() ? y.squeeze(-1) + bias : y.squeeze(-1)).reshape(sizes);
-}
 void BilinearImpl::reset() {
   const BilinearOptions& o = options;
   TANDEM_CHECK(o.in1_features() > 0 && o.in2_features() > 0 && o.out_features() > 0, "Bilinear: in1_features is ",

@@ -10,9 +10,6 @@ namespace tandem::nn {
 namespace functional {
 
 using tandem::linear;
-/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
-/// @throws Error unless all but the last dimensions agree
-Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace functional
 

@@ -4,10 +4,6 @@
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/nn/activation.h"
-#include "tandem/ops/nn/distance.h"
 
 namespace tandem::nn {
 
@@ -58,23 +54,6 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o) 
     return tandem::kl_div(x, target, *reduction, o.log_target());
   TANDEM_CHECK(x.dim() > 0, "kl_div: x is a scalar; accepted for kBatchMean: (N, ...)");
   return tandem::kl_div(x, target, Reduction::sum, o.log_target()) / static_cast<double>(x.size(0));
-}
-Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const MultiLabelSoftMarginLossOptions& o) {
-  TANDEM_CHECK(x.dim() > 0 && x.sizes() == target.sizes(), "multilabel_soft_margin_loss: x is ", x.sizes(),
-               " and target is ", target.sizes(), "; accepted: (..., C) for both");
-  Tensor losses = (target * log_sigmoid(x) + (1 - target) * log_sigmoid(-x)).neg();
-  if (o.weight().defined()) losses = losses * o.weight();
-  return detail::reduced(losses.mean({-1}), o.reduction());
-}
-Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                                         const TripletMarginWithDistanceLossOptions& o) {
-  const auto distance = [&](const Tensor& a, const Tensor& b) {
-    return o.distance_function() ? (*o.distance_function())(a, b) : tandem::pairwise_distance(a, b);
-  };
-  const Tensor near = distance(anchor, positive);
-  Tensor far = distance(anchor, negative);
-  if (o.swap()) far = far.minimum(distance(positive, negative));
-  return detail::reduced((near - far + o.margin()).clamp_min(0), o.reduction());
 }
 
 }  // namespace functional

@@ -222,16 +222,21 @@ inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const Soft
 }
 /// The mean over the classes, the last dimension, of -weight (t ln s(x) + (1 - t) ln s(-x)) with s the sigmoid.
 /// @throws Error unless x and target are of the same sizes
-Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
-                                   const MultiLabelSoftMarginLossOptions& o = {});
+inline Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
+                                          const MultiLabelSoftMarginLossOptions& o = {}) {
+  return detail::multilabel_soft_margin_loss(x, target, o.weight(), o.reduction());
+}
 
 inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                   const TripletMarginLossOptions& o = {}) {
   return tandem::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), o.reduction());
 }
 /// triplet_margin_loss with any distance.
-Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                                         const TripletMarginWithDistanceLossOptions& o = {});
+inline Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                                const TripletMarginWithDistanceLossOptions& o = {}) {
+  return detail::triplet_margin_with_distance_loss(anchor, positive, negative, o.distance_function(), o.margin(),
+                                                   o.swap(), o.reduction());
+}
 
 inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                        const Tensor& target_lengths, const CTCLossOptions& o = {}) {

@@ -4,6 +4,7 @@
 #include "tandem/nn/options/pooling.h"
 #include "tandem/ops/nn/avg_pool.h"
 #include "tandem/ops/nn/expanding_array.h"
+#include "tandem/ops/nn/lp_pool.h"
 #include "tandem/ops/nn/max_pool.h"
 
 namespace tandem::nn::functional {
@@ -41,14 +42,24 @@ inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOption
   return tandem::adaptive_avg_pool1d(x, o.output_size());
 }
 /// tandem::adaptive_avg_pool2d with its argument as an option; a size of nullopt is that of x.
-Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o);
+inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
+  return tandem::adaptive_avg_pool2d(x, o.output_size().resolved("adaptive_avg_pool2d", x));
+}
 /// tandem::adaptive_avg_pool3d with its argument as an option; a size of nullopt is that of x.
-Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o);
+inline Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o) {
+  return tandem::adaptive_avg_pool3d(x, o.output_size().resolved("adaptive_avg_pool3d", x));
+}
 /// (values, indices): the largest element of each of as many windows as the output has elements; a size of nullopt is
 /// that of x. Indices are as those of the max pools.
-std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const AdaptiveMaxPool1dOptions& o);
-std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const AdaptiveMaxPool2dOptions& o);
-std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o);
+inline std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
+  return tandem::adaptive_max_pool1d(x, o.output_size());
+}
+inline std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const AdaptiveMaxPool2dOptions& o) {
+  return tandem::adaptive_max_pool2d(x, o.output_size().resolved("adaptive_max_pool2d", x));
+}
+inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
+  return tandem::adaptive_max_pool3d(x, o.output_size().resolved("adaptive_max_pool3d", x));
+}
 /// The values alone.
 inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
   return std::get<0>(adaptive_max_pool1d_with_indices(x, o));
@@ -61,20 +72,46 @@ inline Tensor adaptive_max_pool3d(const Tensor& x, const AdaptiveMaxPool3dOption
 }
 /// The opposite of a max pool of these options: elements where `indices` says, 0 elsewhere. The output has the sizes
 /// (n - 1) stride - 2 padding + kernel_size, or output_size. @throws Error where this is a stride or more away
-Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o);
-Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const MaxUnpool2dFuncOptions& o);
-Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const MaxUnpool3dFuncOptions& o);
+inline Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o) {
+  return tandem::max_unpool2d(x.unsqueeze(-2), indices.unsqueeze(-2),
+                              {1, detail::unpooled_sizes("max_unpool1d", x, o.kernel_size(), o.stride(), o.padding(),
+                                                         o.output_size())[0]})
+      .squeeze(-2);
+}
+inline Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const MaxUnpool2dFuncOptions& o) {
+  return tandem::max_unpool2d(
+      x, indices, detail::unpooled_sizes("max_unpool2d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()));
+}
+inline Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const MaxUnpool3dFuncOptions& o) {
+  return tandem::max_unpool3d(
+      x, indices, detail::unpooled_sizes("max_unpool3d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()),
+      o.stride(), o.padding());
+}
 /// (sum x^norm_type)^(1 / norm_type) of each window; where the sum is 0 the gradient is not finite.
-Tensor lp_pool1d(const Tensor& x, const LPPool1dOptions& o);
-Tensor lp_pool2d(const Tensor& x, const LPPool2dOptions& o);
-Tensor lp_pool3d(const Tensor& x, const LPPool3dOptions& o);
+inline Tensor lp_pool1d(const Tensor& x, const LPPool1dOptions& o) {
+  return detail::lp_pool1d(x, o.norm_type(), o.kernel_size(), o.stride(), o.ceil_mode());
+}
+inline Tensor lp_pool2d(const Tensor& x, const LPPool2dOptions& o) {
+  return detail::lp_pool2d(x, o.norm_type(), o.kernel_size(), o.stride(), o.ceil_mode());
+}
+inline Tensor lp_pool3d(const Tensor& x, const LPPool3dOptions& o) {
+  return detail::lp_pool3d(x, o.norm_type(), o.kernel_size(), o.stride(), o.ceil_mode());
+}
 
 using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
 using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
 /// (values, indices) as tandem::fractional_max_pool2d and 3d give them.
 /// @throws Error unless one of output_size and output_ratio is given, ratios between 0 and 1
-std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, const FractionalMaxPool2dOptions& o);
-std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, const FractionalMaxPool3dOptions& o);
+inline std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x,
+                                                                     const FractionalMaxPool2dOptions& o) {
+  return detail::fractional_max_pool2d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
+                                                    o._random_samples());
+}
+inline std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x,
+                                                                     const FractionalMaxPool3dOptions& o) {
+  return detail::fractional_max_pool3d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
+                                                    o._random_samples());
+}
 /// The values that these give, without the indices.
 inline Tensor fractional_max_pool2d(const Tensor& x, const FractionalMaxPool2dOptions& o) {
   return std::get<0>(fractional_max_pool2d_with_indices(x, o));

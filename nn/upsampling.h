@@ -7,16 +7,7 @@
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/simple_module.h"
-
-namespace tandem {
-
-/// How interpolate and grid_sample find values between pixels; LibTorch's names are kNearest, kLinear, ...
-enum class InterpolationMode { nearest, linear, bilinear, bicubic, trilinear, area, nearest_exact };
-constexpr InterpolationMode kNearest = InterpolationMode::nearest, kBilinear = InterpolationMode::bilinear,
-                            kBicubic = InterpolationMode::bicubic, kTrilinear = InterpolationMode::trilinear,
-                            kArea = InterpolationMode::area, kNearestExact = InterpolationMode::nearest_exact;
-
-}  // namespace tandem
+#include "tandem/ops/nn/upsample.h"
 
 namespace tandem::detail {
 /// An InterpolationMode, or kLinear, which is a name of nn::init as well.
@@ -29,8 +20,6 @@ struct ModeOption {
   operator InterpolationMode() const { return mode; }
   InterpolationMode mode;
 };
-/// "nearest-exact": the mode as Python's PyTorch names it.
-const char* mode_name(InterpolationMode mode);
 }  // namespace tandem::detail
 
 namespace tandem::nn {
@@ -55,7 +44,10 @@ struct InterpolateFuncOptions {
 /// down; then places are computed from the factors, or with recompute_scale_factor from the sizes.
 /// Modes: nearest, nearest_exact and area (as adaptive_avg_pool) for all of these, linear, bilinear and bicubic,
 /// trilinear for one, two and three dimensions; these take align_corners.
-Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {});
+inline Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {}) {
+  return detail::interpolate(x, o.size(), o.scale_factor(), o.mode(), o.align_corners(),
+                             o.recompute_scale_factor().value_or(false));
+}
 }  // namespace functional
 
 /// functional::interpolate with these options.

@@ -19,7 +19,9 @@ struct GridSampleFuncOptions {
 
 /// grid_sampler with its arguments as options: modes bilinear, nearest and bicubic, padding zeros, border and
 /// reflection.
-Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleFuncOptions& o = {});
+inline Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleFuncOptions& o = {}) {
+  return detail::grid_sample(x, grid, o.mode(), o.padding_mode(), o.align_corners().value_or(false));
+}
 
 inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, detail::Flag align_corners = false) {
   return affine_grid_generator(theta, size, align_corners);

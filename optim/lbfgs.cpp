@@ -70,7 +70,7 @@ size_t LBFGS::remembered() const {
   const auto end = std::find_if(old_dirs_.begin(), old_dirs_.end(), [](const Tensor& t) { return !t.defined(); });
   return static_cast<size_t>(end - old_dirs_.begin());
 }
-int64_t LBFGS::numel() const {
+int64_t LBFGS::parameter_elements() const {
   int64_t n = 0;
   for (const Tensor& p : parameters()) n += p.numel();
   return n;
@@ -143,7 +143,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
 
   Tensor original;
   Evaluation now = evaluate([&] { return original = closure(); });
-  if (numel() == 0) return original;
+  if (parameter_elements() == 0) return original;
   int64_t evaluations = 1, iterations = static_cast<int64_t>(read(n_iter_));
   const int64_t max_evaluations = most_evaluations(o);
   const int64_t evaluations_before = static_cast<int64_t>(read(func_evals_));
@@ -198,7 +198,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
 
 std::vector<Optimizer::Slot> LBFGS::slots() {
   const Tensor& p = parameters().front();
-  const tandem::detail::Shape vector{numel()}, number{};
+  const tandem::detail::Shape vector{parameter_elements()}, number{};
   std::vector<Slot> out = {{"0.d", p, false, d_, vector},
                            {"0.t", p, true, t_, number, kFloat64},
                            {"0.H_diag", p, true, h_diag_, number, p.dtype()},

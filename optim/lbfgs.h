@@ -55,7 +55,7 @@ class LBFGS : public Optimizer {
   void update(const OptimizerParamGroup&, size_t) override {}  // step() does it all
   void check_options(const OptimizerOptions& options) const override;
   void check_parameters() const;
-  int64_t numel() const;
+  int64_t parameter_elements() const;
   Tensor flat_gradient() const;
   Evaluation evaluate(const LossClosure& closure) const;
   void move(double t) const;

@@ -47,7 +47,7 @@ void FileSource::read_some(uint64_t at, char* to, uint64_t bytes) const {
     done += static_cast<uint64_t>(n);
   }
 }
-std::shared_ptr<char> FileSource::map() const {
+std::shared_ptr<char> FileSource::map_file() const {
   const uint64_t size = this->size();
   void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd_, 0);
   TANDEM_CHECK(at != MAP_FAILED, op_, ": cannot map the ", size, " bytes of ", name(), ": ", std::strerror(errno));

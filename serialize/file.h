@@ -46,7 +46,7 @@ class FileSource : public ByteSource {
   FileSource(const FileSource&) = delete;
   /// The whole file, which must not be empty, as memory of this process: what is written there does not reach the file.
   /// It outlives the source.
-  std::shared_ptr<char> map() const;
+  std::shared_ptr<char> map_file() const;
 
  private:
   void read_some(uint64_t at, char* to, uint64_t bytes) const override;

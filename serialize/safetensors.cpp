@@ -55,7 +55,7 @@ NamedTensors load_file(const std::string& path, SafetensorsMetadata* metadata, b
   if (!mmap) return read_safetensors(file, metadata);
   uint64_t data = 0;
   SafetensorsHeader header = read_header(file, data);
-  const std::shared_ptr<char> memory = file.map();
+  const std::shared_ptr<char> memory = file.map_file();
   NamedTensors tensors;
   for (const SafetensorsEntry& entry : header.entries) {
     const Tensor& tensor = tensors[entry.name] = mapped(memory, data + entry.begin, entry);

@@ -1,10 +1,10 @@
 // Reductions, scans and sorting.
+#include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/reduce/all_any.h"
 #include "tandem/ops/reduce/cumulative.h"
 #include "tandem/ops/reduce/logsumexp.h"
 #include "tandem/ops/reduce/mean.h"
 #include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/norm.h"
 #include "tandem/ops/reduce/prod.h"
 #include "tandem/ops/reduce/sort.h"
 #include "tandem/ops/reduce/std_var.h"

@@ -57,6 +57,15 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(const std::vector<int64_t>& list) { take(list.begin(), list.size()); }
   OutputSizes(const std::vector<std::optional<int64_t>>& list) { take(list.begin(), list.size()); }
   OutputSizes(IntArrayRef list) { take(list.begin(), list.size()); }
+  /// The sizes with those of x in the place of nullopt. @throws Error naming op unless x has N dimensions after
+  /// channels
+  ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
+    TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": x is ", x.sizes(), "; accepted: ", N,
+                 " dimensions after the channels, with a batch or without");
+    ExpandingArray<N> y(0);
+    for (size_t d = 0; d < N; ++d) y[d] = (*this)[d].value_or(x.size(static_cast<int64_t>(d) - int64_t{N}));
+    return y;
+  }
 
  private:
   template <class Iterator> void take(Iterator from, size_t count) {
@@ -163,3 +172,10 @@ using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2, detail::Pair>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
 
 }  // namespace tandem::nn
+
+namespace tandem::detail {
+/// output_ratio as numbers; empty if it is not given.
+template <class Options> ArrayRef<double> ratios_of(const Options& o) {
+  return o.output_ratio() ? ArrayRef<double>(o.output_ratio()->data(), o.output_ratio()->size()) : ArrayRef<double>();
+}
+}  // namespace tandem::detail

@@ -9,7 +9,7 @@
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/inverse.h"
-#include "tandem/ops/linalg/linalg_norm.h"
+#include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/linalg/svd.h"
 
 namespace tandem {

@@ -1,6 +1,6 @@
-// Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss. Where
-// PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a kernel of its own (multi_margin_loss,
-// multilabel_margin_loss), it is 0, as relu's.
+// Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss,
+// multilabel_soft_margin_loss. Where PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a
+// kernel of its own (multi_margin_loss, multilabel_margin_loss), it is 0, as relu's.
 #include "tandem/ops/loss/margin_loss.h"
 
 #include <limits>
@@ -85,6 +85,15 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction r
   const Tensor counts = listed.unsqueeze(2) & is_target.logical_not().unsqueeze(1);
   const Tensor losses = where(counts, over, Scalar(0)).sum({1, 2}) / static_cast<double>(rows.size(1));
   return reduced_rows(losses, x, reduction);
+}
+
+Tensor detail::multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const Tensor& weight,
+                                           Reduction reduction) {
+  TANDEM_CHECK(x.dim() > 0 && x.sizes() == target.sizes(), "multilabel_soft_margin_loss: x is ", x.sizes(),
+               " and target is ", target.sizes(), "; accepted: (..., C) for both");
+  Tensor losses = (target * log_sigmoid(x) + (1 - target) * log_sigmoid(-x)).neg();
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses.mean({-1}), reduction);
 }
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
-// Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss.
+// Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss,
+// multilabel_soft_margin_loss.
 #pragma once
 #include "tandem/ops/loss/reduction.h"
 
@@ -18,5 +19,10 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p 
 /// sum over the classes t of the target and the classes i that are none of max(0, 1 - x[n, t] + x[n, i]) / C.
 /// @param target  of x's sizes, (N, C) or (C), int64: classes, of which the first negative number ends the list
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+
+namespace detail {
+/// The mean over the classes, the last dimension, of -weight (t ln s(x) + (1 - t) ln s(-x)) with s the sigmoid.
+Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction);
+}  // namespace detail
 
 }  // namespace tandem

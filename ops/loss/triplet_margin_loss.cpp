@@ -1,4 +1,4 @@
-// The margin between distances from an anchor: triplet_margin_loss.
+// The margin between distances from an anchor: triplet_margin_loss, triplet_margin_with_distance_loss.
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
 #include "tandem/ops/elementwise/operators.h"
@@ -19,6 +19,18 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   Tensor far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));
   return reduced((margin + near - far).clamp_min(0), reduction);
+}
+
+Tensor detail::triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                                 const std::optional<PairDistance>& distance_function, double margin,
+                                                 bool swap, Reduction reduction) {
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return distance_function ? (*distance_function)(a, b) : pairwise_distance(a, b);
+  };
+  const Tensor near = distance(anchor, positive);
+  Tensor far = distance(anchor, negative);
+  if (swap) far = far.minimum(distance(positive, negative));
+  return reduced((near - far + margin).clamp_min(0), reduction);
 }
 
 }  // namespace tandem

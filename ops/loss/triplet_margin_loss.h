@@ -1,5 +1,8 @@
-// The margin between distances from an anchor: triplet_margin_loss.
+// The margin between distances from an anchor: triplet_margin_loss, triplet_margin_with_distance_loss.
 #pragma once
+#include <functional>
+#include <optional>
+
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem {
@@ -9,5 +12,13 @@ namespace tandem {
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin = 1,
                            double p = 2, double eps = 1e-6, detail::Flag swap = false,
                            Reduction reduction = Reduction::mean);
+
+namespace detail {
+using PairDistance = std::function<Tensor(const Tensor&, const Tensor&)>;
+/// triplet_margin_loss with any distance; pairwise_distance unless given.
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                         const std::optional<PairDistance>& distance_function, double margin, bool swap,
+                                         Reduction reduction);
+}  // namespace detail
 
 }  // namespace tandem

@@ -111,4 +111,12 @@ Tensor& feature_alpha_dropout_(Tensor& x, double p, Flag training) {
   return drop_in_place("feature_alpha_dropout_", feature_alpha_dropout, x, p, training);
 }
 
+Tensor detail::dropout_channels(Tensor x, int64_t batched, double p, bool training, bool inplace) {
+  if (x.dim() == batched) return inplace ? feature_dropout_(x, p, training) : feature_dropout(x, p, training);
+  Tensor one = x.unsqueeze(0);
+  if (!inplace) return feature_dropout(one, p, training).squeeze(0);
+  feature_dropout_(one, p, training);  // a view: x is changed
+  return x;
+}
+
 }  // namespace tandem

@@ -25,4 +25,9 @@ Tensor& feature_alpha_dropout_(Tensor& x, double p, detail::Flag training);
 /// (y, mask): dropout and where elements stayed. In evaluation, or without `train`, x and all of it.
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train);
 
+namespace detail {
+/// feature_dropout of x, which has a batch if it has `batched` dimensions, and is one image without a batch otherwise.
+Tensor dropout_channels(Tensor x, int64_t batched, double p, bool training, bool inplace);
+}  // namespace detail
+
 }  // namespace tandem

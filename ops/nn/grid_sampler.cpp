@@ -179,4 +179,19 @@ Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_c
   return reshape_result(places.contiguous().bmm(theta.transpose(1, 2)), sizes);
 }
 
+Tensor detail::grid_sample(const Tensor& x, const Tensor& grid, InterpolationMode mode, PaddingMode padding_mode,
+                           bool align_corners) {
+  const int64_t way = mode == InterpolationMode::bilinear  ? 0
+                      : mode == InterpolationMode::nearest ? 1
+                      : mode == InterpolationMode::bicubic ? 2
+                                                           : -1;
+  TANDEM_CHECK(way >= 0, "grid_sample: mode is ", mode_name(mode), "; accepted: bilinear, nearest and bicubic");
+  const int64_t padding = padding_mode == PaddingMode::zeros        ? 0
+                          : padding_mode == PaddingMode::border     ? 1
+                          : padding_mode == PaddingMode::reflection ? 2
+                                                                    : -1;
+  TANDEM_CHECK(padding >= 0, "grid_sample: padding_mode is none of kZeros, kBorder and kReflection");
+  return grid_sampler(x, grid, way, padding, align_corners);
+}
+
 }  // namespace tandem

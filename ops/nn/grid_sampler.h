@@ -1,6 +1,7 @@
 // Sampling of images at the places of a grid: grid_sampler, grid_sampler_2d, grid_sampler_3d, affine_grid_generator.
 #pragma once
-#include "tandem/core/tensor.h"
+#include "tandem/ops/nn/pad.h"
+#include "tandem/ops/nn/upsample.h"
 
 namespace tandem {
 
@@ -24,5 +25,11 @@ inline Tensor grid_sampler_3d(const Tensor& x, const Tensor& grid, int64_t inter
 /// The grid of an affine map for grid_sampler: theta (N, 2, 3) and size (N, C, H, W) -> (N, H, W, 2), theta (N, 3, 4)
 /// and size (N, C, D, H, W) -> (N, D, H, W, 3).
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, detail::Flag align_corners);
+
+namespace detail {
+/// grid_sampler with the modes by name. @throws Error for modes that it does not have
+Tensor grid_sample(const Tensor& x, const Tensor& grid, InterpolationMode mode, PaddingMode padding_mode,
+                   bool align_corners);
+}  // namespace detail
 
 }  // namespace tandem

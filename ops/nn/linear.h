@@ -1,4 +1,4 @@
-// Linear maps: linear.
+// Linear maps: linear, bilinear.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -9,3 +9,11 @@ namespace tandem {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem
+
+namespace tandem::nn::functional {
+
+/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
+/// @throws Error unless all but the last dimensions agree
+Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace tandem::nn::functional

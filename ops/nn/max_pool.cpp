@@ -19,6 +19,7 @@
 #include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/nn/pool_planes.h"
 #include "tandem/ops/promote_operands.h"
+#include "tandem/ops/random/rand.h"
 #include "tandem/ops/reduce/minmax.h"
 #include "tandem/ops/reduce/std_var.h"
 #include "tandem/ops/reduce/unique.h"
@@ -265,6 +266,64 @@ Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_s
   for (const int64_t p : Triple(padding))
     TANDEM_CHECK(p >= 0, "max_unpool3d: padding is ", padding, "; accepted: 0 or more");
   return unpool("max_unpool3d", x, indices, output_size, 3);
+}
+
+Shape detail::unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
+                             IntArrayRef padding, const std::optional<std::vector<int64_t>>& output_size) {
+  const size_t spatial = kernel.size();
+  const auto rank = static_cast<size_t>(x.dim());
+  TANDEM_CHECK(rank == spatial + 1 || rank == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
+               " dimensions after the channels, with a batch or without");
+  Shape sizes;
+  for (size_t d = 0; d < spatial; ++d)
+    sizes.push_back((x.sizes()[rank - spatial + d] - 1) * stride[d] - 2 * padding[d] + kernel[d]);
+  if (!output_size) return sizes;
+  const IntArrayRef given(*output_size);
+  bool near = given.size() == spatial || given.size() == rank;
+  for (size_t d = 0; d < spatial && near; ++d)
+    near = std::abs(given[given.size() - spatial + d] - sizes[d]) < stride[d];
+  TANDEM_CHECK(near, op, ": output_size is ", given, "; accepted: less than a stride, ", stride, ", from ",
+               IntArrayRef(sizes), ", with the sizes before them or without");
+  return given.slice(given.size() - spatial, spatial);
+}
+
+void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios) {
+  TANDEM_CHECK(has_output_size == ratios.empty(), op, ": output_size and output_ratio are ",
+               has_output_size ? "both" : "neither", " given; accepted: one of them");
+  for (const double ratio : ratios)
+    TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio holds ", ratio, "; accepted: between 0 and 1");
+}
+namespace {
+/// Sizes of x's last dimensions, or ratios of them.
+template <class Size>
+Size fractional_output(const char* op, const Tensor& x, const std::optional<Size>& size, ArrayRef<double> ratios) {
+  detail::check_fraction(op, size.has_value(), ratios);
+  if (size) return *size;
+  Size out = 1;
+  const auto dims = static_cast<int64_t>(out.size());
+  TANDEM_CHECK(x.dim() > dims, op, ": x is ", x.sizes(), "; accepted: ", dims + 1, " or ", dims + 2, " dimensions");
+  for (size_t d = 0; d < out.size(); ++d)
+    out[d] = static_cast<int64_t>(static_cast<double>(x.size(static_cast<int64_t>(d) - dims)) * ratios[d]);
+  return out;
+}
+Tensor samples_or_drawn(const Tensor& given, const Tensor& x, int64_t dims) {
+  if (given.defined()) return given;
+  return rand({x.dim() == dims + 1 ? 1 : x.size(0), x.size(-dims - 1), dims}, x.options());
+}
+}  // namespace
+std::tuple<Tensor, Tensor> detail::fractional_max_pool2d_with_indices(const Tensor& x, Pair kernel_size,
+                                                                      const std::optional<Pair>& output_size,
+                                                                      ArrayRef<double> output_ratio,
+                                                                      const Tensor& random_samples) {
+  const Pair out = fractional_output("fractional_max_pool2d", x, output_size, output_ratio);
+  return fractional_max_pool2d(x, kernel_size, out, samples_or_drawn(random_samples, x, 2));
+}
+std::tuple<Tensor, Tensor> detail::fractional_max_pool3d_with_indices(const Tensor& x, Triple kernel_size,
+                                                                      const std::optional<Triple>& output_size,
+                                                                      ArrayRef<double> output_ratio,
+                                                                      const Tensor& random_samples) {
+  const Triple out = fractional_output("fractional_max_pool3d", x, output_size, output_ratio);
+  return fractional_max_pool3d(x, kernel_size, out, samples_or_drawn(random_samples, x, 3));
 }
 
 }  // namespace tandem

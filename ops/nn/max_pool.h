@@ -1,6 +1,9 @@
 // Max pooling: max_pool1d, max_pool2d, max_pool3d, adaptive_max_pool1d to 3d, fractional_max_pool2d and 3d,
 // max_unpool2d and 3d. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
 #pragma once
+#include <optional>
+#include <vector>
+
 #include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem {
@@ -58,5 +61,23 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, detail::Triple
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size);
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding);
+
+namespace detail {
+/// @throws Error unless output_size or ratios between 0 and 1 are given, and not both
+void check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios);
+/// fractional_max_pool2d and 3d, whose output sizes may be given as ratios of x's sizes. Random samples are drawn
+/// unless given.
+std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, Pair kernel_size,
+                                                              const std::optional<Pair>& output_size,
+                                                              ArrayRef<double> output_ratio,
+                                                              const Tensor& random_samples);
+std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, Triple kernel_size,
+                                                              const std::optional<Triple>& output_size,
+                                                              ArrayRef<double> output_ratio,
+                                                              const Tensor& random_samples);
+/// The spatial sizes of the input of a max pool that gave x. output_size chooses among those that give x's sizes.
+Shape unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+                     const std::optional<std::vector<int64_t>>& output_size);
+}  // namespace detail
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/nn/avg_pool.h"
 
 namespace tandem {
 
@@ -129,6 +130,69 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
                             std::optional<double> h, std::optional<double> w) {
   TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: output_size is ", size, "; accepted: three numbers");
   return detail::resample("upsample_trilinear3d", x, size, {d, h, w}, Resampling::linear, align_corners);
+}
+
+namespace {
+/// The names of a mode in Python and of LibTorch's constant, in the order of InterpolationMode.
+constexpr const char* kModeNames[][2] = {
+    {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
+    {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};
+/// How many dimensions a mode is for; 0: any.
+int64_t dimensions_of(InterpolationMode mode) {
+  switch (mode) {
+    case InterpolationMode::linear: return 1;
+    case InterpolationMode::bilinear:
+    case InterpolationMode::bicubic: return 2;
+    case InterpolationMode::trilinear: return 3;
+    default: return 0;
+  }
+}
+}  // namespace
+const char* detail::mode_name(InterpolationMode mode, bool as_libtorch) {
+  return kModeNames[static_cast<size_t>(mode)][as_libtorch];
+}
+
+Tensor detail::interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,
+                           const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
+                           std::optional<bool> align_corners, bool recompute_scale_factor) {
+  const int64_t spatial = x.dim() - 2, wanted = dimensions_of(mode);
+  TANDEM_CHECK(
+      spatial >= 1 && spatial <= 3 && (wanted == 0 || wanted == spatial), "interpolate: x is ", x.sizes(),
+      " and mode is ", mode_name(mode),
+      "; accepted: (N, C, W), (N, C, H, W) and (N, C, D, H, W), of which linear is for the first, bilinear and "
+      "bicubic for the second, trilinear for the third");
+  TANDEM_CHECK(wanted != 0 || !align_corners, "interpolate: mode is ", mode_name(mode),
+               " and align_corners is set; accepted for linear, bilinear, bicubic and trilinear only");
+  TANDEM_CHECK(output_size.has_value() != scale_factor.has_value(),
+               "interpolate: one of size and scale_factor must be set, and not both");
+  TANDEM_CHECK(!recompute_scale_factor || scale_factor,
+               "interpolate: recompute_scale_factor is set without scale_factor");
+  Shape size;
+  std::vector<std::optional<double>> scales;
+  if (output_size) {
+    size = IntArrayRef(*output_size);
+    TANDEM_CHECK(static_cast<int64_t>(size.size()) == spatial, "interpolate: x is ", x.sizes(), " and size is ",
+                 IntArrayRef(size), "; accepted: ", spatial, " numbers");
+  } else {
+    const std::vector<double>& factors = *scale_factor;
+    TANDEM_CHECK(static_cast<int64_t>(factors.size()) == spatial, "interpolate: x is ", x.sizes(), " and there are ",
+                 factors.size(), " scale factors; accepted: ", spatial);
+    for (size_t d = 0; d < factors.size(); ++d) {
+      TANDEM_CHECK(factors[d] > 0, "interpolate: a scale factor is ", factors[d], "; accepted: above 0");
+      size.push_back(
+          static_cast<int64_t>(std::floor(static_cast<double>(x.size(static_cast<int64_t>(d) + 2)) * factors[d])));
+      if (!recompute_scale_factor) scales.emplace_back(factors[d]);
+    }
+  }
+  if (mode == InterpolationMode::area) {
+    if (spatial == 1) return adaptive_avg_pool1d(x, size[0]);
+    return spatial == 2 ? adaptive_avg_pool2d(x, IntArrayRef(size)) : adaptive_avg_pool3d(x, IntArrayRef(size));
+  }
+  const Resampling kind = mode == InterpolationMode::nearest         ? Resampling::nearest
+                          : mode == InterpolationMode::nearest_exact ? Resampling::nearest_exact
+                          : mode == InterpolationMode::bicubic       ? Resampling::cubic
+                                                                     : Resampling::linear;
+  return resample("interpolate", x, size, scales, kind, align_corners.value_or(false));
 }
 
 }  // namespace tandem

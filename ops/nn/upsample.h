@@ -1,7 +1,8 @@
-// Images of other sizes: upsample_nearest1d to 3d, upsample_linear1d, upsample_bilinear2d, upsample_bicubic2d and
-// others.
+// Images of other sizes: interpolate, upsample_nearest1d to 3d, upsample_linear1d, upsample_bilinear2d,
+// upsample_bicubic2d and others.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "tandem/core/tensor.h"
 
@@ -31,6 +32,21 @@ enum class Resampling { nearest, nearest_exact, linear, cubic };
 /// What the upsample functions do, for op. scales: one for each of `size`, or empty.
 Tensor resample(const char* op, const Tensor& x, IntArrayRef size, const std::vector<std::optional<double>>& scales,
                 Resampling kind, bool align_corners);
+}  // namespace detail
+
+/// How interpolate and grid_sample find values between pixels; LibTorch's names are kNearest, kLinear, ...
+enum class InterpolationMode { nearest, linear, bilinear, bicubic, trilinear, area, nearest_exact };
+constexpr InterpolationMode kNearest = InterpolationMode::nearest, kBilinear = InterpolationMode::bilinear,
+                            kBicubic = InterpolationMode::bicubic, kTrilinear = InterpolationMode::trilinear,
+                            kArea = InterpolationMode::area, kNearestExact = InterpolationMode::nearest_exact;
+
+namespace detail {
+/// "nearest-exact": the mode as Python's PyTorch names it; "kNearestExact": as LibTorch does.
+const char* mode_name(InterpolationMode mode, bool as_libtorch = false);
+/// nn::functional::interpolate with its options as arguments.
+Tensor interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,
+                   const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
+                   std::optional<bool> align_corners, bool recompute_scale_factor);
 }  // namespace detail
 
 }  // namespace tandem

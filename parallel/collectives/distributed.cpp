@@ -147,8 +147,6 @@ std::string default_backend(const InitOptions& o) {
 
 }  // namespace
 
-bool is_nccl_available() { return cuda::is_available() && nccl::find_library(); }
-
 void init_process_group(const std::string& asked, InitOptions options) {
   const std::string backend = asked.empty() ? default_backend(options) : asked;
   ProcessGroupPtr& current = rank_groups().group;
@@ -204,10 +202,6 @@ ProcessGroupPtr default_group() {
   const ProcessGroupPtr& group = rank_groups().group;
   TANDEM_CHECK(group, "there is no process group; call init_process_group first");
   return group;
-}
-std::string write_flight_record(const std::string& folder) {
-  default_group();
-  return rank_groups().flight->write(folder, "on request");
 }
 int get_rank(const ProcessGroupPtr& group) {
   return group ? group->rank() : is_initialized() ? default_group()->rank() : 0;

@@ -1,9 +1,10 @@
-// torch.distributed's functions: the group that a rank belongs to, and collectives over it.
+// torch.distributed: the start and the end of a rank's default group. Includes the collectives and subgroups.
 #pragma once
 #include <functional>
 #include <optional>
 
-#include "tandem/parallel/collectives/process_group.h"
+#include "tandem/parallel/collectives/collectives.h"
+#include "tandem/parallel/collectives/subgroups.h"
 
 namespace tandem::distributed {
 
@@ -67,98 +68,9 @@ std::string write_flight_record(const std::string& folder = {});
 int get_rank(const ProcessGroupPtr& group = nullptr);
 int get_world_size(const ProcessGroupPtr& group = nullptr);
 
-/// A group of these ranks of the default group, sorted; without any, of all. Every rank calls it, whether it is in the
-/// group or not, with the same arguments and in the same order among such calls; on those that are not, rank() is -1.
-/// @throws DistributedError when the ranks say different things
-ProcessGroupPtr new_group(std::vector<int> ranks = {}, const GroupOptions& options = {});
-/// A group of all ranks that give the same color, in the order of their keys, then of their ranks. Every rank of the
-/// parent calls it; one with a negative color is in no group: there rank() is -1.
-ProcessGroupPtr split_group(int color, int key = 0, const ProcessGroupPtr& parent = nullptr,
-                            const GroupOptions& options = {});
-/// By rank in the group, the ranks of the default group; from one count to the other.
-/// @throws Error for a rank that there is not
-std::vector<int> get_process_group_ranks(const ProcessGroupPtr& group);
-int get_group_rank(const ProcessGroupPtr& group, int global_rank);
-int get_global_rank(const ProcessGroupPtr& group, int group_rank);
-
 /// Runs f(rank) in `size` threads, each a rank of its own (generators, default group, grad mode), with an equal share
 /// of the cores, and returns when all are done. When one throws, the groups of the others fail, and the first exception
 /// is rethrown with its rank.
 void run_ranks(int size, const std::function<void(int rank)>& f);
-
-// What follows acts over the default group unless one is given. All ranks of the group call it, in one order. Ranks
-// (src, dst) are those of the default group, whatever the group, as in torch.distributed; those of ProcessGroup's
-// methods are the group's. With async_op the work is returned under way, complete otherwise.
-
-/// x becomes the reduction over all ranks' x.
-WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
-                   bool async_op = false, const About& about = {});
-/// x becomes the x of rank src.
-WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group = nullptr, bool async_op = false,
-                  const About& about = {});
-/// On rank dst, x becomes the reduction; elsewhere x stays as it was.
-WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
-               bool async_op = false, const About& about = {});
-/// outputs[r] becomes the input of rank r; one output for each rank. Sizes may differ from rank to rank if all ranks
-/// say the same ones.
-WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group = nullptr,
-                   bool async_op = false, const About& about = {});
-/// output becomes all ranks' inputs, one behind the other along the first dimension, or stacked along a new one.
-WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const ProcessGroupPtr& group = nullptr,
-                               bool async_op = false, const About& about = {});
-/// output becomes the reduction over all ranks' inputs[this rank]; one input for each rank.
-WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,
-                       const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// output becomes the reduction over all ranks' parts of input for this rank; input is laid out as the output of
-/// all_gather_into_tensor.
-WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
-                              const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// On rank dst, outputs[r] becomes the input of rank r; elsewhere there are no outputs.
-WorkPtr gather(const Tensor& input, const std::vector<Tensor>& outputs = {}, int dst = 0,
-               const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// output becomes the inputs[this rank] of rank src; elsewhere there are no inputs.
-WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs = {}, int src = 0,
-                const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// outputs[r] becomes the inputs[this rank] of rank r; sizes may differ from pair to pair.
-WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                   const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r]
-/// come from it. Without sizes each rank has an equal part.
-WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
-                          const std::vector<int64_t>& output_split_sizes = {},
-                          const std::vector<int64_t>& input_split_sizes = {}, const ProcessGroupPtr& group = nullptr,
-                          bool async_op = false, const About& about = {});
-
-/// Several calls as one, which NCCL launches together. The work is that of all of them.
-WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op = ReduceOp::SUM,
-                             const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                         const ProcessGroupPtr& group = nullptr, bool async_op = false,
-                                         const About& about = {});
-WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
-                                        ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
-                                        bool async_op = false, const About& about = {});
-
-/// What is no tensor, as bytes of any length: they become those of rank src.
-void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group = nullptr);
-/// By rank in the group, the bytes that each gave; lengths may differ.
-std::vector<std::string> all_gather_bytes(const std::string& bytes, const ProcessGroupPtr& group = nullptr);
-
-/// Sends x to rank dst, whose recv() with the same tag takes it; returns when it is done.
-void send(const Tensor& x, int dst, const ProcessGroupPtr& group = nullptr, int tag = 0, const About& about = {});
-/// x becomes what rank src sends with the same tag, or whichever rank sends first where none is named; returns who did,
-/// when x is there.
-int recv(const Tensor& x, std::optional<int> src = std::nullopt, const ProcessGroupPtr& group = nullptr, int tag = 0,
-         const About& about = {});
-/// As send() and recv(), under way.
-WorkPtr isend(const Tensor& x, int dst, const ProcessGroupPtr& group = nullptr, int tag = 0, const About& about = {});
-WorkPtr irecv(const Tensor& x, std::optional<int> src = std::nullopt, const ProcessGroupPtr& group = nullptr,
-              int tag = 0, const About& about = {});
-/// Returns when every rank has come.
-void barrier(const ProcessGroupPtr& group = nullptr, const About& about = {});
-/// A barrier that says who did not come to it within the timeout (0: most of the group's): the first of them, or all.
-/// The group has failed then. Ranks report to rank 0 of the group, so that it costs more than a barrier.
-void monitored_barrier(const ProcessGroupPtr& group = nullptr, std::chrono::milliseconds timeout = kNoTimeout,
-                       bool wait_all_ranks = false);
 
 }  // namespace tandem::distributed

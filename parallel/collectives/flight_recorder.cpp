@@ -11,6 +11,7 @@
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/parallel/collectives/job_environment.h"
+#include "tandem/parallel/collectives/rank_groups.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 #include "tandem/serialize/file.h"
 
@@ -233,6 +234,11 @@ void FlightLog::write_once(const std::string& why, bool has_left) noexcept try {
     std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, problem.c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tandem: the flight record of rank %d: %s\n", rank_, error.what());
+}
+
+std::string write_flight_record(const std::string& folder) {
+  default_group();
+  return rank_groups().flight->write(folder, "on request");
 }
 
 }  // namespace tandem::distributed

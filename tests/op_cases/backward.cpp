@@ -3,6 +3,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/ops/elementwise/fill.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/nll_loss.h"
 #include "tandem/ops/loss/reduction.h"
@@ -15,7 +16,6 @@
 #include "tandem/ops/nn/max_pool.h"
 #include "tandem/ops/nn/softmax.h"
 #include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/norm.h"
 #include "tandem/ops/reduce/std_var.h"
 #include "tandem/tests/op_cases/families.h"
 

@@ -1,5 +1,6 @@
 // Statistics and scans that are made of other operations.
 #include "tandem/ops/index/nonzero.h"
+#include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/reduce/covariance.h"
 #include "tandem/ops/reduce/cumulative.h"
 #include "tandem/ops/reduce/diff.h"
@@ -8,7 +9,6 @@
 #include "tandem/ops/reduce/median.h"
 #include "tandem/ops/reduce/minmax.h"
 #include "tandem/ops/reduce/mode.h"
-#include "tandem/ops/reduce/norm.h"
 #include "tandem/ops/reduce/quantile.h"
 #include "tandem/ops/reduce/sort.h"
 #include "tandem/ops/reduce/std_var.h"

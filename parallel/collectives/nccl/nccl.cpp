@@ -8,6 +8,7 @@
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/shape/copy.h"
+#include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/nccl/watch.h"
 #include "tandem/parallel/collectives/store/exit_notice.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
@@ -384,5 +385,7 @@ ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, milliseconds time
   auto communicator = std::make_unique<NcclCommunicator>(std::move(job), device, timeout);
   return make_queued_group(rank, size, "nccl", timeout, std::move(communicator), device, nullptr, flight);
 }
+
+bool is_nccl_available() { return cuda::is_available() && nccl::find_library(); }
 
 }  // namespace tandem::distributed

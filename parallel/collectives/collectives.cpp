@@ -1,4 +1,6 @@
-// torch.distributed's functions over a group: each is a method of ProcessGroup, or a few of them.
+// torch.distributed's collectives: each calls a method of ProcessGroup, or a few of them.
+#include "tandem/parallel/collectives/collectives.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>

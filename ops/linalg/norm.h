@@ -1,5 +1,6 @@
-// Norms of vectors and matrices, of x in `dtype` if that is given: linalg_norm, linalg_vector_norm, linalg_matrix_norm,
-// nuclear_norm, frobenius_norm.
+// Norms of vectors and matrices: norm, linalg_norm, linalg_vector_norm, linalg_matrix_norm, nuclear_norm,
+// frobenius_norm, norm_except_dim; renorm, which scales slices down to a maximum norm. core/reduce_ops.h says how a
+// list of dimensions is given.
 #pragma once
 #include <string_view>
 
@@ -28,5 +29,24 @@ Tensor nuclear_norm(const Tensor& x, detail::Flag keepdim = false);
 Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
 /// The root of the sum of squares over dim, an older name.
 Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
+
+/// (sum |x|^p)^(1/p) of real numbers, all or over some dims; p may be infinite, but for no elements only 0 or more. For
+/// p = 2 squares are summed in double; for other p elements are divided by the largest first. So a norm of float32 or
+/// a half type, and its gradient, is accurate if the result fits the dtype; for p = 1 sums are float32.
+inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
+  return x.norm(p, dims, keepdim);
+}
+inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) {
+  return x.norm(p, dims, keepdim, dtype);
+}
+/// x with each slice along dim whose p-norm is above maxnorm made that short. @throws Error unless x is of two
+/// dimensions or more, p is positive and maxnorm not negative
+inline Tensor renorm(const Tensor& x, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  return x.renorm(p, dim, maxnorm);
+}
+
+/// (sum |v|^p)^(1/p) over all dimensions but dim, which stay with size 1; dim -1: over all, of no dimension.
+Tensor norm_except_dim(const Tensor& v, int64_t p = 2, int64_t dim = 0);
 
 }  // namespace tandem

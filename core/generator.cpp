@@ -1,0 +1,44 @@
+// Generator, the generators that random operations draw from, and their seeds.
+#include "tandem/core/generator.h"
+
+#include <utility>
+
+#include "tandem/core/internal.h"
+#include "tandem/core/rank_context.h"
+
+namespace tandem {
+
+PhiloxState Generator::reserve(uint64_t elements) {
+  const std::lock_guard lock(mutex_);
+  PhiloxState taken = state_;
+  state_.offset += (elements + 1) / 2;  // blocks enough for 64-bit draws, so that dtype does not move what follows
+  return taken;
+}
+void Generator::set_current_seed(uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  state_.seed = seed;
+  state_.offset = 0;
+}
+PhiloxState Generator::get_state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+void Generator::set_state(PhiloxState state) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+}
+
+Generator& default_generator(Device device) {
+  Generator* const chosen = RankContext::current().generator;
+  return chosen ? *chosen : default_generator(device, 0);
+}
+Generator& default_generator(Device device, uint64_t stream) {
+  return RankContext::current().state().generator(device, stream);
+}
+void manual_seed(uint64_t seed) { RankContext::current().state().seed_all(seed); }
+
+GeneratorGuard::GeneratorGuard(Generator& generator)
+    : saved_(std::exchange(RankContext::current().generator, &generator)) {}
+GeneratorGuard::~GeneratorGuard() { RankContext::current().generator = saved_; }
+
+}  // namespace tandem

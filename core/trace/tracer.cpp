@@ -1,0 +1,103 @@
+// Tracer, which records events, PhaseSpan, and the clocks of a trace.
+#include "tandem/core/trace/tracer.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "tandem/core/tensor.h"
+
+namespace tandem {
+namespace {
+
+thread_local const char* phase_of_thread = nullptr;
+
+int thread_number() {
+  static std::atomic<int> next{0};
+  thread_local const int mine = next++;
+  return mine;
+}
+std::vector<TraceTensor> described(ArrayRef<const Tensor*> tensors) {
+  std::vector<TraceTensor> out;
+  out.reserve(tensors.size());
+  for (const Tensor* t : tensors) out.push_back({t->dtype(), t->sizes()});
+  return out;
+}
+
+}  // namespace
+
+double detail::trace_clock() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double detail::thread_clock() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void Tracer::on_call(const KernelCall& call) {
+  if (!kernels_ || !on_) return pass(call);
+  TraceEvent event{.kind = TraceEvent::Kind::kernel, .name = call.op};
+  event.device = call.device;
+  event.reads = described(call.reads), event.writes = described(call.writes);
+  for (const auto& tensors : {call.reads, call.writes})
+    for (const Tensor* t : tensors) event.bytes += t->nbytes();
+  std::optional<GpuTimer::Span> on_gpu;
+  if (call.device.is_cuda()) on_gpu = gpu_.begin(call);
+  event.start = trace_clock();
+  pass(call);
+  event.end = trace_clock();
+  if (on_gpu) {
+    event.correlation = on_gpu->event.correlation;
+    on_gpu->event.lane = RankContext::current().lane, on_gpu->event.bytes = event.bytes;
+    gpu_.end(std::move(*on_gpu));
+  }
+  keep(std::move(event));
+}
+void Tracer::add(TraceEvent event) {
+  if (around_) around_->add(event);
+  keep(std::move(event));
+}
+void Tracer::keep(TraceEvent event) {
+  event.thread = thread_number();
+  event.lane = RankContext::current().lane;
+  const std::lock_guard lock(mutex_);
+  if (!on_) return;
+  if (events_.size() < most_)
+    events_.push_back(std::move(event));
+  else
+    ++left_out_;
+}
+std::vector<TraceEvent> Tracer::stop() {
+  std::vector<TraceEvent> events;
+  {
+    const std::lock_guard lock(mutex_);
+    on_ = false;
+    events = std::move(events_);
+  }
+  for (TraceEvent& event : gpu_.take()) events.push_back(std::move(event));
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  return events;
+}
+
+void PhaseSpan::begin(const char* name) {
+  tracer_ = RankContext::current().tracer;
+  name_ = name;
+  outer_ = std::exchange(phase_of_thread, name);
+  cpu_start_ = thread_clock();
+  start_ = trace_clock();
+}
+void PhaseSpan::end() {
+  phase_of_thread = outer_;
+  TraceEvent event{.kind = TraceEvent::Kind::phase, .name = name_};
+  event.start = start_, event.end = trace_clock();
+  event.cpu_start = cpu_start_, event.cpu_end = thread_clock();
+  tracer_->add(std::move(event));
+}
+const char* detail::current_phase() { return phase_of_thread; }
+
+}  // namespace tandem

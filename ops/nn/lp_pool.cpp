@@ -1,0 +1,32 @@
+// Power-average pooling: lp_pool1d, lp_pool2d, lp_pool3d, made of average pools.
+#include "tandem/ops/nn/lp_pool.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/nn/activation.h"
+#include "tandem/ops/nn/avg_pool.h"
+
+namespace tandem {
+namespace {
+/// From the averages of windows of x^p.
+Tensor lp_norms(const char* op, const Tensor& means, double p, int64_t elements) {
+  TANDEM_CHECK(p != 0, op, ": norm_type is 0; accepted: any other number");
+  // PyTorch's formula, with the slopes that it has at 0.
+  return (means.sign() * means.abs().relu() * static_cast<double>(elements)).pow(1 / p);
+}
+}  // namespace
+Tensor detail::lp_pool1d(const Tensor& x, double norm_type, int64_t kernel_size, int64_t stride, bool ceil_mode) {
+  const Tensor means = avg_pool1d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
+  return lp_norms("lp_pool1d", means, norm_type, kernel_size);
+}
+Tensor detail::lp_pool2d(const Tensor& x, double norm_type, Pair kernel_size, Pair stride, bool ceil_mode) {
+  const Tensor means = avg_pool2d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
+  return lp_norms("lp_pool2d", means, norm_type, kernel_size[0] * kernel_size[1]);
+}
+Tensor detail::lp_pool3d(const Tensor& x, double norm_type, Triple kernel_size, Triple stride, bool ceil_mode) {
+  const Tensor means = avg_pool3d(x.pow(norm_type), kernel_size, IntArrayRef(stride), 0, ceil_mode);
+  return lp_norms("lp_pool3d", means, norm_type, kernel_size[0] * kernel_size[1] * kernel_size[2]);
+}
+
+}  // namespace tandem

@@ -1,0 +1,53 @@
+// DeviceMesh: the coordinates of this rank, and a group along each dimension.
+#include "tandem/parallel/collectives/device_mesh.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace tandem::distributed {
+
+DeviceMesh init_device_mesh(const std::vector<int64_t>& mesh_shape, const std::vector<std::string>& mesh_dim_names) {
+  return {mesh_shape, mesh_dim_names};
+}
+DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_names)
+    : shape_(std::move(shape)), names_(std::move(dim_names)) {
+  const ProcessGroupPtr all = default_group();
+  const int64_t ranks = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
+  TANDEM_CHECK(!shape_.empty() && ranks == all->size(), "init_device_mesh: the mesh ", IntArrayRef(shape_), " has ",
+               ranks, " places for ", all->size(), " ranks; accepted: as many");
+  TANDEM_CHECK(names_.empty() || names_.size() == shape_.size(), "init_device_mesh: there are ", names_.size(),
+               " names for ", shape_.size(), " dimensions; accepted: none, or one for each");
+  // Row-major: the last coordinate differs between neighbours.
+  coordinate_.resize(shape_.size());
+  for (int64_t rest = all->rank(), d = ndim() - 1; d >= 0; --d) {
+    coordinate_[static_cast<size_t>(d)] = rest % shape_[static_cast<size_t>(d)];
+    rest /= shape_[static_cast<size_t>(d)];
+  }
+  int64_t stride = ranks;
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    stride /= shape_[d];
+    const int64_t here = coordinate_[d], first = all->rank() - here * stride;  // the rank with a 0 in its place
+    groups_.push_back(split_group(static_cast<int>(first), static_cast<int>(here), all,
+                                  {.name = names_.empty() ? "dim " + std::to_string(d) : names_[d]}));
+  }
+}
+int64_t DeviceMesh::size(std::optional<int64_t> dim) const {
+  if (dim) return shape_[index(*dim)];
+  return std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
+}
+size_t DeviceMesh::index(int64_t dim) const {
+  TANDEM_CHECK(dim >= -ndim() && dim < ndim(), "DeviceMesh: dimension ", dim, " of ", ndim(), "; accepted: ", -ndim(),
+               " to ", ndim() - 1);
+  return static_cast<size_t>(dim < 0 ? dim + ndim() : dim);
+}
+int64_t DeviceMesh::dim(const std::string& name) const {
+  const auto at = std::find(names_.begin(), names_.end(), name);
+  std::string known;
+  for (const std::string& each : names_) known += (known.empty() ? "" : ", ") + each;
+  TANDEM_CHECK(at != names_.end(), "DeviceMesh: there is no dimension '", name,
+               "'; accepted: ", known.empty() ? "numbers, as they have no names" : known);
+  return at - names_.begin();
+}
+
+}  // namespace tandem::distributed
