@@ -86,6 +86,8 @@ TEST_CASE("a wrong call says what is accepted, names no place in the sources, an
       {{"launch", "--output", "/dev/null/x", "--", "true"}, {"--output /dev/null/x cannot be made"}},
       {{"trace"}, {"PROGRAM is required", "example: tandem trace -- "}},
       {{"trace", "--json", "/no/such/folder/x", "--", "true"}, {"--json /no/such/folder/x cannot be written"}},
+      {{"show"}, {"tandem show: FILE is required", "example: tandem show "}},
+      {{"show", "net.pt", "--json", "/no/such/folder/x"}, {"--json /no/such/folder/x cannot be written"}},
       {{"doctor", "now"}, {"'now' is one word too many"}},
   };
   const std::vector<Case> of_bench = {
