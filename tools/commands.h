@@ -23,6 +23,13 @@ struct SimulateSettings {
 /// `settings.published` names a file with published figures, shows predictions beside them; or prints an example of
 /// such a file.
 void simulate(const SimulateSettings& settings);
+/// The options of `tandem show`.
+struct ShowSettings {
+  std::string file, json;  // json is "" if no file is to be written
+};
+/// Prints the tensors and other values that a file of torch.save or safetensors holds, and writes the list to the file
+/// `settings.json`.
+void show(const ShowSettings& settings);
 /// Shows what this machine and this build have. @return the number of problems
 int doctor();
 void list_benchmarks();

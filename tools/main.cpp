@@ -201,6 +201,18 @@ void add_flight(CLI::App& app) {
   c->callback([s] { flight::flight(*s); });
 }
 
+void add_show(CLI::App& app) {
+  auto s = std::make_shared<ShowSettings>();
+  CLI::App* const c = app.add_subcommand(
+      "show", "List the tensors and other values in a file of torch.save, of LibTorch or of safetensors");
+  c->add_option("FILE", s->file, "The file, or the index (.json) of a model in several files of safetensors")
+      ->type_name("FILE")
+      ->required();
+  c->add_option("--json", s->json, "Write the list")->type_name("FILE")->default_str("not written");
+  c->footer("example: tandem show model.safetensors");
+  c->callback([s] { show(*s); });
+}
+
 void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
@@ -363,6 +375,7 @@ int run(int argc, char** argv) {
   add_flight(app);
   add_trace(app, arguments);
   add_simulate(app);
+  add_show(app);
   add_doctor(app);
   app.footer("tandem COMMAND --help lists the options of a command");
   try {

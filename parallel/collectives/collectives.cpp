@@ -96,6 +96,12 @@ WorkPtr gather(const Tensor& input, const std::vector<Tensor>& outputs, int dst,
                bool async_op, const About& about) {
   return complete(chosen(group)->gather(outputs, input, rank_in("gather", group, dst), about), async_op);
 }
+WorkPtr gather_into_tensor(const Tensor& tensor, const Tensor& gather_tensor, int dst, const ProcessGroupPtr& group,
+                           bool async_op, const About& about) {
+  const ProcessGroupPtr g = chosen(group);
+  return complete(g->gather_into_tensor(gather_tensor, tensor, rank_in("gather_into_tensor", group, dst), about),
+                  async_op);
+}
 WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const ProcessGroupPtr& group,
                 bool async_op, const About& about) {
   return complete(chosen(group)->scatter(output, inputs, rank_in("scatter", group, src), about), async_op);

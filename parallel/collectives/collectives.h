@@ -36,6 +36,10 @@ WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceO
 /// On rank dst, outputs[r] becomes the input of rank r; elsewhere there are no outputs.
 WorkPtr gather(const Tensor& input, const std::vector<Tensor>& outputs = {}, int dst = 0,
                const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
+/// On rank dst, gather_tensor becomes all ranks' tensors, laid out as the output of all_gather_into_tensor. On the
+/// other ranks gather_tensor is not used and may be undefined.
+WorkPtr gather_into_tensor(const Tensor& tensor, const Tensor& gather_tensor = {}, int dst = 0,
+                           const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
 /// output becomes the inputs[this rank] of rank src; elsewhere there are no inputs.
 WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs = {}, int src = 0,
                 const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});

@@ -133,6 +133,9 @@ class ProcessGroup {
                                         const About& about = {}) = 0;
   /// On rank dst, outputs[r] = the input of rank r, one output like input per rank; elsewhere there are no outputs.
   virtual WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about = {}) = 0;
+  /// On rank dst, output = all ranks' inputs, laid out as the output of all_gather_into_tensor. On the other ranks
+  /// output is not used and may be undefined.
+  virtual WorkPtr gather_into_tensor(const Tensor& output, const Tensor& input, int dst, const About& about = {}) = 0;
   /// output = the inputs[rank()] of rank src, where there is one input like output per rank; elsewhere there are none.
   virtual WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src,
                           const About& about = {}) = 0;

@@ -127,6 +127,18 @@ class QueuedGroup final : public ProcessGroup {
     sends[static_cast<size_t>(dst)] = input;
     return exchange(std::move(call), outputs, std::move(sends));
   }
+  WorkPtr gather_into_tensor(const Tensor& output, const Tensor& input, int dst, const About& about) override {
+    Call call = collective("gather_into_tensor", input, about);
+    set_other(call, dst);
+    std::vector<Tensor> receives, sends(static_cast<size_t>(size()));
+    if (rank() == dst) {
+      TANDEM_CHECK(output.defined(), call.name, ": rank ", dst, " has no output; accepted: one for all ranks' inputs");
+      check_like(call, "tensors", output, input);
+      receives = parts("output", call, output, input);
+    }
+    sends[static_cast<size_t>(dst)] = input;
+    return exchange(std::move(call), std::move(receives), std::move(sends));
+  }
   WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src, const About& about) override {
     Call call = collective("scatter", output, about);
     set_other(call, src);

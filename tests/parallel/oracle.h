@@ -99,7 +99,7 @@ class Oracle {
   void gathers() {
     const int root = size_ - 1;
     const Tensor mine = input(rank_, 0), x = mine.clone(), stacked = room(size_ * n_).view({size_, n_}),
-                 behind = room(size_ * n_), part = room(n_);
+                 behind = room(size_ * n_), part = room(n_), rows = room(size_ * n_).view({n_, size_}).t();
     const std::vector<Tensor> all = rooms(), at_root = rank_ == root ? rooms() : std::vector<Tensor>();
     std::vector<Tensor> parts, expected;
     for (int r = 0; r < size_; ++r) {
@@ -111,12 +111,14 @@ class Oracle {
     group_.all_gather_into_tensor(stacked, mine)->wait();
     group_.all_gather_into_tensor(behind, mine)->wait();
     group_.gather(at_root, mine, root)->wait();
+    group_.gather_into_tensor(rank_ == root ? rows : Tensor(), mine, root)->wait();
     group_.scatter(part, parts, root)->wait();
     expect("broadcast", x, input(root, 0));
     expect("all_gather", cat(all), cat(expected));
     expect("all_gather_into_tensor, stacked", stacked.view({-1}), cat(expected));
     expect("all_gather_into_tensor", behind, cat(expected));
     if (rank_ == root) expect("gather", cat(at_root), cat(expected));
+    expect("gather_into_tensor", rows.reshape({-1}), rank_ == root ? cat(expected) : room(size_ * n_));
     expect("scatter", part, input(root, rank_));
   }
   void exchanges() {

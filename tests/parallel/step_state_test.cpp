@@ -62,6 +62,11 @@ std::vector<Collective> collectives() {
          return g.gather(g.rank() == 0 ? std::vector<Tensor>{x, like(x)} : std::vector<Tensor>(), like(x), 0);
        },
        {true, false}},
+      {"gather_into_tensor",
+       [](ProcessGroup& g, const Tensor& x) {
+         return g.gather_into_tensor(x, ones({1, 3}), 0);
+       },
+       {true, false}},
       {"scatter",
        [=](ProcessGroup& g, const Tensor& x) {
          return g.scatter(x, g.rank() == 0 ? std::vector<Tensor>{like(x), like(x)} : std::vector<Tensor>(), 0);

@@ -5,4 +5,6 @@ set -eu
 cd "$(dirname "$0")/../.."
 tandem=${1:-build/release}/tools/tandem
 "$tandem" --help >tools/help/tandem.txt
-for command in demo compare explain bench launch flight trace simulate doctor; do "$tandem" "$command" --help >"tools/help/$command.txt"; done
+for command in $(sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p' tools/help/tandem.txt); do
+  "$tandem" "$command" --help >"tools/help/$command.txt"
+done

@@ -197,6 +197,10 @@ TEST_CASE("collectives count the bytes that their ranks send to others", "[paral
       {"all_gather", kSize * (kSize - 1), [&](ProcessGroup& g) { g.all_gather(each(), one())->wait(); }},
       {"reduce_scatter", kSize * (kSize - 1), [&](ProcessGroup& g) { g.reduce_scatter(one(), each())->wait(); }},
       {"gather", kSize - 1, [&](ProcessGroup& g) { g.gather(at_root(g), one(), kRoot)->wait(); }},
+      {"gather_into_tensor", kSize - 1,
+       [&](ProcessGroup& g) {
+         g.gather_into_tensor(ones({kSize, kNumel}), one(), kRoot)->wait();
+       }},
       {"scatter", kSize - 1, [&](ProcessGroup& g) { g.scatter(one(), at_root(g), kRoot)->wait(); }},
       {"all_to_all", kSize * (kSize - 1), [&](ProcessGroup& g) { g.all_to_all(each(), each())->wait(); }},
       {"send", 1,

@@ -11,6 +11,7 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/oracle.h"
 #include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/temporary.h"
 
 using namespace tandem;
 using namespace tandem::distributed;
@@ -285,6 +286,14 @@ TEST_CASE("a rank that is not in a group is refused, and so is what cannot be a 
              }),
              Contains("output_split_sizes are (-1, 4, 0) for 3 rows"));
   CHECK_THAT(message([](int) { gather(ones({3}), {ones({3})}, 0); }), Contains("there are 1 outputs "));
+  CHECK_THAT(message([](int) { gather_into_tensor(ones({3}), ones({8})); }),
+             Contains("gather_into_tensor: the output is (8,), and a rank's part (3,); accepted: (9,) or (3, 3)"));
+  CHECK_THAT(message([](int) { gather_into_tensor(ones({3})); }),
+             Contains("gather_into_tensor: rank 0 has no output; accepted: one for all ranks' inputs"));
+  CHECK_THAT(message([](int) { gather_into_tensor(ones({3}), ones({9}, kInt64)); }),
+             Contains("one of the tensors is int64(9,), another tensor float32(3,)"));
+  CHECK_THAT(message([](int) { gather_into_tensor(ones({3}), ones({9}), 3); }),
+             Contains("gather_into_tensor: rank 3 of a group of 3; accepted: 0 to 2"));
   CHECK_THAT(message([](int) { all_gather_into_tensor(ones({8}), ones({3})); }), Contains("accepted: (9,) or (3, 3)"));
   CHECK_THAT(message([](int) {
                const Tensor x = ones({6});
@@ -373,6 +382,43 @@ TEST_CASE("ranks of a group that call different things are named, in the group a
   });
   CHECK_THAT(sizes[1], Contains("in all_to_all #2, rank 1 sends rank 2 3 elements, but rank 2 receives 5 from it"));
   CHECK_THAT(sizes[2], Contains("rank 2 receives 5 from it"));
+}
+
+TEST_CASE("gather_into_tensor leaves the outputs of other ranks alone, and is in the flight record",
+          "[parallel][groups]") {
+  const std::string backend = GENERATE(from_range(all_backends()));
+  const test::TemporaryFolder folder;
+  std::atomic<int64_t> wrong{0};
+  test::run_over(backend, 4, [&](const ProcessGroupPtr& all) {
+    const int me = all->rank();
+    const ProcessGroupPtr pair = new_group({1, 3}, {.name = "tp"});
+    if (pair->rank() < 0) return;
+    const Tensor x = ones_on(pair, 3).mul(me), y = ones_on(pair, 6);
+    const WorkPtr work = gather_into_tensor(x, y, 3, pair, /*async_op=*/true, "metrics");
+    work->wait();
+    wrong += !y.cpu().equal(me == 3 ? tensor({1., 1., 1., 3., 3., 3.}, kFloat32) : ones({6}));
+    const std::string record = test::read_file(write_flight_record(folder.path()));
+    wrong += record.find(R"("op": "gather_into_tensor", "sequence": 2, "about": "metrics")") == std::string::npos;
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gather_into_tensor: ranks that name different roots, or come late, are told so",
+          "[parallel][groups][errors]") {
+  const std::string backend = GENERATE(from_range(test::backends()));
+  const auto roots = errors_of(backend, 3, seconds(60), [](int rank) {
+    gather_into_tensor(ones({2}), ones({6}), rank / 2);
+    barrier();
+  });
+  for (const std::string& error : roots)
+    CHECK_THAT(error, Contains("calls gather_into_tensor #2 of float32, 2 elements, rank 0") &&
+                          Contains("calls gather_into_tensor #2 of float32, 2 elements, rank 1"));
+  const auto late = errors_of(backend, 2, milliseconds(300), [](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(milliseconds(900));
+    gather_into_tensor(ones({2}), ones({4}));
+  });
+  CHECK_THAT(late[0],
+             Contains("gather_into_tensor #2 of float32, 2 elements, rank 0: rank 1 did not come within 300 ms"));
 }
 
 TEST_CASE("what fails a group fails the groups made of its ranks, not the other way round",

@@ -1,0 +1,187 @@
+// `tandem show`: lists the tensors of a file with their names, dtypes, shapes and bytes, and the file's other values.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "tandem/serialize/archive.h"
+#include "tandem/serialize/file_format.h"
+#include "tandem/tools/commands.h"
+#include "tandem/tools/usage.h"
+#include "tandem/tools/whole_file.h"
+
+namespace tandem::tools {
+namespace {
+
+using nlohmann::json;
+
+struct Contents {
+  std::string format = "torch.save";
+  // A name joins the keys that lead to the value by dots: "optimizer.param_groups.0.lr".
+  std::vector<std::pair<std::string, Tensor>> tensors = {};
+  std::vector<std::pair<std::string, json>> others = {};
+  SafetensorsMetadata metadata = {};
+  int64_t elements = 0, bytes = 0;
+  int64_t storage_bytes = 0;  // each storage counted once, however many tensors share it
+};
+
+bool is_sequence(const IValue& value) { return value.isList() || value.isTuple(); }
+/// Whether a list is shown on one line.
+bool is_flat(const IValue& list) {
+  return std::none_of(list.elements().begin(), list.elements().end(),
+                      [](const IValue& each) { return each.isTensor() || is_sequence(each) || each.isGenericDict(); });
+}
+/// Converts a scalar, a string, an empty dict or a flat list.
+json json_of(const IValue& value) {
+  if (value.isNone()) return nullptr;
+  if (value.isBool()) return value.toBool();
+  if (value.isInt()) return value.toInt();
+  if (value.isDouble() && !std::isfinite(value.toDouble())) return std::to_string(value.toDouble());  // "nan", "inf"
+  if (value.isDouble()) return value.toDouble();
+  if (value.isString()) return value.toStringRef();
+  if (value.isDevice()) return value.toDevice().str();
+  if (value.isDType()) return name(value.toDType());
+  if (value.isGenericDict()) return json::object();
+  json list = json::array();
+  for (const IValue& each : value.elements()) list.push_back(json_of(each));
+  return list;
+}
+
+/// Estimates the bytes that a value takes, without its elements.
+uint64_t size_of(const IValue& value) { return 64 + (value.isString() ? value.toStringRef().size() : 0); }
+
+/// Adds a value, or the values in it, to `to`. @param spent  estimate of the bytes taken so far
+void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& spent) {
+  // A small file may name one container or string in many places, and so list more than memory holds.
+  constexpr uint64_t kMostBytes = uint64_t{1} << 26;
+  spent += name.size() + size_of(value);
+  if (is_sequence(value))
+    for (const IValue& each : value.elements()) spent += size_of(each);
+  TANDEM_CHECK(spent <= kMostBytes, "the values and their names take more than ", kMostBytes, " bytes");
+  const auto within = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+  const std::string own = name.empty() ? "0" : name;  // the key that InputArchive gives a lone value
+  if (value.isTensor())
+    to.tensors.emplace_back(own, value.toTensor());
+  else if (value.isGenericDict() && !value.entries().empty())
+    for (const auto& [key, held] : value.entries())
+      collect(held, within(key.isInt() ? std::to_string(key.toInt()) : key.toStringRef()), to, spent);
+  else if (is_sequence(value) && !is_flat(value))
+    for (size_t i = 0; i < value.elements().size(); ++i)
+      collect(value.elements()[i], within(std::to_string(i)), to, spent);
+  else
+    to.others.emplace_back(own, json_of(value));
+}
+
+/// Reads a file's contents. A safetensors file is mapped, so that its tensors are not read.
+Contents read(const std::string& path) {
+  Contents all;
+  const bool is_index = path.ends_with(".json");
+  if (is_index || format_of(FileSource("show", path)) == FileFormat::safetensors) {
+    all.format = is_index ? "safetensors in several files" : "safetensors";
+    for (auto& [name, tensor] : load_safetensors(path, &all.metadata, /*mmap=*/true))
+      all.tensors.emplace_back(name, std::move(tensor));
+  } else {
+    serialize::InputArchive archive;
+    archive.load_from(path);
+    uint64_t spent = 0;
+    naming(path, [&] { collect(archive.value(), "", all, spent); });
+  }
+  std::set<const void*> seen;
+  for (const auto& [name, tensor] : all.tensors) {
+    all.elements += tensor.numel();
+    all.bytes += tensor.nbytes();
+    if (seen.insert(tensor.storage().get()).second) all.storage_bytes += tensor.storage()->bytes;
+  }
+  return all;
+}
+
+/// Formats a value as one short line of JSON, which escapes control characters.
+std::string text_of(const json& value) {
+  constexpr size_t kMost = 80;  // bytes
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while ((text[end] & 0xc0) == 0x80) --end;  // cut between characters
+  return text.substr(0, end) + "...";
+}
+std::string name_text(const std::string& name) {
+  const std::string quoted = json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+/// Counts the characters of UTF-8 text.
+size_t width_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+/// Prints rows in aligned columns. @param numbers_last  align the last column to the right
+void print_table(const std::vector<std::vector<std::string>>& rows, bool numbers_last) {
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows)
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t c = 0; c + 1 < row.size(); ++c) line += row[c] + std::string(widths[c] - width_of(row[c]) + 2, ' ');
+    if (numbers_last) line += std::string(widths.back() - width_of(row.back()), ' ');
+    std::printf("%s%s\n", line.c_str(), row.back().c_str());
+  }
+}
+template <class Pairs> void print_values(const char* title, const Pairs& values) {
+  if (values.empty()) return;
+  std::vector<std::vector<std::string>> rows;
+  rows.reserve(values.size());
+  for (const auto& [name, value] : values) rows.push_back({"  " + name_text(name), text_of(value)});
+  std::printf("\n%s\n", title);
+  print_table(rows, /*numbers_last=*/false);
+}
+void print(const std::string& path, const Contents& all) {
+  std::ostringstream head;
+  head << path << ": " << all.format << "; tensors: " << all.tensors.size() << ", elements: " << all.elements
+       << ", bytes: " << all.bytes << "\n";
+  if (all.storage_bytes != all.bytes)
+    head << "the storages take " << all.storage_bytes << " bytes: tensors share them, or show parts of them\n";
+  std::printf("%s", head.str().c_str());
+  std::vector<std::vector<std::string>> rows = {{"name", "dtype", "shape", "bytes"}};
+  for (const auto& [name, tensor] : all.tensors) {
+    std::ostringstream shape;
+    shape << tensor.sizes();
+    rows.push_back({name_text(name), detail::name(tensor.dtype()), shape.str(), std::to_string(tensor.nbytes())});
+  }
+  if (!all.tensors.empty()) {
+    std::printf("\n");
+    print_table(rows, /*numbers_last=*/true);
+  }
+  print_values("other values", all.others);
+  print_values("metadata", all.metadata);
+}
+
+std::string json_text(const std::string& path, const Contents& all) {
+  json tensors = json::array(), others = json::array();
+  for (const auto& [name, tensor] : all.tensors)
+    tensors.push_back({{"name", name},
+                       {"dtype", detail::name(tensor.dtype())},
+                       {"shape", tensor.sizes().vec()},
+                       {"bytes", tensor.nbytes()}});
+  for (const auto& [name, value] : all.others) others.push_back({{"name", name}, {"value", value}});
+  const json out = {{"file", path},
+                    {"format", all.format},
+                    {"tensors", tensors},
+                    {"values", others},
+                    {"metadata", all.metadata},
+                    {"elements", all.elements},
+                    {"bytes", all.bytes},
+                    {"storage_bytes", all.storage_bytes}};
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void show(const ShowSettings& settings) {
+  check_can_write("--json", settings.json);
+  const Contents all = as_usage([&] { return read(settings.file); });
+  print(settings.file, all);
+  if (!settings.json.empty()) write_whole_file("show", settings.json, json_text(settings.file, all));
+}
+
+}  // namespace tandem::tools
