@@ -4,6 +4,8 @@
 
 namespace tandem::kernels {
 
+enum class ConvPass : int64_t { forward, backward_input, backward_weight };
+
 /// Of a 2-d convolution, by (height, width), and whether the tensors are channels-last.
 struct ConvShape {
   int64_t stride[2], padding[2], dilation[2], groups;

@@ -65,7 +65,7 @@ class ConvLastBlock final : public ConvBlock<float> {
   bool transposed_;
 };
 
-std::shared_ptr<const ConvBlock<float>> make_block(const ConvProblem& p, const LoopTables& tables, bool transposed) {
+ConvBlockPtr<float> make_block(const ConvProblem& p, const LoopTables& tables, bool transposed) {
   const LoopBody body = tables.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
   return body ? std::make_shared<ConvLastBlock>(p, body, transposed) : nullptr;
 }
@@ -75,25 +75,27 @@ bool is_plain(const ConvShape& s) {
 
 }  // namespace
 
-std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& p) {
+bool conv_few_serves(const ConvProblem& p) {
   const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters in a vector
-  const bool forward = p.pass == ConvPass::forward;
-  // Forward beyond that, the library's blocks of channels are as full as registers can be.
-  const bool many = forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
-  if (many || p.pass == ConvPass::backward_input || !is_plain(p.shape) || p.channels > 4 || p.out_channels % width != 0)
-    return nullptr;
-  return make_block(p, forward ? loops::conv_few : loops::conv_few_weights, true);
+  // With more weights the forward of a library is as fast, whose blocks of channels are then full.
+  const bool many = p.pass == ConvPass::forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
+  return !many && p.pass != ConvPass::backward_input && is_plain(p.shape) && p.channels <= 4 &&
+         p.out_channels % width == 0;
+}
+ConvBlockPtr<float> conv_few_block(const ConvProblem& p) {
+  return make_block(p, p.pass == ConvPass::forward ? loops::conv_few : loops::conv_few_weights, true);
 }
 
-std::shared_ptr<const ConvBlock<float>> conv_many_block(const ConvProblem& p) {
-  constexpr int64_t kCached = 150'000;  // weights that stay in the second cache
+bool conv_many_serves(const ConvProblem& p) {
+  constexpr int64_t kCached = 150'000;  // number of weights that fit into the second cache
   const ConvShape& s = p.shape;
-  const bool forward = p.pass == ConvPass::forward, to_input = p.pass == ConvPass::backward_input;
-  // oneDNN leaves out what meets padding, ours adds zeros; but where strides are larger its gradients are slower.
+  // oneDNN skips what meets padding, while these tiles add zeros. With larger strides oneDNN's gradients are slower.
   const bool padded = s.padding[0] > 0 || s.padding[1] > 0, strided = s.stride[0] * s.stride[1] > 1;
-  if (!is_plain(s) || p.channels % 16 != 0 || p.out_channels % 16 != 0 || p.kernel[0] * p.kernel[1] == 1 ||
-      p.weights() > kCached || (padded && (forward || !strided)))
-    return nullptr;
+  return is_plain(s) && p.channels % 16 == 0 && p.out_channels % 16 == 0 && p.kernel[0] * p.kernel[1] != 1 &&
+         p.weights() <= kCached && (!padded || (p.pass != ConvPass::forward && strided));
+}
+ConvBlockPtr<float> conv_many_block(const ConvProblem& p) {
+  const bool forward = p.pass == ConvPass::forward, to_input = p.pass == ConvPass::backward_input;
   return make_block(p,
                     forward    ? loops::conv_many
                     : to_input ? loops::conv_many_input

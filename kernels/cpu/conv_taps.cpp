@@ -47,19 +47,20 @@ class ConvTapsBlock final : public ConvBlock<float> {
 
 }  // namespace
 
-std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& p) {
+bool conv_taps_serves(const ConvProblem& p) {
   const bool forward = p.pass == ConvPass::forward;
-  const LoopTables& tables = forward ? loops::conv_taps_forward : loops::conv_taps;
-  const LoopBody body = tables.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
   const ConvShape& s = p.shape;
   const bool plain = s.groups * s.stride[0] * s.stride[1] * s.dilation[0] * s.dilation[1] == 1 && !s.channels_last;
-  // Blocks of channels that are filled are the library's.
+  // With more channels, or with channels that fill a library's blocks, the library is faster.
   const bool few = p.channels < 16 || (forward && p.channels < 32 && p.channels % 8 != 0);
-  if (!body || p.pass == ConvPass::backward_input || !plain || !few) return nullptr;
   const int64_t width = p.out_size[1], filled = ceil_div(width, kLanes) * kLanes;  // a narrow plane leaves lanes empty
-  if (width < kLanes || width * 4 < filled * 3) return nullptr;
-  if (!forward && p.kernel[1] != 3 && p.kernel[1] != 5) return nullptr;
-  return std::make_shared<ConvTapsBlock>(p, body);
+  return p.pass != ConvPass::backward_input && plain && few && width >= kLanes && width * 4 >= filled * 3 &&
+         (forward || p.kernel[1] == 3 || p.kernel[1] == 5);
+}
+ConvBlockPtr<float> conv_taps_block(const ConvProblem& p) {
+  const LoopTables& tables = p.pass == ConvPass::forward ? loops::conv_taps_forward : loops::conv_taps;
+  const LoopBody body = tables.by_isa[cpu_isa_level()]->by_dtype[static_cast<int>(kFloat32)];
+  return body ? std::make_shared<ConvTapsBlock>(p, body) : nullptr;
 }
 
 }  // namespace tandem::kernels::cpu

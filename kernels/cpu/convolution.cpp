@@ -32,30 +32,51 @@ int64_t images_per_block(const ConvProblem& p) {
   return wanted;
 }
 
-template <class T> std::shared_ptr<const ConvBlock<T>> block_of(const ConvProblem& problem) {
-  if constexpr (std::is_same_v<T, float>)
-    for (const auto make : {conv_taps_block, conv_few_block, conv_many_block})
-      if (auto block = make(problem)) return block;
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
-    if (auto block = onednn_block<T>(problem)) return block;
-  if constexpr (std::is_same_v<T, BFloat16>)
-    if (problem.pass == ConvPass::backward_weight && problem.shape.channels_last && onednn_multiplies_bfloat16() &&
-        problem.channels / problem.shape.groups >= 16)  // fewer are gathered in more time than floats take
-      return im2row_block<T>(problem);
-  if constexpr (std::is_same_v<T, Upcast<T>>)
-    return problem.shape.channels_last ? im2row_block<T>(problem) : im2col_block<T>(problem);
-  else
-    return widening_block<T>(problem, block_of<float>(problem));
+bool is_channels_last(const ConvProblem& p) { return p.shape.channels_last; }
+bool is_row_major(const ConvProblem& p) { return !p.shape.channels_last; }
+/// Gathering the patches of fewer channels takes longer than computing in float.
+bool is_for_bfloat16_rows(const ConvProblem& p) {
+  return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_multiplies_bfloat16() &&
+         p.channels / p.shape.groups >= 16;
+}
+template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem);
+
+template <class T>
+constexpr ConvImplementation<T> kConvolutions[] = {
+    // of double
+    {"patches as rows", is_channels_last, im2row_block<T>},
+    {"patches as columns", is_row_major, im2col_block<T>},
+};
+template <>
+constexpr ConvImplementation<float> kConvolutions<float>[] = {
+    {"few channels, row-major", conv_taps_serves, conv_taps_block},
+    {"few channels, channels-last", conv_few_serves, conv_few_block},
+    {"many channels, channels-last", conv_many_serves, conv_many_block},
+    {"oneDNN", onednn_serves<float>, onednn_block<float>},
+    {"patches as rows", is_channels_last, im2row_block<float>},
+    {"patches as columns", is_row_major, im2col_block<float>},
+};
+template <>
+constexpr ConvImplementation<Half> kConvolutions<Half>[] = {{"widened to float", always, widened_block<Half>}};
+template <>
+constexpr ConvImplementation<BFloat16> kConvolutions<BFloat16>[] = {
+    {"oneDNN", onednn_serves<BFloat16>, onednn_block<BFloat16>},
+    {"patches as rows", is_for_bfloat16_rows, im2row_block<BFloat16>},
+    {"widened to float", always, widened_block<BFloat16>},
+};
+
+template <class T> ConvBlockPtr<T> block_of(const ConvProblem& problem) { return run_first<kConvolutions<T>>(problem); }
+template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem) {
+  return widening_block<T>(problem, block_of<float>(problem));
 }
 
-template <class T> using BlockPtr = std::shared_ptr<const ConvBlock<T>>;
-template <class T> Tensor packed_like(const BlockPtr<T>& block, int64_t count, const Tensor& w) {
+template <class T> Tensor packed_like(const ConvBlockPtr<T>& block, int64_t count, const Tensor& w) {
   return core::empty({count * block->packed_weights()}, dtype_of<Upcast<T>>(), w.device());
 }
 
 /// Elements from the images of one block to those of the next, and which operands x and y are.
 template <class T> struct Blocks {
-  BlockPtr<T> block;
+  ConvBlockPtr<T> block;
   int64_t x_step, y_step;
   int x_at, y_at;
 
@@ -69,9 +90,9 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
                 Tensor& written) {
   const int64_t images = p.images;
   p.images = images_per_block(p);
-  const BlockPtr<T> block = block_of<T>(p);
+  const ConvBlockPtr<T> block = block_of<T>(p);
   const Tensor packed = packed_like(block, 1, w);
-  const auto pack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
+  const auto pack = [](const ConvBlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
     b->pack(data<T>(loop, 1), data<Upcast<T>>(loop, 0), loop_scratch());
   };
   run(plan_call("conv2d_pack", w.dtype(), {packed}, {w}, block, pack, 1, 1, block->pack_scratch_bytes()));
@@ -86,6 +107,12 @@ void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& 
 }
 
 }  // namespace
+
+template <class T> std::span<const ConvImplementation<T>> conv_implementations() { return kConvolutions<T>; }
+template std::span<const ConvImplementation<float>> conv_implementations();
+template std::span<const ConvImplementation<double>> conv_implementations();
+template std::span<const ConvImplementation<Half>> conv_implementations();
+template std::span<const ConvImplementation<BFloat16>> conv_implementations();
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
   if (y.numel() == 0) return;
@@ -125,7 +152,7 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
   p.images = images_per_block(p);
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
     using C = Upcast<T>;
-    const BlockPtr<T> block = block_of<T>(p);
+    const ConvBlockPtr<T> block = block_of<T>(p);
     // Each piece of some blocks adds up a gradient of its own; these are added in order. Sixteen keep memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
     const Tensor partial = packed_like(block, pieces, dw);
@@ -153,7 +180,7 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
         for (int64_t i = begin; i < end; ++i) total[i] += total[k * c.size + i];
     };
     run(plan_call("conv2d_add_pieces", dw.dtype(), {partial}, {partial}, sum, add_pieces, size, 4096));
-    const auto unpack = [](const BlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
+    const auto unpack = [](const ConvBlockPtr<T>& b, const Loop& loop, int64_t, int64_t) {
       b->unpack(data<C>(loop, 1), data<T>(loop, 0), loop_scratch());
     };
     run(plan_call("conv2d_unpack", dw.dtype(), {dw}, {partial}, block, unpack, 1, 1, block->pack_scratch_bytes()));

@@ -2,13 +2,13 @@
 // common.
 #pragma once
 #include <memory>
+#include <span>
 
 #include "tandem/kernels/convolution.h"
+#include "tandem/kernels/implementation.h"
 #include "tandem/kernels/types.h"
 
 namespace tandem::kernels::cpu {
-
-enum class ConvPass : int64_t { forward, backward_input, backward_weight };
 
 /// Everything that the code for a convolution depends on.
 struct ConvProblem {
@@ -46,23 +46,29 @@ template <class T> class ConvBlock {
   virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 
-/// By patches laid out as columns and a matrix product; of channels-last images as rows. Of bfloat16 as rows alone, for
-/// gradients of weights where onednn_multiplies_bfloat16().
-template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem);
-template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem);
-/// Forward and to the weights, of a plain row-major convolution of few channels; null of any other.
-std::shared_ptr<const ConvBlock<float>> conv_taps_block(const ConvProblem& problem);
-/// Forward and to the weights, of a channels-last convolution of few channels without dilation; null of any other.
-std::shared_ptr<const ConvBlock<float>> conv_few_block(const ConvProblem& problem);
-/// All passes, of a channels-last convolution of 16, 32 ... channels without dilation or padding; of a padded one with
-/// larger strides its gradients; null of any other.
-std::shared_ptr<const ConvBlock<float>> conv_many_block(const ConvProblem& problem);
-/// By oneDNN, of float32, or of bfloat16 where the processor multiplies it itself, but for gradients of weights; null
-/// when this build has none, or none for such a problem.
-template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem);
-/// Of a half type by `block` of floats: its images are widened into scratch memory, a block at a time.
-template <class T>
-std::shared_ptr<const ConvBlock<T>> widening_block(const ConvProblem& problem,
-                                                   std::shared_ptr<const ConvBlock<float>> block);
+template <class T> using ConvBlockPtr = std::shared_ptr<const ConvBlock<T>>;
+
+/// Multiplies the weights with patches laid out as columns, or, of channels-last images, as rows. Rows of bfloat16 are
+/// for gradients of weights only, and need onednn_multiplies_bfloat16().
+template <class T> ConvBlockPtr<T> im2col_block(const ConvProblem& problem);
+template <class T> ConvBlockPtr<T> im2row_block(const ConvProblem& problem);
+/// Tandem's loops for row-major images with few channels: forward, and gradients of weights.
+bool conv_taps_serves(const ConvProblem& problem);
+ConvBlockPtr<float> conv_taps_block(const ConvProblem& problem);
+/// Tandem's tiles for channels-last images with few channels: forward, and gradients of weights.
+bool conv_few_serves(const ConvProblem& problem);
+ConvBlockPtr<float> conv_few_block(const ConvProblem& problem);
+/// Tandem's tiles for channels-last images with 16, 32 ... channels: all passes.
+bool conv_many_serves(const ConvProblem& problem);
+ConvBlockPtr<float> conv_many_block(const ConvProblem& problem);
+/// Calls oneDNN. The block is null if this build has no oneDNN, or oneDNN does not serve such a problem.
+template <class T> bool onednn_serves(const ConvProblem& problem);
+template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem);
+/// Converts images of a half type to float in scratch memory, a block at a time, and calls `block`.
+template <class T> ConvBlockPtr<T> widening_block(const ConvProblem& problem, ConvBlockPtr<float> block);
+
+template <class T> using ConvImplementation = Implementation<ConvBlockPtr<T>, ConvProblem>;
+/// The implementations that a convolution chooses from, in order.
+template <class T> std::span<const ConvImplementation<T>> conv_implementations();
 
 }  // namespace tandem::kernels::cpu

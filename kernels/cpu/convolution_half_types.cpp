@@ -30,7 +30,7 @@ int64_t bytes_of(int64_t floats) { return (floats * static_cast<int64_t>(sizeof(
 
 template <class T> class WideningBlock final : public ConvBlock<T> {
  public:
-  WideningBlock(const ConvProblem& p, std::shared_ptr<const ConvBlock<float>> block)
+  WideningBlock(const ConvProblem& p, ConvBlockPtr<float> block)
       : p_(p), block_(std::move(block)), x_(p.images * p.x_plane()), y_(p.images * p.y_plane()) {}
   int64_t packed_weights() const override { return block_->packed_weights(); }
   int64_t pack_scratch_bytes() const override { return bytes_of(p_.weights()); }
@@ -64,20 +64,16 @@ template <class T> class WideningBlock final : public ConvBlock<T> {
 
  private:
   ConvProblem p_;
-  std::shared_ptr<const ConvBlock<float>> block_;
+  ConvBlockPtr<float> block_;
   int64_t x_, y_;  // elements of a block
 };
 
 }  // namespace
 
-template <class T>
-std::shared_ptr<const ConvBlock<T>> widening_block(const ConvProblem& problem,
-                                                   std::shared_ptr<const ConvBlock<float>> block) {
+template <class T> ConvBlockPtr<T> widening_block(const ConvProblem& problem, ConvBlockPtr<float> block) {
   return std::make_shared<WideningBlock<T>>(problem, std::move(block));
 }
-template std::shared_ptr<const ConvBlock<Half>> widening_block(const ConvProblem& problem,
-                                                               std::shared_ptr<const ConvBlock<float>> block);
-template std::shared_ptr<const ConvBlock<BFloat16>> widening_block(const ConvProblem& problem,
-                                                                   std::shared_ptr<const ConvBlock<float>> block);
+template ConvBlockPtr<Half> widening_block(const ConvProblem& problem, ConvBlockPtr<float> block);
+template ConvBlockPtr<BFloat16> widening_block(const ConvProblem& problem, ConvBlockPtr<float> block);
 
 }  // namespace tandem::kernels::cpu

@@ -1,4 +1,4 @@
-// gemm: chooses between Tandem's own loops, OpenBLAS and oneDNN by dtype, layout and size.
+// gemm: lists the implementations for each dtype. They are Tandem's own loops, OpenBLAS and oneDNN.
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TANDEM_DECLARE_LOOP(gemm_few_rows)
 TANDEM_DECLARE_LOOP(gemm_in_order)
 
 namespace {
-/// c = a b by our own loop; `turned`: c is written as its transpose.
+/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of the product to c.
 template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
   // A block of a, a panel of b and a block of c, as the loop cuts them, for as long as the thread lives.
   constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>);
@@ -51,31 +51,22 @@ template void native_gemm(const Gemm& g, const float* a, const float* b, float* 
 template void native_gemm(const Gemm& g, const double* a, const double* b, double* c);
 template void native_gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 template void native_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
-void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
-void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
-  // Small products are done before oneDNN has begun.
-  onednn_multiplies_bfloat16() && g.m* g.n* g.k >= 200'000 ? onednn_gemm(g, a, b, c) : native_gemm(g, a, b, c);
-}
 
 namespace {
-/// Products of rows with rows, as those of a linear layer's inputs and weights: a library packs both operands, ours
-/// reads one where it lies. @return whether it was done
-bool through_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  const CpuIsa isa = cpu_isa();
-  if (!g.transpose_b || g.transpose_a || std::min(g.m, g.n) < 16 || g.m * g.n * g.k < 200'000) return false;
-  if (isa != CpuIsa::v4 && isa != CpuIsa::v3) return false;
-  if (2 * g.m <= g.n)  // of the two, that with more rows is not packed
-    run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
-  else if (isa == CpuIsa::v4)
-    native_gemm(g, a, b, c);
-  else
-    return false;  // with AVX2 libraries are as fast
+// Implementations: each returns whether it has computed c.
+
+template <class T> bool tiles(const Gemm& g, const T* a, const T* b, T* c) {
+  native_gemm(g, a, b, c);
   return true;
 }
-
-/// A loop over c, a and b with scalars, in one call.
+/// Computes the transpose of c by tiles: of the two factors, the one with more rows is not packed.
+bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
+  run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
+  return true;
+}
+/// Calls a loop over c, a and b once.
 template <size_t N>
-void run_loop(const LoopTables& rows, const float* a, const float* b, float* c, const int64_t (&scalars)[N],
+bool run_loop(const LoopTables& rows, const float* a, const float* b, float* c, const int64_t (&scalars)[N],
               int64_t range) {
   const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
   const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}};
@@ -84,13 +75,14 @@ void run_loop(const LoopTables& rows, const float* a, const float* b, float* c, 
   for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
   for (size_t i = 0; i < N; ++i) loop.scalars[i].integer = scalars[i];
   pick(rows, kFloat32, "gemm")(loop, 0, range);
+  return true;
 }
-/// Fewer rows of a than two tiles have, by rows of b: both are read where they lie.
-void few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  run_loop(loops::gemm_few_rows, a, b, c, {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate}, g.n);
+/// Multiplies few rows of a by rows of b. Reads both in place.
+bool few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
+  return run_loop(loops::gemm_few_rows, a, b, c, {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate}, g.n);
 }
-/// Transposed few rows of a by rows of b: a is copied, some columns at a time.
-void few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
+/// Multiplies few rows of a, which is transposed, by rows of b. Copies some columns of a at a time.
+bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
   constexpr int64_t kRoom = 16384;
   float turned[kRoom];
   for (int64_t p = 0; p < g.k; p += kRoom / g.m) {
@@ -99,75 +91,109 @@ void few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c)
       for (int64_t i = 0; i < g.m; ++i) turned[i * depth + q] = a[(p + q) * g.lda + i];
     few_by_rows({false, true, g.accumulate || p > 0, g.m, g.n, depth, depth, g.ldb, g.ldc}, turned, b + p, c);
   }
-}
-/// Fewer rows of a than two tiles have, and rows of a by one column: how fast the larger operand is read bounds them,
-/// so that it is read once, in order and where it lies, with AVX2 and AVX-512 alike. @return whether it was done
-bool through_few(const Gemm& g, const float* a, const float* b, float* c) {
-  if (g.m * g.n * g.k < 500'000) return false;
-  if (g.m >= 16) {
-    if (g.n != 1 || g.transpose_a || g.ldc != 1 || (!g.transpose_b && g.ldb != 1)) return false;
-    few_by_rows({false, true, g.accumulate, 1, g.m, g.k, g.k, g.lda, g.m}, b, a, c);
-  } else if (g.transpose_b) {
-    (g.transpose_a ? few_turned_by_rows : few_by_rows)(g, a, b, c);
-  } else {
-    if (g.n < 96) return false;  // the loop's tiles are no wider
-    const auto [row, column] = g.transpose_a ? std::pair(int64_t(1), g.lda) : std::pair(g.lda, int64_t(1));
-    run_loop(loops::gemm_in_order, a, b, c, {g.n, g.k, row, column, g.ldb, g.ldc, g.accumulate}, g.m);
-  }
   return true;
 }
-
-// oneDNN's sgemm is not among the choices: its kernels keep the address of heap memory in the stack pointer, and a
-// signal that arrives meanwhile writes its frame there.
-/// Our own product beyond the sizes that OpenBLAS has small kernels for, unless c is narrow: OpenBLAS takes 1.1 to 1.4
-/// times as long there, with AVX2 and AVX-512 alike. @return whether it was done
-bool through_own(const Gemm& g, const float* a, const float* b, float* c) {
-  if (through_rows(g, a, b, c) || through_few(g, a, b, c)) return true;
-  if (g.m * g.n * g.k < 500'000 || g.n < 4 || (g.n < 96 && g.m < 512)) return false;
-  native_gemm(g, a, b, c);
-  return true;
+/// Multiplies few rows of a by a row-major b. Reads b once, in memory order.
+bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
+  const auto [row, column] = g.transpose_a ? std::pair(int64_t(1), g.lda) : std::pair(g.lda, int64_t(1));
+  return run_loop(loops::gemm_in_order, a, b, c, {g.n, g.k, row, column, g.ldb, g.ldc, g.accumulate}, g.m);
 }
-}  // namespace
+/// Multiplies rows of a by one column.
+bool rows_by_column(const Gemm& g, const float* a, const float* b, float* c) {
+  return few_by_rows({false, true, g.accumulate, 1, g.m, g.k, g.k, g.lda, g.m}, b, a, c);
+}
 
 #if TANDEM_HAS_OPENBLAS
-
-namespace {
-// The library's own threads would make results depend on their number, and fight ours for the cores.
+// More threads of the library would make results depend on their number and compete with Tandem's for the cores.
 const bool single_threaded = (openblas_set_num_threads(1), true);
 
-/// Where our own was measured to be the faster: with AVX-512, float32, above the sizes that OpenBLAS has small kernels
-/// for (100 cubed), and below those where a block of a is packed again too often.
-bool native_is_faster(const Gemm& g) {
-  static const bool avx512 = cpu_isa() == CpuIsa::v4;
-  const int64_t work = g.m * g.n * g.k;
-  return avx512 && std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
-}
-
-template <class T, class Call> void through_blas(const Gemm& g, const T* a, const T* b, T* c, Call call) {
-  if (g.m == 0 || g.n == 0) return;
-  if constexpr (std::is_same_v<T, float>) {
-    if (through_own(g, a, b, c)) return;
-    if (native_is_faster(g)) return native_gemm(g, a, b, c);
-  }
+template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
+  if (g.m == 0 || g.n == 0) return true;
   const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
   const auto i = [](int64_t v) { return static_cast<blasint>(v); };
   const auto lead = [](int64_t v) { return static_cast<blasint>(std::max<int64_t>(v, 1)); };
+  const auto call = [&](auto function) {
+    function(CblasRowMajor, order(g.transpose_a), order(g.transpose_b), i(g.m), i(g.n), i(g.k), T(1), a, lead(g.lda), b,
+             lead(g.ldb), T(g.accumulate), c, lead(g.ldc));
+  };
   const LibraryCall inside(Ending::libraries_ended);
-  call(CblasRowMajor, order(g.transpose_a), order(g.transpose_b), i(g.m), i(g.n), i(g.k), T(1), a, lead(g.lda), b,
-       lead(g.ldb), T(g.accumulate), c, lead(g.ldc));
+  if constexpr (std::is_same_v<T, float>)
+    call(cblas_sgemm);
+  else
+    call(cblas_dgemm);
+  return true;
 }
+template <class T> constexpr GemmImplementation<T> kAnyProduct = {"OpenBLAS", always, openblas};
+#else
+template <class T> constexpr GemmImplementation<T> kAnyProduct = {"tiles", always, tiles};
+#endif
+
+// Conditions.
+
+int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
+/// A product of rows with rows, as of a linear layer's inputs and weights. A library packs both operands; Tandem's
+/// tiles read one of them in place.
+bool is_rows_by_rows(const Gemm& g) {
+  return g.transpose_b && !g.transpose_a && std::min(g.m, g.n) >= 16 && multiplications(g) >= 200'000;
+}
+bool is_wide_rows_by_rows(const Gemm& g) {
+  const CpuIsa isa = cpu_isa();
+  return is_rows_by_rows(g) && 2 * g.m <= g.n && (isa == CpuIsa::v4 || isa == CpuIsa::v3);
+}
+// For fewer rows of a than two tiles have, and for rows of a by one column, the time to read the larger operand is the
+// limit, so that it is read once, in place, with AVX2 and AVX-512 alike.
+bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
+bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
+bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
+bool is_few_in_order(const Gemm& g) {
+  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // the loop's tiles are no wider
+}
+bool is_rows_by_column(const Gemm& g) {
+  return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);
+}
+/// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has kernels for small products, takes
+/// 1.1 to 1.4 times as long for large ones unless c is narrow, and packs both operands of rows by rows. With AVX-512
+/// the tiles win for medium sizes too: above 100 cubed, and below those where a block of a is packed again too often.
+bool is_faster_by_tiles(const Gemm& g) {
+  if (is_large(g) && g.n >= 4 && (g.n >= 96 || g.m >= 512)) return true;
+  const int64_t work = multiplications(g);
+  const bool medium = std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
+  return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
+}
+bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
+  return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
+}
+
+// oneDNN's sgemm is not in the lists: its kernels keep the address of heap memory in the stack pointer, and a signal
+// that arrives meanwhile writes its frame there.
+template <class T> constexpr GemmImplementation<T> kGemm[] = {kAnyProduct<T>};  // of double
+template <>
+constexpr GemmImplementation<float> kGemm<float>[] = {
+    {"transposed tiles", is_wide_rows_by_rows, turned_tiles},
+    {"few rows by rows", is_few_by_rows, few_by_rows},
+    {"few transposed rows by rows", is_few_turned_by_rows, few_turned_by_rows},
+    {"few rows in order", is_few_in_order, few_in_order},
+    {"rows by a column", is_rows_by_column, rows_by_column},
+    {"tiles", is_faster_by_tiles, tiles},
+    kAnyProduct<float>,
+};
+template <> constexpr GemmImplementation<Half> kGemm<Half>[] = {{"tiles", always, tiles}};
+template <>
+constexpr GemmImplementation<BFloat16> kGemm<BFloat16>[] = {
+    {"oneDNN", is_for_onednn, onednn_gemm},
+    {"tiles", always, tiles},
+};
 }  // namespace
 
-void gemm(const Gemm& g, const float* a, const float* b, float* c) { through_blas(g, a, b, c, cblas_sgemm); }
-void gemm(const Gemm& g, const double* a, const double* b, double* c) { through_blas(g, a, b, c, cblas_dgemm); }
+template <class T> std::span<const GemmImplementation<T>> gemm_implementations() { return kGemm<T>; }
+template std::span<const GemmImplementation<float>> gemm_implementations();
+template std::span<const GemmImplementation<double>> gemm_implementations();
+template std::span<const GemmImplementation<Half>> gemm_implementations();
+template std::span<const GemmImplementation<BFloat16>> gemm_implementations();
 
-#else
-
-void gemm(const Gemm& g, const float* a, const float* b, float* c) {
-  if (!through_own(g, a, b, c)) native_gemm(g, a, b, c);
-}
-void gemm(const Gemm& g, const double* a, const double* b, double* c) { native_gemm(g, a, b, c); }
-
-#endif
+void gemm(const Gemm& g, const float* a, const float* b, float* c) { run_first<kGemm<float>>(g, a, b, c); }
+void gemm(const Gemm& g, const double* a, const double* b, double* c) { run_first<kGemm<double>>(g, a, b, c); }
+void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { run_first<kGemm<Half>>(g, a, b, c); }
+void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { run_first<kGemm<BFloat16>>(g, a, b, c); }
 
 }  // namespace tandem::kernels::cpu

@@ -1,11 +1,14 @@
 // Computes one matrix product in the calling thread. Large float products use Tandem's own loops, which are faster
 // there; small float products and all double products use OpenBLAS if it is built in. Large bfloat16 products use
-// oneDNN if the processor has bfloat16 instructions. All other products of half types use Tandem's loop.
+// oneDNN if the processor has bfloat16 instructions. All other products of half types use Tandem's loop. The lists in
+// gemm.cpp say so in full.
 #pragma once
 #include <compare>
 #include <cstdint>
+#include <span>
 
 #include "tandem/core/half.h"
+#include "tandem/kernels/implementation.h"
 
 namespace tandem::kernels::cpu {
 
@@ -22,12 +25,17 @@ void gemm(const Gemm& g, const float* a, const float* b, float* c);
 void gemm(const Gemm& g, const double* a, const double* b, double* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
-/// Whether oneDNN is built in and the processor multiplies bfloat16 itself, which those of above then leave to it.
+template <class T> using GemmImplementation = Implementation<bool, Gemm, const T*, const T*, T*>;
+/// The implementations that gemm chooses from, in order.
+template <class T> std::span<const GemmImplementation<T>> gemm_implementations();
+/// Returns whether oneDNN is built in and the processor has bfloat16 instructions, which onednn_gemm needs.
 bool onednn_multiplies_bfloat16();
-/// Needs such a processor. Our own kernel multiplies if oneDNN has no such product, or exit() has begun.
-void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
+/// Returns false, and leaves c as it is, if oneDNN has no such product or exit() has begun.
+bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
+/// Tandem's own loop multiplies if oneDNN has no such product, or exit() has begun.
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c);
-/// Our own, whatever is built in: an element of c does not depend on how a larger product is cut into rows and columns.
+/// Tandem's own GEMM, used even if a library is built in. An element of c does not depend on how a larger product is
+/// cut into rows and columns.
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c);
 
 }  // namespace tandem::kernels::cpu

@@ -112,10 +112,10 @@ template <class T> class Im2colBlock final : public ConvBlock<T> {
 
 }  // namespace
 
-template <class T> std::shared_ptr<const ConvBlock<T>> im2col_block(const ConvProblem& problem) {
+template <class T> ConvBlockPtr<T> im2col_block(const ConvProblem& problem) {
   return std::make_shared<Im2colBlock<T>>(problem);
 }
-template std::shared_ptr<const ConvBlock<float>> im2col_block(const ConvProblem& problem);
-template std::shared_ptr<const ConvBlock<double>> im2col_block(const ConvProblem& problem);
+template ConvBlockPtr<float> im2col_block(const ConvProblem& problem);
+template ConvBlockPtr<double> im2col_block(const ConvProblem& problem);
 
 }  // namespace tandem::kernels::cpu

@@ -118,11 +118,11 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
 
 }  // namespace
 
-template <class T> std::shared_ptr<const ConvBlock<T>> im2row_block(const ConvProblem& problem) {
+template <class T> ConvBlockPtr<T> im2row_block(const ConvProblem& problem) {
   return std::make_shared<Im2rowBlock<T>>(problem);
 }
-template std::shared_ptr<const ConvBlock<float>> im2row_block(const ConvProblem& problem);
-template std::shared_ptr<const ConvBlock<double>> im2row_block(const ConvProblem& problem);
-template std::shared_ptr<const ConvBlock<BFloat16>> im2row_block(const ConvProblem& problem);
+template ConvBlockPtr<float> im2row_block(const ConvProblem& problem);
+template ConvBlockPtr<double> im2row_block(const ConvProblem& problem);
+template ConvBlockPtr<BFloat16> im2row_block(const ConvProblem& problem);
 
 }  // namespace tandem::kernels::cpu

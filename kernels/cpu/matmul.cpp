@@ -43,9 +43,17 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 
 TANDEM_DECLARE_LOOP(dot)
 namespace {
-/// Each row of a with the column of b, both dense: sums, which a product of matrices would leave to one thread, or of a
-/// half type pack as floats first. There is one row in each matrix, or one matrix.
-void dot(const Tensor& a, const Tensor& b, Tensor& c) {
+/// Returns whether c consists of dot products of dense rows of a with one dense column of b, and each matrix of a has
+/// one row or a is one matrix of a half type. A product of matrices would compute them in one thread, or pack half
+/// types as floats.
+bool is_dot(const MatmulCall& call) {
+  const auto& [a, b, bias, c] = call;
+  const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_half(c.dtype()));
+  const bool dense = a.size(2) == 1 || (a.stride(2) == 1 && b.stride(1) == 1);
+  return c.size(2) == 1 && sums && !bias.defined() && dense;
+}
+bool dot(const MatmulCall& call) {
+  const Tensor &a = call.a, &b = call.b, &c = call.c;
   constexpr int64_t kBlock = 32768;
   const bool one_matrix = c.size(0) == 1;
   const int64_t rows = c.numel(), k = a.size(2), blocks = (k + kBlock - 1) / kBlock;
@@ -55,14 +63,13 @@ void dot(const Tensor& a, const Tensor& b, Tensor& c) {
                {integer(k), integer(blocks), integer(kBlock), integer(a.stride(one_matrix ? 1 : 0)),
                 integer(one_matrix ? 0 : b.stride(0))},
                rows * blocks, std::max<int64_t>(kBlock / k, 1)));
-  if (blocks == 1 && !half) return;
+  if (blocks == 1 && !half) return true;
   Tensor to = core::try_view(c, {rows, 1}), total = half ? core::empty({rows, 1}, kFloat32, c.device()) : to;
   sum(partial, total);
   if (half) copy(total, to);
+  return true;
 }
-}  // namespace
 
-namespace {
 /// A batch of products in pieces. `one` is that of a whole piece; the strides are in elements.
 struct Pieces {
   Gemm one;
@@ -81,17 +88,13 @@ template <class T> void run_pieces(const Pieces& p, const Loop& loop, int64_t be
          data<T>(loop, 0) + (i * p.m + row) * p.n + column);
   }
 }
-}  // namespace
-
-void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+bool in_pieces(const MatmulCall& call) {
+  const Tensor &a = call.a, &b = call.b, &bias = call.bias;
+  Tensor& c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   const bool ta = a.stride(2) != 1 && k > 1 && m > 0, tb = b.stride(2) != 1 && n > 1;
-  if (c.numel() == 0) return;
   const bool accumulate = bias.defined();
   if (accumulate) copy(core::expand(bias, c.sizes()), c);
-  if (k == 0) return accumulate ? void() : fill(0, c);
-  const bool sums = m == 1 || (batch == 1 && is_half(c.dtype()));
-  if (n == 1 && sums && !accumulate && (k == 1 || (a.stride(2) == 1 && b.stride(1) == 1))) return dot(a, b, c);
   Gemm g{ta, tb, accumulate, m, n, k, ta ? a.stride(2) : a.stride(1), tb ? b.stride(2) : b.stride(1), n};
   if (!ta && m == 1) g.lda = k;
   if (!tb && k == 1) g.ldb = n;
@@ -107,6 +110,18 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
     else
       run(plan_call("matmul", c.dtype(), {c}, {a, b}, p, body, batch * pieces, 1));
   });
+  return true;
+}
+
+constexpr Implementation<bool, MatmulCall> kMatmul[] = {{"dot", is_dot, dot}, {"pieces", always, in_pieces}};
+}  // namespace
+
+std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
+
+void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+  if (c.numel() == 0) return;
+  if (a.size(2) == 0) return bias.defined() ? copy(core::expand(bias, c.sizes()), c) : fill(0, c);
+  run_first<kMatmul>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cpu

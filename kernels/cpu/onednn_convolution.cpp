@@ -230,10 +230,8 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
 
 }  // namespace
 
-template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem& problem) {
+template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem) {
   constexpr bool narrow = std::is_same_v<T, BFloat16>;
-  // Its gradient of bfloat16 weights takes as long as that of floats, and is rounded after each block of images.
-  if (narrow && (!cpu_multiplies_bfloat16() || problem.pass == ConvPass::backward_weight)) return nullptr;
   static auto* const cache = new OnednnCache<TypedProblem, OnednnConvolution>;  // for ever
   auto convolution = cache->get({problem, narrow ? memory::data_type::bf16 : memory::data_type::f32});
   return convolution ? std::make_shared<OnednnBlock<T>>(std::move(convolution)) : nullptr;
@@ -241,11 +239,18 @@ template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvPr
 
 #else
 
-template <class T> std::shared_ptr<const ConvBlock<T>> onednn_block(const ConvProblem&) { return nullptr; }
+template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem&) { return nullptr; }
 
 #endif
 
-template std::shared_ptr<const ConvBlock<float>> onednn_block(const ConvProblem& problem);
-template std::shared_ptr<const ConvBlock<BFloat16>> onednn_block(const ConvProblem& problem);
+template <class T> bool onednn_serves(const ConvProblem& problem) {
+  // oneDNN's gradient of bfloat16 weights takes as long as that of floats, and is rounded after each block of images.
+  return TANDEM_HAS_ONEDNN &&
+         (std::is_same_v<T, float> || (cpu_multiplies_bfloat16() && problem.pass != ConvPass::backward_weight));
+}
+template bool onednn_serves<float>(const ConvProblem& problem);
+template bool onednn_serves<BFloat16>(const ConvProblem& problem);
+template ConvBlockPtr<float> onednn_block(const ConvProblem& problem);
+template ConvBlockPtr<BFloat16> onednn_block(const ConvProblem& problem);
 
 }  // namespace tandem::kernels::cpu

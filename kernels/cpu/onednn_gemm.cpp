@@ -95,8 +95,8 @@ std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, 
 }  // namespace
 
 bool onednn_multiplies_bfloat16() { return cpu_multiplies_bfloat16(); }
-void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
-  if (!run({g, memory::data_type::bf16}, a, b, c)) native_gemm(g, a, b, c);
+bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) {
+  return run({g, memory::data_type::bf16}, a, b, c);
 }
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) {
   if (run({g, memory::data_type::f32}, a, b, c)) return;
@@ -108,9 +108,7 @@ void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c) 
 #else
 
 bool onednn_multiplies_bfloat16() { return false; }
-void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, BFloat16*) {
-  TANDEM_FAIL("onednn_gemm: this build has no oneDNN");
-}
+bool onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, BFloat16*) { return false; }
 void onednn_gemm(const Gemm&, const BFloat16*, const BFloat16*, float*) {
   TANDEM_FAIL("onednn_gemm: this build has no oneDNN");
 }

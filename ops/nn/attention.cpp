@@ -10,6 +10,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/attention.h"
+#include "tandem/kernels/implementation.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -167,12 +168,10 @@ Tensor by_blocks(const AttentionCall& call) {
   return record("scaled_dot_product_attention", out, {q, k, v}, {q, k, v, mask, out, lse}, backward);
 }
 
-bool always(const AttentionCall&) { return true; }
-/// The ways to compute it, of which the first is taken that serves the call.
-constexpr struct {
-  bool (*serves)(const AttentionCall& call);
-  Tensor (*run)(const AttentionCall& call);
-} kAttentionWays[] = {{goes_by_blocks, by_blocks}, {always, composed}};
+constexpr kernels::Implementation<Tensor, AttentionCall> kAttention[] = {
+    {"by blocks", goes_by_blocks, by_blocks},
+    {"composed of other operations", kernels::always, composed},
+};
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key, const Tensor& given_value,
@@ -184,10 +183,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   TANDEM_CHECK(!is_causal || !mask.defined(),
                "scaled_dot_product_attention: attn_mask and is_causal; accepted: one of them");
-  const AttentionCall call{query, key, value, mask, dropout_p, is_causal, factor};
-  for (const auto& way : kAttentionWays)
-    if (way.serves(call)) return way.run(call);
-  TANDEM_FAIL("scaled_dot_product_attention: no implementation serves the call");
+  return kernels::run_first<kAttention>(AttentionCall{query, key, value, mask, dropout_p, is_causal, factor});
 }
 
 }  // namespace tandem

@@ -1,7 +1,12 @@
 // Convolutions on the CPU against the sums that define them.
 #include "tandem/kernels/convolution.h"
+
+#include <set>
+#include <string>
+
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/cpu/convolution.h"
+#include "tandem/kernels/cpu/gemm.h"
 #include "tandem/ops/backward.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -107,34 +112,69 @@ TEST_CASE("the bias's gradient in the pass to the weights is the sum over images
     }
 }
 
-TEST_CASE("our own convolution agrees where a library does the work", "[convolution][one_thread]") {
+namespace {
+kernels::cpu::ConvProblem problem_of(const ConvCase& c, kernels::ConvPass pass) {
+  return {pass,
+          c.images,
+          c.channels,
+          {c.height, c.width},
+          c.filters,
+          {c.out(0), c.out(1)},
+          {c.kernel[0], c.kernel[1]},
+          c.shape,
+          pass == kernels::ConvPass::forward};
+}
+/// Runs a pass over all images by `block`.
+template <class T> void run_pass(const kernels::cpu::ConvBlock<T>& block, kernels::ConvPass pass, const Tensors& t) {
+  using Packed = kernels::Upcast<T>;
+  const bool forward = pass == kernels::ConvPass::forward, to_input = pass == kernels::ConvPass::backward_input;
+  const Tensor scratch = empty({std::max(block.scratch_bytes(), block.pack_scratch_bytes()) + 64}, kUInt8),
+               packed = empty({block.packed_weights() + 64}, dtype_of<Packed>());
+  char* const room = scratch.data<char>() + -reinterpret_cast<uintptr_t>(scratch.raw_data()) % 64;
+  Packed* const weights = packed.data<Packed>();
+  if (forward || to_input) block.pack(t.w.data<T>(), weights, room);
+  block.run((to_input ? t.dx : t.x).template data<T>(), weights, forward ? t.bias.data<T>() : nullptr,
+            (forward ? t.y : t.dy).template data<T>(), room);
+  if (!forward && !to_input) block.unpack(weights, t.dw.data<T>(), room);
+}
+}  // namespace
+
+TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen for some case",
+                   "[convolution][one_thread]", float, double, Half, BFloat16) {
+  using kernels::ConvPass;
+  const auto list = kernels::cpu::conv_implementations<TestType>();
+  std::set<std::string> chosen;
   const std::vector<ConvCase> cases = all_cases();
   for (const ConvCase& c : cases) {
     if (c.images * c.channels == 0) continue;
     CAPTURE(&c - cases.data());
-    Tensors t(c, kFloat32);
-    const auto problem = [&](kernels::cpu::ConvPass pass) {
-      return kernels::cpu::ConvProblem{pass,
-                                       c.images,
-                                       c.channels,
-                                       {c.height, c.width},
-                                       c.filters,
-                                       {c.out(0), c.out(1)},
-                                       {c.kernel[0], c.kernel[1]},
-                                       c.shape,
-                                       pass == kernels::cpu::ConvPass::forward};
-    };
-    const auto run = [&](kernels::cpu::ConvPass pass, const Tensor& x, const Tensor& w, const Tensor& y) {
-      const auto make = c.shape.channels_last ? kernels::cpu::im2row_block<float> : kernels::cpu::im2col_block<float>;
-      const auto block = make(problem(pass));
-      const Tensor scratch = empty({block->scratch_bytes()}, kUInt8);
-      const float* const bias = pass == kernels::cpu::ConvPass::forward ? t.bias.data<float>() : nullptr;
-      block->run(x.data<float>(), w.data<float>(), bias, y.data<float>(), scratch.data<char>());
-    };
-    run(kernels::cpu::ConvPass::forward, t.x, t.w, t.y);
-    run(kernels::cpu::ConvPass::backward_input, t.dx, t.w, t.dy);
-    run(kernels::cpu::ConvPass::backward_weight, t.x, t.dw, t.dy);
-    check(c, t, true);
+    Tensors t(c, dtype_of<TestType>());
+    t.run(c, true);  // by the chosen ones, which another test compares with the sums
+    std::set<ConvPass> done;
+    for (const auto& each : list) {
+      CAPTURE(each.name);
+      bool others = false;
+      for (const ConvPass pass : {ConvPass::forward, ConvPass::backward_input, ConvPass::backward_weight}) {
+        const auto block = each.serves(problem_of(c, pass)) ? each.run(problem_of(c, pass)) : nullptr;
+        if (!block) continue;
+        if (done.insert(pass).second) {
+          chosen.insert(each.name);
+        } else {
+          others = true;
+          run_pass<TestType>(*block, pass, t);
+        }
+      }
+      if (others) check(c, t, true);
+    }
+  }
+  for (const auto& each : list) {
+    const std::string name = each.name;
+    CAPTURE(name);
+    if constexpr (std::is_same_v<TestType, float> || std::is_same_v<TestType, BFloat16>)
+      if (name == "oneDNN" && !kernels::cpu::onednn_serves<TestType>(problem_of(cases[0], ConvPass::forward))) continue;
+    if (std::is_same_v<TestType, BFloat16> && name == "patches as rows" && !kernels::cpu::onednn_multiplies_bfloat16())
+      continue;
+    CHECK(chosen.count(name) == 1);
   }
 }
 

@@ -1,10 +1,13 @@
-// Our own matrix product against three loops in double.
+// The implementations of the matrix product against three loops in double, and which of them is chosen.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
+#include "tandem/core/threads/cpu_info.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/cpu/gemm.h"
+#include "tandem/kernels/matmul.h"
 #include "tandem/kernels/philox.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
@@ -47,9 +50,10 @@ template <class T> struct Product {
     return all;
   }
   int64_t wrong(const std::vector<double>& sums) const {
-    // k products of numbers below 1, and what was there: 4 units for each root of a term. Half types are summed as
-    // floats, and rounded once.
-    const double bound = (std::is_same_v<T, double> ? 4.5e-16 : 2.4e-7) * (std::sqrt(static_cast<double>(g.k)) * 3 + 2);
+    // k products of numbers below 1, and what was there: 4 units for each root of a term; and what a sum of one term
+    // after the other adds to that, as OpenBLAS takes it of one row. Half types are summed as floats, and rounded once.
+    const double terms = static_cast<double>(g.k);
+    const double bound = (std::is_same_v<T, double> ? 4.5e-16 : 2.4e-7) * (std::sqrt(terms) * 3 + terms / 6 + 2);
     const double rounding = std::is_same_v<T, Half> ? 0x1p-11 : std::is_same_v<T, BFloat16> ? 0x1p-8 : 0;
     int64_t count = 0;
     for (int64_t i = 0; i < g.m; ++i)
@@ -70,10 +74,33 @@ template <class T> void check(int64_t m, int64_t n, int64_t k) {
         const std::vector<double> sums = p.sums();
         kernels::cpu::native_gemm(p.g, p.a.data(), p.b.data(), p.c.data());
         REQUIRE(p.wrong(sums) == 0);
-        p.c = p.before;
-        kernels::cpu::gemm(p.g, p.a.data(), p.b.data(), p.c.data());
-        REQUIRE(p.wrong(sums) == 0);
+        for (const auto& each : kernels::cpu::gemm_implementations<T>()) {
+          if (!each.serves(p.g)) continue;
+          CAPTURE(each.name);
+          p.c = p.before;
+          if (each.run(p.g, p.a.data(), p.b.data(), p.c.data())) REQUIRE(p.wrong(sums) == 0);
+        }
       }
+}
+
+/// Products by the implementation that gemm chooses for them.
+template <class T> using Choices = std::vector<std::pair<std::string, Product<T>>>;
+/// Requires that gemm chooses each implementation in its list for the product of that name, and that the choice
+/// computes the product. Implementations in `unavailable` need another processor.
+template <class T> void check_choices(Choices<T> choices, const std::vector<std::string>& unavailable) {
+  const auto list = kernels::cpu::gemm_implementations<T>();
+  for (const auto& each : list) {
+    if (std::count(unavailable.begin(), unavailable.end(), each.name)) continue;
+    CAPTURE(each.name);
+    const auto found = std::find_if(choices.begin(), choices.end(), [&](auto& c) { return c.first == each.name; });
+    REQUIRE(found != choices.end());
+    Product<T>& p = found->second;
+    const auto first = std::find_if(list.begin(), list.end(), [&](const auto& i) { return i.serves(p.g); });
+    CHECK(first->name == std::string(each.name));
+    const std::vector<double> sums = p.sums();
+    kernels::cpu::gemm(p.g, p.a.data(), p.b.data(), p.c.data());
+    CHECK(p.wrong(sums) == 0);
+  }
 }
 
 }  // namespace
@@ -106,6 +133,58 @@ TEST_CASE("a matrix product is the sum that defines it, at every edge of a tile 
     check<float>(s[0], s[1], s[2]);
   for (const auto& s : {std::array<int64_t, 3>{71, 130, 77}, {33, 601, 65}, {5, 30, 2049}})
     check<BFloat16>(s[0], s[1], s[2]);  // which oneDNN does, where the processor multiplies bfloat16
+}
+
+TEST_CASE("every implementation of the product on the CPU is chosen for some product", "[gemm][one_thread]") {
+  using Names = std::vector<std::string>;
+  Product<float> column(600, 1, 1000, false, true, false);
+  column.g.ldc = 1;
+  check_choices<float>({{"transposed tiles", {16, 64, 256, false, true, false}},
+                        {"few rows by rows", {3, 400, 500, false, true, false}},
+                        {"few transposed rows by rows", {3, 400, 500, true, true, true}},
+                        {"few rows in order", {3, 400, 500, false, false, false}},
+                        {"rows by a column", column},
+                        {"tiles", {90, 100, 110, false, false, true}},
+                        {"OpenBLAS", {9, 8, 7, false, false, false}}},
+                       cpu_isa() == CpuIsa::v3 || cpu_isa() == CpuIsa::v4 ? Names{} : Names{"transposed tiles"});
+  for (const char* const name : {"tiles", "OpenBLAS"})
+    if (kernels::cpu::gemm_implementations<double>()[0].name == std::string(name))
+      check_choices<double>({{name, {9, 8, 7, false, false, false}}}, {});
+  check_choices<Half>({{"tiles", {9, 8, 7, false, false, false}}}, {});
+  check_choices<BFloat16>({{"oneDNN", {60, 60, 60, false, false, false}}, {"tiles", {9, 8, 7, false, false, false}}},
+                          kernels::cpu::onednn_multiplies_bfloat16() ? Names{} : Names{"oneDNN"});
+}
+
+TEST_CASE("a product of tensors is dot products where rows meet a column, and pieces elsewhere", "[gemm]") {
+  struct Case {
+    const char* chosen;
+    Shape a, b;
+    DType dtype;
+  };
+  manual_seed(5);
+  for (const auto& [chosen, a_sizes, b_sizes, dtype] : {Case{"dot", {3, 1, 70}, {3, 70, 1}, kFloat32},
+                                                        {"dot", {1, 1, 40'000}, {1, 40'000, 1}, kFloat64},
+                                                        {"dot", {1, 9, 70}, {1, 70, 1}, kFloat16},
+                                                        {"pieces", {1, 9, 70}, {1, 70, 1}, kFloat32},
+                                                        {"pieces", {2, 9, 70}, {2, 70, 5}, kFloat64}}) {
+    CAPTURE(chosen, a_sizes, b_sizes, dtype);
+    const Tensor a = randn(a_sizes, dtype), b = randn(b_sizes, dtype), none;
+    const Tensor terms = a.to(kFloat64).unsqueeze(3) * b.to(kFloat64).unsqueeze(1);  // (batch, m, k, n)
+    Tensor c = empty({a_sizes[0], a_sizes[1], b_sizes[2]}, dtype);
+    const kernels::MatmulCall call{a, b, none, c};
+    const char* first = nullptr;
+    for (const auto& each : kernels::cpu::matmul_implementations()) {
+      if (!each.serves(call)) continue;
+      first = first ? first : each.name;
+      CAPTURE(each.name);
+      c.fill_(99);
+      REQUIRE(each.run(call));
+      // Every addition rounds a sum that grows like the square root of the number of terms.
+      const double unit = dtype == kFloat64 ? 0x1p-53 : dtype == kFloat32 ? 0x1p-24 : 0x1p-11;
+      CHECK(((c.to(kFloat64) - terms.sum(2)).abs() <= terms.abs().sum(2) * (4 * unit)).all().item<bool>());
+    }
+    CHECK(first == std::string(chosen));
+  }
 }
 
 TEST_CASE("rows times a column are the sums that define them", "[gemm][one_thread]") {

@@ -1,0 +1,46 @@
+// Ordered lists of the implementations of an operation. The first one that serves a problem computes it, as in oneDNN.
+#pragma once
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "tandem/core/error.h"
+#include "tandem/core/internal.h"
+
+namespace tandem::kernels {
+
+/// One implementation of an operation.
+template <class Result, class Problem, class... Operands> struct Implementation {
+  const char* name;
+  /// Returns whether `run` may be called for the problem.
+  bool (*serves)(const Problem& problem);
+  /// Computes the result. Returns false, a null pointer or an undefined tensor if it cannot after all: a library may
+  /// decline a problem only when it is asked.
+  Result (*run)(const Problem& problem, Operands... operands);
+};
+
+/// The condition of an implementation that serves every problem.
+template <class Problem> bool always(const Problem&) { return true; }
+
+/// Runs the implementations of `list` that serve the problem, in order, until one returns a result. The list is a
+/// template argument, so that the compiler inlines the conditions.
+template <const auto& list, class Problem, class... Operands>
+auto run_first(const Problem& problem, Operands&&... operands) {
+  decltype(list[0].run(problem, operands...)) result{};
+  const auto gives_result = [&]<size_t i> {
+    if (!list[i].serves(problem)) return false;
+    result = list[i].run(problem, operands...);
+    if constexpr (requires { result.defined(); })
+      return result.defined();
+    else
+      return static_cast<bool>(result);
+  };
+  const bool served = [&]<size_t... i>(std::index_sequence<i...>) {
+    return (gives_result.template operator()<i>() || ...);
+  }
+  (std::make_index_sequence<std::size(list)>());
+  TANDEM_CHECK(served, "no implementation serves the problem; the last in the list is ", std::rbegin(list)->name);
+  return result;
+}
+
+}  // namespace tandem::kernels
