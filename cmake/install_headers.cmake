@@ -3,7 +3,7 @@
 # SOURCE: this project's folder; DESTINATION: where they go; without it the list is printed
 cmake_minimum_required(VERSION 3.22)
 set(found)
-set(left tandem.h models/models.h core/print_libtorch.h  # for libtorch/torch/torch.h
+set(left tandem.h models/models.h core/print/print_libtorch.h  # for libtorch/torch/torch.h
          parallel/reducer.h)  # for DistributedDataParallel::reducer()
 while(left)
   list(POP_FRONT left header)

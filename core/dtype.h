@@ -9,7 +9,7 @@
 #include "tandem/core/error.h"
 #include "tandem/core/half.h"
 #include "tandem/core/loop/loop_types.h"
-#include "tandem/core/print_style.h"
+#include "tandem/core/print/print_style.h"
 
 namespace tandem {
 

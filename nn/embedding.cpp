@@ -2,7 +2,7 @@
 #include "tandem/nn/embedding.h"
 
 #include "tandem/core/internal.h"
-#include "tandem/core/print_style.h"
+#include "tandem/core/print/print_style.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/ops.h"

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "tandem/core/print_style.h"
+#include "tandem/core/print/print_style.h"
 #include "tandem/nn/module/print.h"
 
 namespace tandem::nn {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/print_libtorch.h"
+#include "tandem/core/print/print_libtorch.h"
 #include "tandem/tandem.h"
 
 #include "ATen/Dispatch.h"

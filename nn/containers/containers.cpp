@@ -1,7 +1,7 @@
 // ModuleList, ModuleDict, ParameterList and ParameterDict: changes of their contents, copies, printing.
 #include "tandem/nn/containers/containers.h"
 
-#include "tandem/core/print_style.h"
+#include "tandem/core/print/print_style.h"
 #include "tandem/nn/module/cloning.h"
 #include "tandem/ops/shape/copy.h"
 

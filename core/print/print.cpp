@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/print_libtorch.h"
-#include "tandem/core/print_style.h"
+#include "tandem/core/print/print_libtorch.h"
+#include "tandem/core/print/print_style.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

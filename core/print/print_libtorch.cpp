@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/print_libtorch.h"
+#include "tandem/core/print/print_libtorch.h"
 
 namespace tandem::detail {
 namespace {
