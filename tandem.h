@@ -29,7 +29,6 @@
 #include "tandem/nn/dropout.h"
 #include "tandem/nn/embedding.h"
 #include "tandem/nn/fold.h"
-#include "tandem/nn/functional.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/linear.h"
 #include "tandem/nn/loss.h"
