@@ -7,8 +7,6 @@
 namespace tandem::nn::functional {
 
 using tandem::gelu;
-using tandem::hardsigmoid;
-using tandem::hardswish;
 using tandem::mish;
 using tandem::prelu;
 using tandem::sigmoid;
@@ -27,6 +25,8 @@ using CELUFuncOptions = CELUOptions;
 using HardshrinkFuncOptions = HardshrinkOptions;
 using SoftshrinkFuncOptions = SoftshrinkOptions;
 using HardtanhFuncOptions = HardtanhOptions;
+using HardswishFuncOptions = HardswishOptions;
+using HardsigmoidFuncOptions = HardsigmoidOptions;
 using SoftplusFuncOptions = SoftplusOptions;
 using ThresholdFuncOptions = ThresholdOptions;
 using GLUFuncOptions = GLUOptions;
@@ -71,6 +71,12 @@ inline Tensor hardshrink(const Tensor& x, const HardshrinkOptions& o = {}) { ret
 inline Tensor softshrink(const Tensor& x, const SoftshrinkOptions& o = {}) { return tandem::softshrink(x, o.lambda()); }
 inline Tensor hardtanh(Tensor x, const HardtanhOptions& o = {}) {
   return o.inplace() ? hardtanh_(x, o.min_val(), o.max_val()) : tandem::hardtanh(x, o.min_val(), o.max_val());
+}
+inline Tensor hardswish(Tensor x, const HardswishOptions& o = {}) {
+  return o.inplace() ? hardswish_(x) : tandem::hardswish(x);
+}
+inline Tensor hardsigmoid(Tensor x, const HardsigmoidOptions& o = {}) {
+  return o.inplace() ? hardsigmoid_(x) : tandem::hardsigmoid(x);
 }
 inline Tensor rrelu(Tensor x, const RReLUFuncOptions& o = {}) {
   return o.inplace() ? rrelu_(x, o.lower(), o.upper(), o.training())
@@ -118,6 +124,8 @@ TANDEM_OPTION_MODULE(CELU, CELUOptions, = {}, functional::celu(x, options));
 TANDEM_OPTION_MODULE(Hardshrink, HardshrinkOptions, = {}, functional::hardshrink(x, options));
 TANDEM_OPTION_MODULE(Softshrink, SoftshrinkOptions, = {}, functional::softshrink(x, options));
 TANDEM_OPTION_MODULE(Hardtanh, HardtanhOptions, = {}, functional::hardtanh(x, options));
+TANDEM_OPTION_MODULE(Hardswish, HardswishOptions, = {}, functional::hardswish(x, options));
+TANDEM_OPTION_MODULE(Hardsigmoid, HardsigmoidOptions, = {}, functional::hardsigmoid(x, options));
 TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {},
                      functional::rrelu(x, functional::RReLUFuncOptions()
                                               .lower(options.lower())
