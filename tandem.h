@@ -47,6 +47,7 @@
 #include "tandem/nn/utils/parametrizations.h"
 #include "tandem/nn/vision.h"
 #include "tandem/ops/ops.h"
+#include "tandem/optim/adadelta.h"
 #include "tandem/optim/adagrad.h"
 #include "tandem/optim/adam.h"
 #include "tandem/optim/adamax.h"
