@@ -30,6 +30,8 @@ TANDEM_CHECKED_MODULE_TEXT(Hardtanh,
                                         "; max_val must be greater than min_val"),
                            "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val())
                                       << (options.inplace() ? ", inplace=True" : ""))
+TANDEM_MODULE_TEXT(Hardswish, "")
+TANDEM_MODULE_TEXT(Hardsigmoid, "")
 TANDEM_MODULE_TEXT(RReLU, "lower=" << printed(options.lower()) << ", upper=" << printed(options.upper())
                                    << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Softplus, "beta=" << printed(options.beta()) << ", threshold=" << printed(options.threshold()))

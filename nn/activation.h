@@ -1,7 +1,108 @@
-// Modules of activations. Their functions with options are in nn/functional.h.
+// Activations: functions of namespace functional and modules. nn/options/activation.h has their options.
 #pragma once
-#include "tandem/nn/functional.h"
 #include "tandem/nn/module/simple_module.h"
+#include "tandem/nn/options/activation.h"
+#include "tandem/ops/ops.h"
+
+namespace tandem::nn::functional {
+
+using tandem::gelu;
+using tandem::mish;
+using tandem::prelu;
+using tandem::sigmoid;
+using tandem::silu;
+using tandem::softsign;
+using tandem::tanh;
+using tandem::tanhshrink;
+
+using ReLUFuncOptions = ReLUOptions;
+using LeakyReLUFuncOptions = LeakyReLUOptions;
+using GELUFuncOptions = GELUOptions;
+using ELUFuncOptions = ELUOptions;
+using SELUFuncOptions = SELUOptions;
+using ReLU6FuncOptions = ReLU6Options;
+using CELUFuncOptions = CELUOptions;
+using HardshrinkFuncOptions = HardshrinkOptions;
+using SoftshrinkFuncOptions = SoftshrinkOptions;
+using HardtanhFuncOptions = HardtanhOptions;
+using HardswishFuncOptions = HardswishOptions;
+using HardsigmoidFuncOptions = HardsigmoidOptions;
+using SoftplusFuncOptions = SoftplusOptions;
+using ThresholdFuncOptions = ThresholdOptions;
+using GLUFuncOptions = GLUOptions;
+/// dtype: x is converted to it first; as x is, if it is not given.
+struct SoftmaxFuncOptions {
+  SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
+  TANDEM_ARG(int64_t, dim);                 // the dimension along which it works
+  TANDEM_ARG(std::optional<DType>, dtype);  // what x is converted to first
+};
+using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+using SoftminFuncOptions = SoftmaxFuncOptions;
+struct RReLUFuncOptions {
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // the smallest slope
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // above the largest slope
+  TANDEM_ARG(bool, training) = false;   // whether slopes are drawn, or all are the middle one
+  TANDEM_ARG(bool, inplace) = false;    // whether the input itself is changed
+};
+struct GumbelSoftmaxFuncOptions {
+  TANDEM_ARG(double, tau) = 1.0;   // the temperature: a small one comes close to a choice
+  TANDEM_ARG(bool, hard) = false;  // whether a choice of one class is given
+  TANDEM_ARG(int, dim) = -1;       // the dimension along which it works
+};
+
+inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
+inline Tensor log_softmax(const Tensor& x, const LogSoftmaxFuncOptions& o) {
+  return tandem::log_softmax(x, o.dim(), o.dtype());
+}
+inline Tensor relu(Tensor x, const ReLUOptions& o = {}) { return o.inplace() ? x.relu_() : x.relu(); }
+inline Tensor relu6(Tensor x, const ReLU6Options& o = {}) { return o.inplace() ? relu6_(x) : tandem::relu6(x); }
+inline Tensor leaky_relu(Tensor x, const LeakyReLUOptions& o = {}) {
+  return o.inplace() ? leaky_relu_(x, o.negative_slope()) : tandem::leaky_relu(x, o.negative_slope());
+}
+inline Tensor gelu(const Tensor& x, const GELUOptions& o) { return tandem::gelu(x, o.approximate()); }
+inline Tensor elu(Tensor x, const ELUOptions& o = {}) {
+  return o.inplace() ? elu_(x, o.alpha()) : tandem::elu(x, o.alpha());
+}
+inline Tensor selu(Tensor x, const SELUOptions& o = {}) { return o.inplace() ? selu_(x) : tandem::selu(x); }
+inline Tensor celu(Tensor x, const CELUOptions& o = {}) {
+  return o.inplace() ? celu_(x, o.alpha()) : tandem::celu(x, o.alpha());
+}
+inline Tensor hardshrink(const Tensor& x, const HardshrinkOptions& o = {}) { return x.hardshrink(o.lambda()); }
+inline Tensor softshrink(const Tensor& x, const SoftshrinkOptions& o = {}) { return tandem::softshrink(x, o.lambda()); }
+inline Tensor hardtanh(Tensor x, const HardtanhOptions& o = {}) {
+  return o.inplace() ? hardtanh_(x, o.min_val(), o.max_val()) : tandem::hardtanh(x, o.min_val(), o.max_val());
+}
+inline Tensor hardswish(Tensor x, const HardswishOptions& o = {}) {
+  return o.inplace() ? hardswish_(x) : tandem::hardswish(x);
+}
+inline Tensor hardsigmoid(Tensor x, const HardsigmoidOptions& o = {}) {
+  return o.inplace() ? hardsigmoid_(x) : tandem::hardsigmoid(x);
+}
+inline Tensor rrelu(Tensor x, const RReLUFuncOptions& o = {}) {
+  return o.inplace() ? rrelu_(x, o.lower(), o.upper(), o.training())
+                     : tandem::rrelu(x, o.lower(), o.upper(), o.training());
+}
+inline Tensor softplus(const Tensor& x, const SoftplusOptions& o = {}) {
+  return tandem::softplus(x, o.beta(), o.threshold());
+}
+inline Tensor threshold(Tensor x, const ThresholdOptions& o) {
+  return o.inplace() ? threshold_(x, o.threshold(), o.value()) : tandem::threshold(x, o.threshold(), o.value());
+}
+inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
+inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
+/// Of -x: the smallest element has the largest part.
+inline Tensor softmin(const Tensor& x, const SoftminFuncOptions& o) { return tandem::softmax(-x, o.dim(), o.dtype()); }
+/// softmax((x + Gumbel noise) / tau): random, near to a choice of one class (Jang et al. 2016, arXiv:1611.01144). With
+/// `hard` that choice, as ones and zeros, with the gradient of the other.
+inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o = {}) {
+  const Tensor noise = -tandem::exponential(x.detach()).log();
+  const Tensor soft = tandem::softmax((x + noise) / o.tau(), o.dim());
+  if (!o.hard()) return soft;
+  const Tensor best = soft.detach().argmax(o.dim(), /*keepdim=*/true);
+  return zeros_like(soft.detach()).scatter(o.dim(), best, 1.0) - soft.detach() + soft;
+}
+
+}  // namespace tandem::nn::functional
 
 namespace tandem::nn {
 
@@ -23,6 +124,8 @@ TANDEM_OPTION_MODULE(CELU, CELUOptions, = {}, functional::celu(x, options));
 TANDEM_OPTION_MODULE(Hardshrink, HardshrinkOptions, = {}, functional::hardshrink(x, options));
 TANDEM_OPTION_MODULE(Softshrink, SoftshrinkOptions, = {}, functional::softshrink(x, options));
 TANDEM_OPTION_MODULE(Hardtanh, HardtanhOptions, = {}, functional::hardtanh(x, options));
+TANDEM_OPTION_MODULE(Hardswish, HardswishOptions, = {}, functional::hardswish(x, options));
+TANDEM_OPTION_MODULE(Hardsigmoid, HardsigmoidOptions, = {}, functional::hardsigmoid(x, options));
 TANDEM_OPTION_MODULE(RReLU, RReLUOptions, = {},
                      functional::rrelu(x, functional::RReLUFuncOptions()
                                               .lower(options.lower())

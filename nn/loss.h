@@ -11,6 +11,7 @@
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/ctc_loss.h"
 #include "tandem/ops/loss/embedding_loss.h"
+#include "tandem/ops/loss/gaussian_nll_loss.h"
 #include "tandem/ops/loss/huber_loss.h"
 #include "tandem/ops/loss/kl_div.h"
 #include "tandem/ops/loss/l1_loss.h"
@@ -90,6 +91,12 @@ struct PoissonNLLLossOptions {
   TANDEM_ARG(double, eps) = 1e-8;                      // added to the input before its logarithm
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
 };
+/// LibTorch has no GaussianNLLLoss; names and defaults follow Python's PyTorch.
+struct GaussianNLLLossOptions {
+  TANDEM_ARG(bool, full) = false;                      // if true, adds the constant ln(2 pi) / 2
+  TANDEM_ARG(double, eps) = 1e-6;                      // smallest variance used
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+};
 struct HingeEmbeddingLossOptions {
   TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
@@ -160,6 +167,7 @@ using BinaryCrossEntropyWithLogitsFuncOptions = BCEWithLogitsLossOptions;
 using HuberLossFuncOptions = HuberLossOptions;
 using KLDivFuncOptions = KLDivLossOptions;
 using PoissonNLLLossFuncOptions = PoissonNLLLossOptions;
+using GaussianNLLLossFuncOptions = GaussianNLLLossOptions;
 using HingeEmbeddingLossFuncOptions = HingeEmbeddingLossOptions;
 using MultiMarginLossFuncOptions = MultiMarginLossOptions;
 using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
@@ -203,6 +211,10 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o =
 
 inline Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNLLLossOptions& o = {}) {
   return tandem::poisson_nll_loss(x, target, o.log_input(), o.full(), o.eps(), o.reduction());
+}
+inline Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var,
+                                const GaussianNLLLossOptions& o = {}) {
+  return tandem::gaussian_nll_loss(x, target, var, o.full(), o.eps(), o.reduction());
 }
 inline Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, const HingeEmbeddingLossOptions& o = {}) {
   return tandem::hinge_embedding_loss(x, target, o.margin(), o.reduction());
@@ -281,6 +293,7 @@ TANDEM_TWO_INPUT_MODULE(MultiLabelSoftMarginLoss, multilabel_soft_margin_loss);
   };                                                                    \
   TANDEM_LIBRARY_MODULE(Name)
 TANDEM_LOSS_OF_THREE(CosineEmbeddingLoss, cosine_embedding_loss);
+TANDEM_LOSS_OF_THREE(GaussianNLLLoss, gaussian_nll_loss);
 TANDEM_LOSS_OF_THREE(MarginRankingLoss, margin_ranking_loss);
 TANDEM_LOSS_OF_THREE(TripletMarginLoss, triplet_margin_loss);
 TANDEM_LOSS_OF_THREE(TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss);

@@ -52,6 +52,7 @@
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/ctc_loss.h"
 #include "tandem/ops/loss/embedding_loss.h"
+#include "tandem/ops/loss/gaussian_nll_loss.h"
 #include "tandem/ops/loss/huber_loss.h"
 #include "tandem/ops/loss/kl_div.h"
 #include "tandem/ops/loss/l1_loss.h"

@@ -30,6 +30,11 @@ struct SELUOptions {
   TANDEM_ARG(bool, inplace);  // whether the input itself is changed
 };
 using ReLU6Options = SELUOptions;
+struct HardswishOptions {
+  HardswishOptions(bool inplace = false) : inplace_(inplace) {}
+  TANDEM_ARG(bool, inplace);  // if true, overwrites the input
+};
+using HardsigmoidOptions = HardswishOptions;
 struct CELUOptions {
   CELUOptions(double alpha = 1) : alpha_(alpha) {}
   TANDEM_ARG(double, alpha);          // the limit below 0, negated

@@ -53,6 +53,7 @@ void add_spatial(OpTable& table) {
   OP("huber_loss", (Tensor x, Tensor y, Reduction reduction, double delta), tandem::huber_loss(x, y, reduction, delta))
   OP("kl_div", (Tensor x, Tensor y, Reduction reduction, bool log_target), tandem::kl_div(x, y, reduction, log_target))
   OP("poisson_nll_loss", (Tensor x, Tensor y, bool log_input, bool full, Reduction reduction), tandem::poisson_nll_loss(x, y, log_input, full, 1e-8, reduction))
+  OP("gaussian_nll_loss", (Tensor x, Tensor y, Tensor var, bool full, Reduction reduction), tandem::gaussian_nll_loss(x, y, var, full, 1e-6, reduction))
   OP("soft_margin_loss", (Tensor x, Tensor y, Reduction reduction), tandem::soft_margin_loss(x, y, reduction))
   OP("hinge_embedding_loss", (Tensor x, Tensor y, double margin, Reduction reduction), tandem::hinge_embedding_loss(x, y, margin, reduction))
   OP("margin_ranking_loss", (Tensor x, Tensor y, Tensor z, double margin, Reduction reduction), tandem::margin_ranking_loss(x, y, z, margin, reduction))

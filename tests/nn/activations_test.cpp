@@ -39,6 +39,8 @@ TEST_CASE("modules of activations are their formulas, and print as Python's", "[
                                          : 0; }},
       {nn::Hardtanh(nn::HardtanhOptions().min_val(-2).max_val(0.5)), "Hardtanh(min_val=-2.0, max_val=0.5)",
        [](double x) { return std::min(std::max(x, -2.0), 0.5); }},
+      {nn::Hardswish(), "Hardswish()", [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }},
+      {nn::Hardsigmoid(), "Hardsigmoid()", [](double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }},
       {nn::Softplus(nn::SoftplusOptions().beta(2).threshold(10)), "Softplus(beta=2.0, threshold=10.0)",
        [](double x) { return 2 * x > 10 ? x : std::log1p(std::exp(2 * x)) / 2; }},
       {nn::Threshold(0.1, 20), "Threshold(threshold=0.1, value=20.0)", [](double x) { return x > 0.1 ? x : 20; }},

@@ -199,6 +199,8 @@ TEST_CASE("activations in place change their input, to what they give beside", "
   check(CELU(CELUOptions(2).inplace(true)), CELU(2), "CELU(alpha=2.0, inplace=True)");
   check(ReLU6(ReLU6Options().inplace(true)), ReLU6(), "ReLU6(inplace=True)");
   check(Hardtanh(HardtanhOptions().inplace(true)), Hardtanh(), "Hardtanh(min_val=-1.0, max_val=1.0, inplace=True)");
+  check(Hardswish(HardswishOptions(true)), Hardswish(), "Hardswish()");
+  check(Hardsigmoid(HardsigmoidOptions(true)), Hardsigmoid(), "Hardsigmoid()");
   check(Threshold(ThresholdOptions(0.1, 2).inplace(true)), Threshold(0.1, 2),
         "Threshold(threshold=0.1, value=2.0, inplace=True)");
   RReLU changing(RReLUOptions().lower(0.25).upper(0.25).inplace(true)), plain(RReLUOptions().lower(0.25).upper(0.25));

@@ -24,6 +24,9 @@ TEST_CASE("modules of losses of pairs pass their options on", "[nn][loss]") {
   CHECK(nn::PoissonNLLLoss(nn::PoissonNLLLossOptions().log_input(false).full(true).eps(0.5).reduction(kNone))(
             x.exp(), y.exp() * 2)
             .equal(poisson_nll_loss(x.exp(), y.exp() * 2, false, true, 0.5, kNone)));
+  CHECK(nn::GaussianNLLLoss(nn::GaussianNLLLossOptions().full(true).eps(0.5).reduction(kSum))(x, y, y.exp())
+            .equal(gaussian_nll_loss(x, y, y.exp(), true, 0.5, kSum)));
+  CHECK(loss_text(*nn::GaussianNLLLoss()) == "GaussianNLLLoss()");
   CHECK(nn::HingeEmbeddingLoss(nn::HingeEmbeddingLossOptions().margin(2).reduction(kSum))(x, signs).equal(
       hinge_embedding_loss(x, signs, 2, kSum)));
   CHECK(nn::MultiMarginLoss(nn::MultiMarginLossOptions().p(2).margin(0.5).weight(weight).reduction(kNone))(x, classes)

@@ -222,6 +222,19 @@ TEST_CASE("class indices may be uint8", "[loss]") {
   CHECK_THROWS_WITH(nll_loss(x, target.to(kInt32)), Contains("nll_loss: target is int32") && Contains("uint8"));
 }
 
+TEST_CASE("gaussian_nll_loss refuses variances that are negative, or of sizes that do not fit", "[loss]") {
+  const Tensor x = zeros({4, 3}), target = ones({4, 3});
+  // ln(2) / 2 + 1 / 4 of each element, whichever way the variances are given.
+  for (const Tensor& var : {full({4, 3}, 2.0), full({4}, 2.0), full({4, 1}, 2.0), full({1, 3}, 2.0)})
+    CHECK(gaussian_nll_loss(x, target, var).item<double>() == Approx(std::log(2.0) / 2 + 0.25));
+  CHECK_THROWS_WITH(gaussian_nll_loss(x, target, full({3}, 2.0)),
+                    Contains("gaussian_nll_loss: var is (3,) and x (4, 3); accepted for var: "));
+  CHECK_THROWS_WITH(gaussian_nll_loss(x, target, full({1, 1}, 2.0)), Contains("var is (1, 1)"));
+  CHECK_THROWS_WITH(gaussian_nll_loss(x, target, tensor({1.f, 0.f, -1.f, 2.f})),
+                    Contains("gaussian_nll_loss: var has negative elements"));
+  CHECK_THROWS_WITH(gaussian_nll_loss(x.to(kInt64), target, full({4}, 2.0)), Contains("gaussian_nll_loss"));
+}
+
 TEST_CASE("smooth_l1_loss has a slope of one at infinity", "[loss]") {
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor x = tensor({inf, -inf, 0.5, 3.0}, kFloat64).requires_grad_();

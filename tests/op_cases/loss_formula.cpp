@@ -3,6 +3,7 @@
 #include "tandem/ops/loss/cross_entropy.h"
 #include "tandem/ops/loss/ctc_loss.h"
 #include "tandem/ops/loss/embedding_loss.h"
+#include "tandem/ops/loss/gaussian_nll_loss.h"
 #include "tandem/ops/loss/huber_loss.h"
 #include "tandem/ops/loss/kl_div.h"
 #include "tandem/ops/loss/margin_loss.h"
@@ -15,6 +16,7 @@ namespace tandem::test {
 
 static constexpr Reduction kToMean = Reduction::mean, kToSum = Reduction::sum, kToNone = Reduction::none;
 static constexpr const char* kPerSample = "asks for lengths of each sample";
+static constexpr const char* kStraightThrough = "its gradient ignores the maximum with eps, as PyTorch's does";
 static constexpr const char* kOwnTarget = "asks for classes, and targets to fit";
 static Tensor ctc_row(In in, IntArrayRef inputs, IntArrayRef targets, int64_t blank, Reduction reduction,
                       bool zero_infinity = false) {
@@ -48,6 +50,12 @@ static constexpr OpCase kLossFormulaCases[] = {
     {"kl_div/zeros", [](In in) { return kl_div(in[0], in[1], kToSum); }},
     TANDEM_THREE_REDUCTIONS("poisson_nll_loss", poisson_nll_loss(in[0], in[1], true, false, 1e-8, r)),
     {"poisson_nll_loss/full", [](In in) { return poisson_nll_loss(in[0], in[1], false, true, 1e-3, kToMean); }},
+    TANDEM_THREE_REDUCTIONS("gaussian_nll_loss", gaussian_nll_loss(in[0], in[1], in[2], false, 1e-6, r)),
+    {"gaussian_nll_loss/full", [](In in) { return gaussian_nll_loss(in[0], in[1], in[2], true, 0.9); },
+     {.no_gradcheck = kStraightThrough}},
+    {"gaussian_nll_loss/rows", [](In in) { return gaussian_nll_loss(in[0], in[1], in[2]); },
+     {.no_empty = "asks for a variance of each row"}},
+    {"gaussian_nll_loss/kept", [](In in) { return gaussian_nll_loss(in[0], in[1], in[2]); }},
     TANDEM_THREE_REDUCTIONS("hinge_embedding_loss", hinge_embedding_loss(in[0], in[1], 0.5, r)),
     {"hinge_embedding_loss/other_target", [](In in) { return hinge_embedding_loss(in[0], in[1]); }},
     TANDEM_THREE_REDUCTIONS("margin_ranking_loss", margin_ranking_loss(in[0], in[1], in[2], 0.3, r)),

@@ -11,8 +11,8 @@ reports=$1 benchmarks=${2:-}
 {
   # Functions in the headers of ops/ that users get, but those that make tensors or only spell another one, methods in
   # tensor.h from the views on, and the lists of operations. (`name` is the parameter of macros.)
-  headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root/ops/ops.h" "$root/ops/linalg/linalg.h" |
-    grep -vE '^ops/(factory|random)/|/(linalg|linalg_namespace|bessel|polynomials|rnn_cell)\.h$')
+  headers=$(sed -nE 's|^#include "tandem/(ops/[a-z]+/[a-z_0-9]+.h)"|\1|p' "$root"/ops/{ops,out_forms,linalg/linalg}.h |
+    grep -vE '^ops/(factory|random)/|/(linalg|linalg_namespace|bessel|polynomials|rnn_cell)\.h$' | sort -u)
   (cd "$root" && awk 'FNR == 1 { hidden = 0 } /^namespace.* detail \{|^namespace .*::detail \{/ { hidden = 1 } /^}  \/\/ namespace/ { hidden = 0 }
     !hidden' autograd/ops.h $headers) |
     sed -nE 's/^(inline )?(Tensor&?|std::vector<Tensor>|std::tuple<Tensor, Tensor>) ([A-Za-z0-9_]+)\(.*/\3/p'

@@ -12,6 +12,7 @@ struct Variant {
 /// Each with all the state that it can have.
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
+      {"Adadelta", {{"weight_decay", 0.1}}},
       {"Adagrad", {{"lr", 0.1}, {"lr_decay", 0.1}}},
       {"RMSprop", {{"momentum", 0.5}, {"centered", true}, {"weight_decay", 0.1}}},
       {"Adamax", {{"weight_decay", 0.1}}},
@@ -161,6 +162,7 @@ TEST_CASE("the state of every optimizer goes where its module goes", "[optim]") 
 TEST_CASE("the optimizers refuse settings that make no sense, with the value", "[optim]") {
   using namespace optim;
   const Tensor w = ones({2}).requires_grad_();
+  CHECK_THROWS_WITH(Adadelta({w}, AdadeltaOptions().rho(1.5)), Contains("Adadelta: rho is 1.5; accepted: from 0 to 1"));
   CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions(-1)), Contains("Adagrad: lr is -1"));
   CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions().lr_decay(-2)), Contains("Adagrad: lr_decay is -2"));
   CHECK_THROWS_WITH(Adagrad({w}, AdagradOptions().initial_accumulator_value(-3)),

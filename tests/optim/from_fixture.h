@@ -56,6 +56,7 @@ inline std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& kind,
   if (kind == "SGD") return made(std::type_identity<optim::SGD>(), optim::SGDOptions(0.1));
   if (kind == "Adam") return made(std::type_identity<optim::Adam>(), optim::AdamOptions());
   if (kind == "AdamW") return made(std::type_identity<optim::AdamW>(), optim::AdamWOptions());
+  if (kind == "Adadelta") return made(std::type_identity<optim::Adadelta>(), optim::AdadeltaOptions());
   if (kind == "Adagrad") return made(std::type_identity<optim::Adagrad>(), optim::AdagradOptions());
   if (kind == "RMSprop") return made(std::type_identity<optim::RMSprop>(), optim::RMSpropOptions());
   if (kind == "Adamax") return made(std::type_identity<optim::Adamax>(), optim::AdamaxOptions());

@@ -97,7 +97,7 @@ TEST_CASE("ten steps of every optimizer give PyTorch's parameters", "[optim]") {
     }
     ++compared;
   }
-  CHECK(compared == 44);
+  CHECK(compared == 48);
 }
 
 TEST_CASE("schedules give PyTorch's learning rates, before the first step and after each", "[optim]") {

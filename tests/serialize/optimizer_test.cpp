@@ -19,6 +19,7 @@ const std::map<std::string, Maker> kMakers = {{"Adam", maker<optim::Adam>(optim:
                                               {"AdamW", maker<optim::AdamW>(optim::AdamWOptions(7))},
                                               {"SGD", maker<optim::SGD>(optim::SGDOptions(7))},
                                               {"Adagrad", maker<optim::Adagrad>(optim::AdagradOptions(7))},
+                                              {"Adadelta", maker<optim::Adadelta>(optim::AdadeltaOptions(7))},
                                               {"RMSprop", maker<optim::RMSprop>(optim::RMSpropOptions(7))},
                                               {"Rprop", maker<optim::Rprop>(optim::RpropOptions(7))},
                                               {"Adamax", maker<optim::Adamax>(optim::AdamaxOptions(7))},

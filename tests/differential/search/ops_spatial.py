@@ -107,6 +107,8 @@ op("huber_loss", "F.huber_loss(x, y, reduction=reduction, delta=delta)", x=real,
 op("kl_div", "F.kl_div(x, y, reduction=reduction, log_target=log_target)", x=real, y=same_shape("x", style="unit"), reduction=reduction, log_target=flag)
 op("poisson_nll_loss", "F.poisson_nll_loss(x, y, log_input=log_input, full=full, reduction=reduction)", x=real, y=same_shape("x", style="positive"),
    log_input=flag, full=flag, reduction=reduction)
+op("gaussian_nll_loss", "F.gaussian_nll_loss(x, y, var, full=full, reduction=reduction)", x=real, y=same_shape("x"), var=same_shape("x", style="positive"),
+   full=flag, reduction=reduction)
 op("soft_margin_loss", "F.soft_margin_loss(x, y, reduction=reduction)", x=real, y=signs("x"), reduction=reduction)
 op("hinge_embedding_loss", "F.hinge_embedding_loss(x, y, margin, reduction=reduction)", x=real, y=signs("x"), margin=one_of(1.0, 0.5), reduction=reduction)
 op("margin_ranking_loss", "F.margin_ranking_loss(x, y, z, margin, reduction=reduction)", x=real, y=same_shape("x"), z=signs("x"), margin=one_of(0.0, 1.0),

@@ -1,0 +1,48 @@
+// The negative log likelihood of normally distributed values: gaussian_nll_loss.
+#include "tandem/ops/loss/gaussian_nll_loss.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/elementwise/clamp.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/unary.h"
+#include "tandem/ops/loss/loss_helpers.h"
+#include "tandem/ops/reduce/all_any.h"
+
+namespace tandem {
+
+TANDEM_CAST_POLICY(float32, gaussian_nll_loss)
+
+namespace {
+
+/// var, with a last dimension of 1 if it has one dimension less than x. @throws Error if its sizes do not fit
+Tensor variances(const Tensor& x, const Tensor& var) {
+  if (var.sizes() == x.sizes()) return var;
+  if (x.dim() > 0 && var.sizes() == x.sizes().slice(0, x.dim() - 1)) return var.unsqueeze(-1);
+  int64_t unlike = 0;  // sum of the sizes of var that differ from the size of x
+  for (int64_t d = 0; d < x.dim() && var.dim() == x.dim(); ++d) unlike += var.size(d) == x.size(d) ? 0 : var.size(d);
+  TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is ", var.sizes(), " and x ", x.sizes(),
+               "; accepted for var: the sizes of x, those without the last, or those with one of them 1");
+  return var;
+}
+
+}  // namespace
+
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, double eps,
+                         Reduction reduction) {
+  check_real("gaussian_nll_loss", x);
+  TANDEM_CHECK(!var.is_cpu() || is_recorded() || !(var < 0).any().item<bool>(),
+               "gaussian_nll_loss: var has negative elements; accepted: 0 or more");
+  Tensor v = variances(x, var).clone();
+  {
+    const NoGradGuard guard;
+    v.clamp_min_(eps);
+  }
+  const Tensor losses = 0.5 * (v.log() + (x - target).square() / v);
+  return reduced(full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
+}
+
+}  // namespace tandem
