@@ -33,7 +33,7 @@ template <class T> HeadRows<T> head_rows(const Tensor& x) {
   return {x.data<std::remove_const_t<T>>(), x.stride(0), x.stride(1), x.stride(2), aligned};
 }
 
-/// Mask: which keys a query sees (bool), or what is added to the scores. Null data means no mask.
+/// Mask of the scores: a bool mask selects the keys that a query sees, a floating mask is added. Null data: no mask.
 template <class T> struct AttentionMask {
   const void* data;
   bool is_bool;

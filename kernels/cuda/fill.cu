@@ -34,7 +34,7 @@ Target target_of(const Tensor& y) {
   t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
   return t;
 }
-/// Stores elements `first` to first + 3, or those of them that exist.
+/// Stores elements `first` to first + 3, as far as they exist.
 template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
   const int64_t left = t.count - first;
   if (t.aligned) {
@@ -70,7 +70,7 @@ template <class C> struct Uniform {
       return low + width * uniform_float(words[0]);
   }
 };
-/// Normal distribution by Box-Muller; each number uses a pair of words of its own.
+/// Normal distribution by Box-Muller; each number uses a separate pair of words.
 template <class C> struct Normal {
   using Made = C;
   static constexpr int kEach = 2;

@@ -68,7 +68,8 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
 // ---- joining rows
 
 constexpr int kMostParts = 32;  // per launch
-/// Parts to concatenate along rows of words. The blocks of one part follow those of the previous part. 32-bit indices.
+/// Parts to concatenate along rows of words. The blocks of a part follow the blocks of the previous part. 32-bit
+/// indices.
 struct Joined {
   struct Part {
     const void* data;
