@@ -14,8 +14,8 @@ template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16
 };
 
 /// Returns a reference to the Word at p, so that one load or store moves it. p must be a multiple of Word's alignment:
-/// a GPU faults on other addresses. The sanitizer build on the CPU reports them only because this returns a reference
-/// (clang does not check copies of structs).
+/// a GPU faults on other addresses. The AddressSanitizer build on the CPU reports them only because this returns a
+/// reference (clang does not check copies of structs).
 template <class Word> TANDEM_HD Word& word_at(void* p) { return *static_cast<Word*>(p); }
 template <class Word> TANDEM_HD const Word& word_at(const void* p) { return *static_cast<const Word*>(p); }
 
