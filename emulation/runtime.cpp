@@ -12,8 +12,7 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::Mark>
-      recorded;  // set by the last record_event; null if there was none, or it was captured
+  std::shared_ptr<emulation::Mark> recorded;         // by the last record_event; null before that, or if captured
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
   std::vector<size_t> nodes = {};                    // captured nodes that the event records
 };
