@@ -189,7 +189,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
     streams.push(lanes.back(), {.name = "start of a graph", .wait = start});
     for (const auto& end : graph.last) streams.push(lanes.back(), {.name = "last launch of a graph", .wait = end});
   }
-  // Nodes that nodes of other lanes wait for get a mark.
+  // Every node that a node of another lane depends on gets a mark.
   std::vector<std::shared_ptr<Mark>> marks(graph.nodes.size());
   for (const GraphNode& node : graph.nodes)
     for (const size_t before : node.after)

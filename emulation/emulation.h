@@ -32,8 +32,9 @@ void reset();
 
 /// Returns the number of items queued on the streams of a device.
 size_t pending(int device);
-/// Returns whether a fault ends host code that touches device memory, and a kernel that touches another device's
-/// memory. This requires a processor with memory protection keys, or TANDEM_EMULATION_GUARD=1 at the start.
+/// Returns whether forbidden accesses cause a fault: host code that touches device memory, and a kernel that touches
+/// the memory of a device that is not its peer. This requires a processor with memory protection keys, or
+/// TANDEM_EMULATION_GUARD=1 at the start.
 bool guards_memory();
 
 /// Work that several streams do together, such as a collective: it starts when all the streams have reached it, and no

@@ -13,8 +13,8 @@
 
 namespace tandem::emulation {
 
-// Reserved address space: a page takes memory only once it is touched. Large enough for unoptimised and instrumented
-// kernels.
+// Size of a stack. It only reserves address space: a page takes memory once it is touched. Large enough for
+// unoptimised and instrumented kernels.
 constexpr size_t kStackBytes = 256 * 1024;
 constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for any page size
 // Stacks start at different offsets; with equal offsets, the used parts of all stacks would compete for a few cache

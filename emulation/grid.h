@@ -1,5 +1,5 @@
-// Runs a kernel's grid on the CPU, with one fiber per CUDA thread. The streams of the emulated devices call it when it
-// is a launch's turn.
+// Runs a kernel's grid on the CPU, with one fiber per CUDA thread. The streams of the emulated devices call
+// run_grid() when it is a launch's turn.
 #pragma once
 #include <cstddef>
 #include <functional>

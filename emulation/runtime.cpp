@@ -191,7 +191,7 @@ void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   if (!state().captures.unsafe("release_host").empty()) return;
-  if (!state().page_locked.release(memory)) std::abort();  // as free() does
+  if (!state().page_locked.release(memory)) std::abort();  // like free() of an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {

@@ -41,7 +41,7 @@ inline bool has_norm_relu_pool(const Tensor& x) {
          x.suggest_memory_format() == MemoryFormat::ChannelsLast;
 }
 }  // namespace tandem::kernels
-/// x (rows, n)
+/// Normalises each row of x (rows, n); mean and rstd (rows) receive its statistics. weight and bias may be undefined
 TANDEM_KERNEL(void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor& y,
                               Tensor& mean, Tensor& rstd))
 /// dweight (n) and dbias (n) may be undefined

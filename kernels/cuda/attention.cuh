@@ -68,7 +68,7 @@ inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool cau
 }
 
 /// Returns the number of parts into which a sum over `length` queries or keys is cut, if `blocks` blocks compute such
-/// sums and `busy` blocks are wanted. A part has 256 or more elements, if the sum has.
+/// sums and `busy` blocks are wanted. There is at most one part per 256 elements.
 inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
   return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
 }

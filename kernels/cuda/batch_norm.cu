@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kLoads = 4, kThreads = 256;
 
-/// Planes (n, c) of packs. The packs of a channel, counted over all its planes, are cut into `pieces` of `length`
-/// packs.
+/// Layout of planes (n, c), which consist of packs. The packs of a channel, counted over all its planes, are cut into
+/// `pieces` of `length` packs.
 struct Channels {
   int64_t images, channels, packs;  // packs: per plane
-  int64_t pieces, length, blocks;   // blocks: number of groups of channels, one block (per piece) each
+  int64_t pieces, length, blocks;   // blocks: number of blocks that cover all channels, for each piece
   int64_t count;                    // elements of a channel
 };
 

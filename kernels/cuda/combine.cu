@@ -52,8 +52,8 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  // If there are more parts than one launch takes, several passes run, and y must not be a part that a later pass
-  // reads.
+  // More parts than one launch takes need several passes. If y is a part that a later pass reads, the result goes to a
+  // temporary first.
   if (parts.size() > kParts && std::any_of(parts.begin() + kParts, parts.end(),
                                            [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({n}, y.dtype(), y.device());

@@ -30,7 +30,7 @@ template <class I> struct Side {
   I planes, size[2];
   I plane_step, row_step, pixel_step;  // elements from one channel, row and pixel to the next
   DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // of indices over all images
+  Divider by_pixels;  // for pixel indices that count through all images
   Side(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},

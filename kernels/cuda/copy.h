@@ -9,7 +9,7 @@ namespace tandem::kernels::cuda {
 struct CastRow {
   ElementKernel float32, float64, int64, int32, boolean;
 };
-extern const CastRow cast_from_float32, cast_from_float64, cast_from_int64;  // int64 serves all integers and bool
+extern const CastRow cast_from_float32, cast_from_float64, cast_from_int64;  // cast_from_int64: all integers and bool
 extern const ElementKernel copy_bits, where_bits;                            // one dtype in and out; any dtype
 
 /// Copies `planes` 2-d planes without changing the dtype: y is contiguous along dimension 0 of the plan, x along

@@ -192,7 +192,7 @@ void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullpt
 /// Chooses the fastest algorithm by running each of cuDNN's once. The runs write to the call's own output, which the
 /// call then overwrites. Falls back to choose() if there is no memory for the workspace or no algorithm is found.
 void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
-  constexpr int kMost = 16;  // maximum number of algorithms; each counts twice, with and without TF32
+  constexpr int kMost = 16;  // maximum number of results; an algorithm may have two, with and without TF32
   Tensor space;
   try {
     space = workspace_of(kWorkspaceLimit, call.x.device());

@@ -219,7 +219,7 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
 
 constexpr int kSumThreads = 128;
 
-/// Returns to the first thread the sum of `value` over the block, added as a tree; other threads get 0.
+/// Returns the sum of `value` over the block, added as a tree, to the first thread; other threads get 0.
 __device__ double sum_of_block(double value) {
   TANDEM_SHARED(double, sums, [kSumThreads]);
   sums[threadIdx.x] = value;

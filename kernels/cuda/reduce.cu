@@ -184,7 +184,7 @@ template <class T> struct Extreme : Largest<Upcast<T>> {
   using State = Upcast<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
-  Sign taken, given;  // a factor for floats; a mask for exclusive or for integers
+  Sign taken, given;  // a factor for floats, an XOR mask for integers
   Extreme(const Tensor& y, bool smallest) : y(y), taken(smallest ? Sign(-1) : kKeep), given(taken) {}
   Extreme finishing() const {
     Extreme op = *this;
@@ -334,7 +334,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   using State = typename Op::State;
   constexpr int kWidth = kColumns<T>;
   const int64_t packs = ceil_div(inner, kWidth);
-  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // if there are enough columns
+  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // threads along y, if there are enough columns
   const int64_t wide = power_of_two(packs, 1, kColumnThreads / tall), strips = ceil_div(packs, wide);
   Cut cut{n, 1, n};
   if (n > 64 && outer * strips < kPieces / 2) {

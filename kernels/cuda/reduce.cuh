@@ -22,8 +22,7 @@ template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const 
 }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack, bool aligned) {
   if constexpr (sizeof(pack) % 16 == 0)
-    if (aligned) {  // __stwb caches like a plain store; nvcc would split a plain store of the pack into the element
-                    // stores below
+    if (aligned) {  // by __stwb, because nvcc splits an ordinary store of the pack into the element stores below
       struct Parts {
         uint4 at[sizeof(pack) / 16];
       };

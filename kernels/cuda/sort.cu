@@ -235,7 +235,8 @@ void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& 
   launch_put<Entry>(name, x, from.data(), rows, n, result, device);
 }
 
-/// Selects the first k elements of each row: each pass keeps k entries of every tile, until a row is a single tile.
+/// Writes the first k elements of each sorted row to `result`. Each pass keeps k entries of every tile, until a row is
+/// a single tile.
 template <class Entry>
 void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
   const int64_t k = result.count;

@@ -120,7 +120,7 @@ TANDEM_HD float pow(float x, float y) {
   p = p * w + 2.88539008179007839;
   const double t = (double(n) + s * p) * double(y);
   const double exponent = t < -160.0 ? -160.0 : t > 140.0 ? 140.0 : t;
-  const double shifted = exponent + 6755399441055744.0;  // 1.5 * 2^52
+  const double shifted = exponent + 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
   const double r = exponent - (shifted - 6755399441055744.0);
   double q = 1.53533620179354562e-4;
   q = q * r + 1.33988744322664842e-3;
