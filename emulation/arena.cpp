@@ -1,4 +1,4 @@
-// Reserves an address range for a device, and hands out and takes back pages with guard pages behind them.
+// Reserves an address range for a device; allocates and frees pages of it, with a guard page after each allocation.
 #include "tandem/emulation/arena.h"
 
 #include <sys/mman.h>
@@ -15,14 +15,14 @@
 namespace tandem::emulation {
 namespace {
 
-constexpr size_t kRedzone = 256;  // before the data, so that it is aligned to 256 bytes and, as on a GPU, to no more
+constexpr size_t kRedzone = 256;  // before the data, which is then aligned to 256 bytes and, as on a GPU, to no more
 
-/// Of 4, 16 or 64 KiB. Not a global: memory may be asked for before those of this file are there.
+/// Page size: 4, 16 or 64 KiB. Not a global variable, because other globals may allocate before it is initialised.
 size_t page() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
-/// The pages that an allocation takes, without the guard page behind them.
+/// Returns the bytes of the pages that an allocation takes, without its guard page.
 size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + page() - 1) / page() * page(); }
 
 }  // namespace

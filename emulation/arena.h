@@ -1,7 +1,7 @@
-// The memory of one emulated device, or the page-locked memory of the host: an address range of its own, so that a
-// pointer tells whose it is. It is ordinary memory to kernels. Between allocations, and where one was freed, lie pages
-// that cannot be accessed; within a page AddressSanitizer sees the bounds. Fresh memory is NaN (bytes 0xFF), freed
-// addresses come back as late as possible.
+// Memory of one emulated device, or page-locked memory of the host. Each arena has its own address range, so a pointer
+// shows whose memory it is; kernels use it as ordinary memory. Pages between allocations, and pages that were freed,
+// cannot be accessed; within a page AddressSanitizer checks the bounds. New memory is filled with NaN (bytes 0xFF).
+// Freed addresses are reused as late as possible.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -9,32 +9,33 @@
 
 namespace tandem::emulation {
 
-/// The range of addresses that a device's memory may come to; limits are below it.
+/// Size of an arena's address range; memory limits are at most this.
 constexpr size_t kArenaBytes = size_t(4) << 30;
-constexpr int kFresh = 0xFF;                     // every byte of memory that holds nothing: NaN in all floating types
-constexpr int kPageLocked = -1, kPageable = -2;  // where a device's index would stand
+constexpr int kFresh = 0xFF;                     // byte that fills new and discarded memory: NaN in all floating types
+constexpr int kPageLocked = -1, kPageable = -2;  // used in place of a device index
 
-/// Not safe for several threads at once: the runtime's lock guards it.
+/// Allocator of the range. Not thread-safe: callers hold the runtime's lock.
 class Arena {
  public:
-  /// @param device  an index, or kPageLocked
+  /// @param device  device index, or kPageLocked
   explicit Arena(int device, size_t capacity = kArenaBytes);
   ~Arena();
   Arena(const Arena&) = delete;
 
-  /// Null when the range is used up.
+  /// Returns null if there is no free range of this size.
   void* allocate(size_t bytes);
-  /// False unless `memory` is what allocate returned, and was not released since.
+  /// Frees an allocation. Returns false unless `memory` was returned by allocate() and has not been released since.
   bool release(const void* memory);
-  /// Whether the address is in this arena at all.
+  /// Returns whether the address is in this arena's range.
   bool contains(const void* memory) const;
-  /// Empty if all of the range is in one live allocation; otherwise what it is instead.
+  /// Returns an empty string if the whole range is in one live allocation, otherwise a description of the memory there.
   std::string problem(const void* memory, size_t bytes) const;
   size_t used() const { return used_; }
 
  private:
   std::string owner() const;
-  /// Where so many bytes are free, from the cursor on and then from the start; the capacity if nowhere.
+  /// Returns the offset of a free range of `bytes` bytes, searched from the cursor and then from the start; capacity_
+  /// if there is none.
   size_t find(size_t bytes) const;
   void take(size_t offset, size_t bytes);
   void give_back(size_t offset, size_t bytes);
@@ -42,10 +43,10 @@ class Arena {
   const int device_;
   const size_t capacity_;
   char* base_;
-  std::map<size_t, size_t> free_;  // offset and bytes, never two that touch
-  std::map<size_t, size_t> live_;  // offset of the data and bytes asked for
-  size_t cursor_ = 0;              // the search for free memory goes on where the last one ended
-  size_t high_ = 0;                // nothing beyond was ever allocated
+  std::map<size_t, size_t> free_;  // free ranges: offset and size; adjacent ranges are merged
+  std::map<size_t, size_t> live_;  // live allocations: offset of the data, and requested size
+  size_t cursor_ = 0;              // end of the last allocation, where the next search starts
+  size_t high_ = 0;                // end of the highest range that was ever allocated
   size_t used_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// CUDA's atomic operations and fences, for simt.h. As in CUDA an atomic operation alone orders nothing. To hand memory
-// over to another block, both sides need a fence:
+// CUDA's atomic operations and fences, for simt.h. As in CUDA, an atomic operation alone orders nothing. To publish
+// memory to another block, both sides need a fence:
 //   partial[blockIdx.x] = sum;                               // write
 //   __threadfence();
 //   last = atomicAdd(&count, 1u) == gridDim.x - 1;           // whoever reads this count ...
 //   __threadfence();
-//   if (last) total = add_up(partial);                       // ... may read what was written before the first fence
-// ThreadSanitizer is told just that (fences.h), so that it finds a fence that is missing. What the host changes too, in
-// page-locked memory, is for the operations of the whole system (atomicCAS_system): others are refused there.
+//   if (last) total = add_up(partial);                       // ... may read all writes before the first fence
+// ThreadSanitizer is told exactly this order (fences.h), so it detects a missing fence. Memory that the host changes
+// too (page-locked memory) requires the system-wide operations (atomicCAS_system); other atomic operations on it throw.
 #pragma once
 #include <atomic>
 #include <type_traits>
@@ -26,7 +26,8 @@ namespace tandem::emulation {
 template <class T, class... Choices>
 concept OneOf = (std::is_same_v<T, Choices> || ...);
 
-/// *address = f(*address) in one step; the old value. The types are those that CUDA takes, no more.
+/// Computes *address = f(*address) atomically, and returns the old value. Only the types that CUDA supports are
+/// accepted.
 template <class T, class F> T atomic_update_of_system(T* address, F f) {
 #if defined(TANDEM_ATOMICS_ARE_WATCHED)
   before_atomic(address);
@@ -39,7 +40,7 @@ template <class T, class F> T atomic_update_of_system(T* address, F f) {
 #endif
   return old;
 }
-/// Throws where the address is page-locked memory: what is atomic among the threads of a device is not for the host.
+/// Throws if the address is page-locked memory: device-wide atomic operations are not atomic with respect to the host.
 void check_is_no_host_memory(const void* address);
 template <class T, class F> T atomic_update(T* address, F f) {
   check_is_no_host_memory(address);
@@ -52,7 +53,7 @@ template <class T, class F> T atomic_update(T* address, F f) {
   template <tandem::emulation::OneOf<__VA_ARGS__> T> T word(T* address, std::type_identity_t<T> v) { \
     return tandem::emulation::atomic_update(address, [v](T x) -> T { return expression; });          \
   }
-// Signed sums wrap around.
+// Signed sums wrap around on overflow.
 TANDEM_ATOMIC(atomicAdd, x + v, unsigned, unsigned long long, float, double)
 inline int atomicAdd(int* address, int v) {
   return static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(address), static_cast<unsigned>(v)));

@@ -1,4 +1,4 @@
-// How the threads of a block take turns. What they wait for is in synchronize.cpp.
+// Scheduling of the threads of a block. synchronize.cpp implements the operations that make them wait.
 #include "tandem/emulation/block.h"
 
 #include <algorithm>
@@ -14,21 +14,22 @@ constinit thread_local Position position;
 static thread_local Block* current = nullptr;  // the block whose thread runs on this host thread
 
 namespace {
-/// Thrown where a thread waits, to end it: what its stack holds is destroyed as it should be.
+/// Thrown in a waiting thread to end it, so that the objects on its stack are destroyed.
 struct Cancelled {};
 }  // namespace
 
 // ---- identities
 //
-// Note [Who is who to ThreadSanitizer]
-// It finds a race between two accesses when two identities made them and nothing ordered them. An identity for every
-// thread of a grid cannot be had: each takes 0.8 MB, the time of a release or acquire grows with their number, and
-// newer versions (gcc 13, clang 14) forget the deeds of all but the last 255. So there are at most kIdentities. A block
-// uses up to kIdentitiesOfBlock of them, the lanes of a warp always different ones; larger blocks have warps that share
-// theirs, by chance others in every block. And every block takes one of several such groups by chance, never that of
-// the block before it: since the threads of two blocks may do the same to the same address, one identity for both would
-// hide it, and whatever a barrier ordered in the first would stay ordered. So of g groups any two blocks of a grid are
-// compared with a probability of 1 - 1/g, and neighbours always.
+// Note [ThreadSanitizer identities]
+// ThreadSanitizer reports a race if two identities make conflicting accesses and nothing orders them. A grid cannot
+// have one identity per thread: each takes 0.8 MB, the time of a release or acquire grows with their number, and newer
+// versions (gcc 13, clang 14) remember only the last 255. So there are at most kIdentities. A block uses up to
+// kIdentitiesOfBlock of them. The lanes of a warp always have different identities; in larger blocks several warps
+// share theirs, in a random assignment for each block. Each block takes one of several groups of identities at random,
+// but never the group of the block before it. Two blocks with one group could hide a race: if their threads access the
+// same address, the accesses have one identity, and whatever a barrier ordered in the first block stays ordered in the
+// second. With g groups, any two blocks of a grid are compared with probability 1 - 1/g, and neighbouring blocks
+// always.
 
 #if (defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 13)
 constexpr size_t kIdentities = 192, kIdentitiesOfBlock = 64, kGroups = 6;
@@ -126,7 +127,7 @@ void Block::run(uint3 index) {
   if (!damage.empty()) fail(damage, nullptr);
 }
 
-// ---- turns: the queue holds the threads that can go on; each is in it at most once
+// ---- scheduling: the queue holds the threads that can run, each at most once
 
 void Block::make_runnable(Thread& thread) {
   thread.word = nullptr;
@@ -158,7 +159,7 @@ void Block::become(Thread& thread) {
   position.lane = thread.number % kWarp;
 }
 
-/// Lets a thread run until it waits or has ended; then, on the same fiber, perhaps others.
+/// Runs a thread until it waits or has ended; then the same fiber may run further threads.
 void Block::go_on(Thread& thread) {
   become(thread);
   const size_t identity = identity_of(thread);
@@ -173,17 +174,17 @@ void Block::go_on(Thread& thread) {
   if (fiber->ended()) fibers_.give(identity, fiber);
 }
 
-/// On a fiber: runs the thread that it was started for, and then those that start next. Most threads never wait, and
-/// such cost no switch.
+/// Runs on a fiber: runs the thread that the fiber was started for, then threads that have not started yet. Most
+/// threads never wait, so they need no switch.
 void Block::work() {
   Fiber* const fiber = running_->fiber;
   for (Thread* thread = running_;;) {
     run_thread(*thread);
     thread->fiber = nullptr;
-    if (kFindsRaces || error_) return;  // to ThreadSanitizer each is someone else
+    if (kFindsRaces || error_) return;  // for ThreadSanitizer each thread needs the fiber of its own identity
     thread = pick();
     if (!thread) return;
-    if (thread->fiber) {  // it waits on a fiber of its own, which only the host can resume
+    if (thread->fiber) {  // the thread waits on its own fiber, which only the host can resume
       picked_ = thread;
       return;
     }
@@ -207,7 +208,7 @@ void Block::run_thread(Thread& thread) {
 
 void Block::wait(Thread& thread) {
   thread.fiber->pause();
-  // A destructor that waits while its thread is being ended just goes on.
+  // A destructor that waits while its thread is being cancelled continues at once.
   if (cancelling_ && std::uncaught_exceptions() == uncaught_) throw Cancelled();
 }
 
@@ -217,7 +218,7 @@ void Block::yield() {
   wait(thread);
 }
 
-/// Ends the threads that wait, so that nothing of them is left on their fibers.
+/// Ends the waiting threads, so that their stacks are unwound.
 void Block::cancel() {
   cancelling_ = true;
   picked_ = nullptr;

@@ -1,5 +1,6 @@
 // One block of CUDA threads. Each thread is a fiber: it runs until it waits (at a barrier, or for other lanes of its
-// warp), then another one does. When all wait, what they wait for never comes: that is reported, with who waits where.
+// warp), and then another thread runs. If all threads wait, the block is in a deadlock, which is reported with the
+// place where each thread waits.
 #pragma once
 #include <array>
 #include <exception>
@@ -16,7 +17,7 @@
 
 namespace tandem::emulation {
 
-/// Fibers to be used again, each under one of a few identities.
+/// Pool of fibers for reuse. Each fiber belongs to one of a few ThreadSanitizer identities.
 class FiberPool {
  public:
   Fiber* take(size_t identity);
@@ -31,7 +32,7 @@ class FiberPool {
   std::vector<std::unique_ptr<Actor>> actors_;
 };
 
-/// What the blocks of a grid have in common.
+/// Parameters that all blocks of a grid share.
 struct Launch {
   const char* name;
   dim3 grid, block;
@@ -39,25 +40,26 @@ struct Launch {
   const std::function<void()>& thread;
 };
 
-/// Runs blocks, one after another, all on the host thread that made it.
+/// Runs blocks, one after another, all on the host thread that constructed it.
 class Block {
  public:
   static constexpr unsigned kWarp = 32;
-  /// Before the first block of a grid; `launch` must stay until end_grid().
+  /// Called before the first block of a grid; `launch` must outlive the call of end_grid().
   void begin_grid(const Launch& launch, OrderSetting order);
-  /// Runs the block at `index`. @throws what a thread throws, CudaError on a deadlock; then none of its threads is left
+  /// Runs the block at `index`; none of its threads is left afterwards. @throws CudaError on a deadlock or damaged
+  /// shared memory; an exception that a thread throws
   void run(uint3 index);
   void end_grid();
 
-  // For the running thread: see running_thread.h.
+  // Functions for the running thread: see running_thread.h.
   Votes barrier(const char* word, bool vote, SourceLocation place);
   struct Answer {
-    uint64_t value;  // of lane `source`, which is negative if none is asked for
-    unsigned lanes;  // that met
+    uint64_t value;  // value of lane `source`; 0 if `source` is negative
+    unsigned lanes;  // lanes that met
   };
   Answer meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all, SourceLocation place);
   void yield();
-  void* shared_array(const SharedArray* declaration, size_t bytes);  // null: the dynamic one
+  void* shared_array(const SharedArray* declaration, size_t bytes);  // null: the dynamic array
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
@@ -67,19 +69,20 @@ class Block {
   struct Thread {
     uint3 index{};
     unsigned number = 0;
-    Fiber* fiber = nullptr;      // null before it starts and after it has ended
-    const char* word = nullptr;  // what it waits in, if it does
+    Fiber* fiber = nullptr;      // null before the thread starts and after it has ended
+    const char* word = nullptr;  // CUDA function that the thread waits in, or null
     SourceLocation place{};
-    unsigned mask = 0;  // zero: it waits for the block
+    unsigned mask = 0;  // lanes that the thread waits for; 0: all threads of the block
     int source = -1;
     uint64_t value = 0;
     Answer answer{};
     uint64_t* all = nullptr;
     std::string waits() const;
   };
-  struct WarpGroup {  // the lanes that meet under one mask
+  struct WarpGroup {  // lanes that meet under one mask
     unsigned mask = 0, arrived = 0, meetings = 0;
-    std::array<SyncPoint, 2> order{};  // taken in turns: who has gone on must not meet those who have yet to
+    std::array<SyncPoint, 2> order{};  // used alternately: a lane that has left one meeting must not be ordered with
+                                       // lanes that are still leaving it
   };
   struct Warp {
     unsigned alive = 0;
@@ -94,7 +97,7 @@ class Block {
   Thread* pick();
   void make_runnable(Thread& thread);
   void make_next(Thread& thread);
-  /// In the order of the threads, or its reverse.
+  /// Makes the threads that pass the filter runnable, in thread order or in reverse.
   template <class Filter> void make_all_runnable(Filter filter) {
     const bool backwards = order_.order == ThreadOrder::reverse;
     for (size_t i = 0; i < threads_.size(); ++i)
@@ -111,22 +114,23 @@ class Block {
   std::string who() const;
 
   const Launch* launch_ = nullptr;
-  int uncaught_ = 0;  // exceptions that end the host's functions meanwhile: one of its destructors may start a grid
+  int uncaught_ = 0;  // std::uncaught_exceptions() at the start of the grid: a destructor that runs during unwinding
+                      // may start a grid
   OrderSetting order_;
   Chance chance_;
   FiberPool fibers_;
   SharedMemory shared_;
   SyncPoint grid_starts_, grid_ends_;
 
-  // of the running block
+  // state of the running block
   uint3 index_{};
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned alive_ = 0;
-  std::vector<Thread*> queue_;  // a ring of those that can go on
+  std::vector<Thread*> queue_;  // ring buffer of the threads that can run
   size_t queue_head_ = 0, queue_size_ = 0;
   Thread* running_ = nullptr;
-  Thread* picked_ = nullptr;  // taken from the queue by a fiber that cannot run it
+  Thread* picked_ = nullptr;  // thread taken from the queue by a fiber that cannot run it
   struct {
     unsigned arrived = 0, yes = 0, meetings = 0;
     const Thread* first = nullptr;
@@ -136,7 +140,7 @@ class Block {
   std::exception_ptr error_;
   bool cancelling_ = false;
 
-  // ThreadSanitizer's view: see identity_of
+  // state for ThreadSanitizer: see identity_of
   size_t identities_ = 1, group_ = 0;
   Rearrangement warp_places_;
   std::vector<ThreadFences> fences_;

@@ -1,4 +1,4 @@
-// The settings and the state of all emulated devices. Tests change both by the functions of emulation.h.
+// Settings and state of all emulated devices. Tests change them through the functions of emulation.h.
 #include "tandem/emulation/emulation.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::emulation {
 namespace {
 
-/// The functions that can fail. Those that are noexcept cannot, and those that only describe the build do not.
+/// Functions that can fail. Functions that are noexcept cannot, and functions that only describe the build do not.
 constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocate_host",     "allow_shared_memory",
                                                   "begin_capture",      "call_on_host",      "can_access_peer",
                                                   "check_launch",       "copy_async",        "copy_peer_async",
@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocat
                                                   "synchronize",        "synchronize_event", "synchronize_stream",
                                                   "wait_event"};
 
-/// An environment variable's number from 0 to `most`, or `otherwise`; `wrong` says what could not be read.
+/// Returns the number from 0 to `most` in an environment variable, or `otherwise` if it is unset. If the value is
+/// invalid, describes the problem in `wrong`.
 uint64_t number_from(const char* variable, uint64_t otherwise, uint64_t most, std::string& wrong) {
   const char* const text = std::getenv(variable);
   if (!text || !*text) return otherwise;

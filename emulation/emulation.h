@@ -1,5 +1,6 @@
-// What tests can ask of the emulated CUDA runtime: how many devices it has, what fails, and in which order streams run.
-// Only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation.md says how it works and what it cannot tell.
+// Test controls of the emulated CUDA runtime: the number of devices, failing calls, and the order in which streams run.
+// Only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation.md describes how the emulation works and which
+// errors it cannot detect.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,41 +12,43 @@
 
 namespace tandem::emulation {
 
-/// How many devices there are, 0 to kMaxDevices; at the start TANDEM_EMULATED_DEVICES, or 8.
+/// Sets the number of devices, 0 to kMaxDevices. Initially TANDEM_EMULATED_DEVICES, or 8.
 void set_device_count(int count);
-/// Whether devices can be peers of each other; at the start TANDEM_EMULATED_PEERS (0 or 1), or true. Turned off, access
-/// that was enabled ends.
+/// Sets whether devices can be peers of each other. Initially TANDEM_EMULATED_PEERS (0 or 1), or true. False also
+/// revokes access that was enabled before.
 void set_peer_access(bool possible);
-/// Bytes that a device has for allocations, at most 4 GiB; at the start 1 GiB.
+/// Sets the number of bytes that a device can allocate, at most 4 GiB. Initially 1 GiB.
 void set_memory_limit(int device, size_t bytes);
-/// 0: work runs as late as the rules of streams allow, a stream's in its order. Any other seed: at random moments and
-/// in any order that events permit. At the start TANDEM_EMULATION_STREAMS, or 0.
+/// Sets the order in which streams run. 0: work runs as late as the rules of streams allow. Any other seed: work runs
+/// at random moments, in any order of streams that the events permit. Initially TANDEM_EMULATION_STREAMS, or 0.
 void set_stream_seed(uint64_t seed);
-/// The n-th call from now of a function of core/cuda/gpu_runtime.h (or of "launch") fails with a CudaError; 1 is the
-/// next.
-/// @throws Error when there is no such function, or it cannot fail
+/// Makes the n-th call from now of a function of core/cuda/gpu_runtime.h (or of "launch") fail with a CudaError; n = 1
+/// is the next call.
+/// @throws Error if there is no such function, if it cannot fail, or if n is less than 1
 void fail_call(const std::string& function, int n = 1);
-/// Finishes or drops what is queued, forgets errors, and brings all settings back to those of the start. Streams,
+/// Runs the queued work that can run, drops the rest, clears all errors, and restores the initial settings. Streams,
 /// events and memory stay.
 void reset();
 
-/// How many items wait on the streams of a device.
+/// Returns the number of items queued on the streams of a device.
 size_t pending(int device);
-/// Whether host code that touches device memory, and a kernel that touches another device's, end in a fault: it takes a
-/// processor with memory protection keys, or TANDEM_EMULATION_GUARD=1 at the start.
+/// Returns whether forbidden accesses cause a fault: host code that touches device memory, and a kernel that touches
+/// the memory of a device that is not its peer. This requires a processor with memory protection keys, or
+/// TANDEM_EMULATION_GUARD=1 at the start.
 bool guards_memory();
 
-/// Work of several streams at once, as a collective is: it starts when all of them have come to it, and none goes on
-/// before it is done. Streams may be of several devices and be brought by several host threads. When one of these
-/// devices fails before, it never starts, and the streams of the others wait until it is cancelled.
+/// Work that several streams do together, such as a collective: it starts when all the streams have reached it, and no
+/// stream continues before it is done. The streams may belong to several devices and be driven by several host threads.
+/// If one of these devices fails first, the work never starts, and the other streams wait until cancel().
 class StreamBarrier {
  public:
-  /// @param streams  how many have to join
-  /// @param work     runs once, with access to the memory of all devices; what it throws is an error of all of them
+  /// @param streams  number of streams that have to join
+  /// @param work     runs once, with access to the memory of all devices; an exception is an error of all of them
   StreamBarrier(const std::string& name, int streams, std::function<void()> work);
-  /// Puts the meeting on a stream. The work may run before this returns, so that it must not need a lock held here.
+  /// Queues the barrier on a stream. The work may run before this returns, so it must not need a lock that the caller
+  /// holds.
   void join(gpu::StreamHandle stream);
-  /// Lets the streams go on without it, as an aborted communicator does.
+  /// Lets the streams continue without the work, as an aborted communicator does.
   void cancel();
 
  private:

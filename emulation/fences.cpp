@@ -1,4 +1,4 @@
-// ThreadFences: tells ThreadSanitizer the order that a thread's fences and atomic operations make.
+// ThreadFences: tells ThreadSanitizer the order that a thread's fences and atomic operations establish.
 #include "tandem/emulation/fences.h"
 
 #include <algorithm>

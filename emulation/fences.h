@@ -1,7 +1,7 @@
-// What fences and atomics order, for ThreadSanitizer, which knows nothing of fences:
-// a fence, then an atomic operation on x by the same thread, hands over what came before the fence; whoever reads x by
-// an atomic operation and then meets a fence receives it. Block fences do so within the block only. (What a thread does
-// between its fence and its atomic operation is handed over too: that much is missed.)
+// The order that fences and atomic operations establish, for ThreadSanitizer, which does not understand fences.
+// A fence followed by an atomic operation on x by the same thread releases everything before the fence. A thread that
+// reads x by an atomic operation and then executes a fence acquires it. Block fences work within the block only.
+// (Accesses between the fence and the atomic operation count as released too, so some races are missed.)
 #pragma once
 #include <map>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace tandem::emulation {
 
-/// What was handed over, by the address of the atomic variable.
+/// Released states, by the address of the atomic variable.
 class Handovers {
  public:
   void release(const void* address) { points_[address].release(); }
@@ -25,7 +25,7 @@ class Handovers {
   std::map<const void*, SyncPoint> points_;
 };
 
-/// One CUDA thread's part in that.
+/// Fences and atomic operations of one CUDA thread.
 class ThreadFences {
  public:
   void fence(FenceScope scope, Handovers& block, Handovers& device);
@@ -34,7 +34,7 @@ class ThreadFences {
 
  private:
   bool fenced_block_ = false, fenced_device_ = false;
-  std::vector<const void*> read_;  // addresses of what was handed over, since the last device fence
+  std::vector<const void*> read_;  // addresses with a released state that were read since the last device fence
 };
 
 }  // namespace tandem::emulation

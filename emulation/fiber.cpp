@@ -1,4 +1,4 @@
-// Switches between stacks, by a few lines of assembly, and tells the sanitizers of each switch.
+// Switches between stacks by a few lines of assembly, and reports each switch to the sanitizers.
 #include "tandem/emulation/fiber.h"
 
 #include <cstdint>
@@ -13,13 +13,15 @@
 
 namespace tandem::emulation {
 
-// Address space only: a page takes memory once it is touched. Large enough for unoptimised and instrumented kernels.
+// Size of a stack. It only reserves address space: a page takes memory once it is touched. Large enough for
+// unoptimised and instrumented kernels.
 constexpr size_t kStackBytes = 256 * 1024;
-constexpr size_t kStackGuardBytes = 64 * 1024;  // a whole page, of whatever size
-// Stacks begin at different offsets, else what is used of them would compete for the same few lines of the caches.
+constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for any page size
+// Stacks start at different offsets; with equal offsets, the used parts of all stacks would compete for a few cache
+// lines.
 constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
 
-static thread_local Fiber* starting = nullptr;  // handed to Fiber::main, which has no parameters
+static thread_local Fiber* starting = nullptr;  // passes the fiber to Fiber::main, which has no parameters
 
 Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
   void* const memory = mmap(nullptr, kStackGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
@@ -32,7 +34,7 @@ Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
 }
 
 Fiber::~Fiber() {
-  allow_access(mapping_ + kStackGuardBytes, kStackBytes);  // Fiber::main never returned
+  allow_access(mapping_ + kStackGuardBytes, kStackBytes);  // Fiber::main never returns: its frame is still poisoned
   munmap(mapping_, kStackGuardBytes + kStackBytes);
 }
 
@@ -53,10 +55,10 @@ void Fiber::main() {
   self->body_(self->argument_);
   self->ended_ = true;
   self->leave(/*for_good=*/true);
-  std::abort();  // an ended fiber is only ever started anew
+  std::abort();  // unreachable: an ended fiber is not resumed, only started again
 }
 
-// Both sanitizers learn of a switch before it happens; AddressSanitizer also when it has happened.
+// Both sanitizers are told of a switch before it happens; AddressSanitizer also after it.
 
 void Fiber::enter() {
 #if defined(TANDEM_EMULATION_ASAN)
@@ -79,7 +81,7 @@ void Fiber::arrive() {
 void Fiber::leave([[maybe_unused]] bool for_good) {
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_start_switch_fiber(for_good ? nullptr : &own_fake_, host_bottom_, host_bytes_);
-  if (for_good) own_fake_ = nullptr;  // that freed it
+  if (for_good) own_fake_ = nullptr;  // the call above has freed it
 #endif
   RaceIdentity::become(host_identity_);
   switch_out();
@@ -100,8 +102,8 @@ void Fiber::switch_out() { swapcontext(&own_, &host_); }
 
 #else
 
-// Saves what a function must preserve and the stack pointer, then does the reverse on the other stack and returns
-// there. The floating-point modes stay: they belong to the host thread.
+// Saves the callee-saved registers and the stack pointer, then restores them from the other stack and returns there.
+// The floating-point control state is not switched: it belongs to the host thread.
 extern "C" void tandem_switch_stack(void** save, void* load);
 asm(R"(
 .pushsection .text
@@ -130,8 +132,8 @@ tandem_switch_stack:
 )");
 
 void Fiber::prepare() {
-  // As if main had been called: its return address (none, where debuggers stop) lies at 8 modulo 16. Below it what the
-  // switch pops: six registers, and where to go.
+  // The stack looks as if main had been called: main's return address (0, where debuggers stop) is at an address that
+  // is 8 modulo 16. Below it are the values that the switch pops: six registers and the return address, which is main.
   auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + usable_);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(&Fiber::main);

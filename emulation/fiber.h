@@ -1,5 +1,5 @@
-// Fibers: functions that can pause in the middle and be resumed later, each on a stack of its own, all in one host
-// thread. A switch takes a few nanoseconds.
+// Fibers: functions that can pause and be resumed later, each on its own stack, all in one host thread. A switch takes
+// a few nanoseconds.
 #pragma once
 #include <cstddef>
 
@@ -13,21 +13,21 @@
 
 namespace tandem::emulation {
 
-/// One stack, on which one function after another can run. It stays with the host thread that made it. A stack that
-/// overflows runs into a page that nobody may touch.
+/// A stack on which functions run, one after another. It belongs to the host thread that constructed it. A stack
+/// overflow hits an inaccessible guard page.
 class Fiber {
  public:
-  /// @param identity  who acts while it runs; the same for its whole life, since a stack is used again, and what two
-  ///                  identities do there would be a race. Must outlive it.
+  /// @param identity  ThreadSanitizer identity of everything that runs on this fiber. It is fixed because the stack is
+  ///                  reused: accesses of two identities to the stack would count as a race. Must outlive the fiber.
   explicit Fiber(const RaceIdentity& identity);
   ~Fiber();
   Fiber(const Fiber&) = delete;
 
-  /// Runs body(argument) on this stack; returns when it pauses or has ended. It must not throw.
+  /// Runs body(argument) on this stack; returns when the body pauses or has ended. The body must not throw.
   void start(void (*body)(void*), void* argument);
-  /// Continues where it paused; returns when it pauses again or has ended.
+  /// Continues the body where it paused; returns when it pauses again or has ended.
   void resume();
-  /// Called on the fiber: goes back to whoever started or resumed it.
+  /// Called on the fiber: returns to the caller of start() or resume().
   void pause() { leave(/*for_good=*/false); }
   bool ended() const { return ended_; }
 
@@ -41,8 +41,8 @@ class Fiber {
   void switch_out();
 
   const RaceIdentity& identity_;
-  char* mapping_;  // a guard page, then the stack, which grows down to it
-  size_t usable_;  // bytes of the stack
+  char* mapping_;  // guard page, then the stack, which grows down towards it
+  size_t usable_;  // size of the stack in bytes
   bool ended_ = true;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
@@ -53,7 +53,8 @@ class Fiber {
 #endif
   void* host_identity_ = nullptr;
 #if defined(TANDEM_EMULATION_ASAN)
-  // Its fake stacks, and the bounds of the host's: AddressSanitizer must always know on which stack it is.
+  // AddressSanitizer must know the current stack: fake stacks of the fiber and the host, and bounds of the host's
+  // stack.
   void *own_fake_ = nullptr, *host_fake_ = nullptr;
   const void* host_bottom_ = nullptr;
   size_t host_bytes_ = 0;

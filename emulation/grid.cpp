@@ -35,8 +35,8 @@ static Rearrangement order_of_blocks(OrderSetting setting, uint64_t count) {
 
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
   check_shape(name, grid, block, shared_bytes);
-  // Kept, as its fibers are dear. What a thread frees while it ends may still run kernels: those find the kept one
-  // gone.
+  // The block is kept for later grids, because fibers are expensive. Destructors of other thread-local objects may
+  // still run kernels after `kept` is destroyed; those use a temporary block.
   thread_local bool gone = false;
   struct Kept : Block {
     ~Kept() { gone = true; }

@@ -1,5 +1,5 @@
-// Runs a kernel's grid on the CPU, one fiber per CUDA thread: what the emulated device's streams call when a launch's
-// turn has come.
+// Runs a kernel's grid on the CPU, with one fiber per CUDA thread. The streams of the emulated devices call
+// run_grid() when it is a launch's turn.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -9,17 +9,17 @@
 
 namespace tandem::emulation {
 
-/// The limits of every GPU since compute capability 3, with the shared memory of 9.0.
-/// @throws CudaError that names the kernel, what is beyond them, and what would be accepted
+/// Checks a launch against the limits of GPUs since compute capability 3, with the shared memory of 9.0.
+/// @throws CudaError that names the kernel, the value that is out of range, and the accepted range
 void check_shape(const char* name, dim3 grid, dim3 block, size_t shared_bytes);
 /// Runs every block of a grid, one after another, on the calling host thread; returns when all are done. Host threads
-/// do not disturb one another: each has its own fibers.
-/// @param name          of the kernel, for messages
-/// @param shared_bytes  of dynamic shared memory, for each block
-/// @param thread        what each CUDA thread does; threadIdx and so on (simt.h) say who it is
-/// @throws CudaError    that names kernel, block and thread when threads wait for ever, meet wrongly, write beyond a
-///                      shared array or ask for too much, and as check_shape does; what a thread throws passes
-///                      through. The rest of the grid is then given up.
+/// are independent: each has its own fibers.
+/// @param name          name of the kernel, for messages
+/// @param shared_bytes  bytes of dynamic shared memory per block
+/// @param thread        body of each CUDA thread; threadIdx and so on (simt.h) give its position
+/// @throws CudaError    that names kernel, block and thread if threads deadlock, meet at different barriers, write
+///                      outside a shared array or need too much shared memory; and as check_shape does. An exception
+///                      from a thread is passed on. After an exception the rest of the grid does not run.
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread);
 
 }  // namespace tandem::emulation

@@ -1,4 +1,4 @@
-// CUDA's small functions: bits, conversions, min and max, quick math, cached loads; for simt.h.
+// CUDA's small functions for simt.h: bit operations, conversions, min and max, fast math, cached loads.
 #pragma once
 #include <math.h>
 
@@ -11,7 +11,7 @@ inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
-/// The place of the lowest bit, from 1; 0 when there is none.
+/// Returns the position of the lowest set bit, counted from 1; 0 if no bit is set.
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1; }
 inline unsigned long long __brevll(unsigned long long x) {
@@ -20,7 +20,7 @@ inline unsigned long long __brevll(unsigned long long x) {
   return y;
 }
 inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
-/// The upper half of a product.
+/// Upper half of a product.
 inline unsigned __umulhi(unsigned x, unsigned y) {
   return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
 }
@@ -28,7 +28,7 @@ inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
 }
-/// The upper (lower) 32 bits of high:low, shifted left (right) by shift modulo 32.
+/// Upper (lower) 32 bits of high:low, shifted left (right) by shift modulo 32.
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (shift & 31)) >> 32);
 }
@@ -36,7 +36,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
 }
 
-// ---- the same bits as another type
+// ---- reinterpretation of bits
 
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
@@ -45,7 +45,7 @@ inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 
-// ---- min and max: of floats the one that is no NaN
+// ---- min and max: if one float is NaN, the result is the other one
 
 #define TANDEM_MIN_MAX(A, B, Result)                                     \
   inline Result min(A a, B b) {                                          \
@@ -75,14 +75,14 @@ inline double max(float a, double b) { return fmax(a, b); }
 inline double min(double a, float b) { return fmin(a, b); }
 inline double max(double a, float b) { return fmax(a, b); }
 
-// ---- math: what <math.h> lacks. The quick forms are exact here; on a GPU they are off by a few units in the last
+// ---- math that <math.h> lacks. The fast functions are exact here; on a GPU their error is a few units in the last
 // place.
 
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
 inline float __fdividef(float x, float y) { return x / y; }
-// The C library declares these names for itself, hence noexcept.
+// The C library declares these names too, with noexcept.
 inline float __expf(float x) noexcept { return expf(x); }
 inline float __logf(float x) noexcept { return logf(x); }
 inline float __log2f(float x) noexcept { return log2f(x); }
@@ -92,7 +92,7 @@ inline float __sinf(float x) noexcept { return sinf(x); }
 inline float __cosf(float x) noexcept { return cosf(x); }
 inline float __tanf(float x) noexcept { return tanf(x); }
 
-/// Rounded once each: these are never joined into a fused multiply-add.
+/// Operations that are rounded once each, and never contracted into a fused multiply-add.
 #define TANDEM_ROUNDED(word, T, expression) \
   inline T word(T x, T y) {                 \
     T result = expression;                  \
@@ -116,7 +116,7 @@ inline int __float2int_rn(float x) { return static_cast<int>(rintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 
-// ---- loads and stores that choose their cache
+// ---- loads and stores with cache hints
 
 template <class T> T __ldg(const T* address) { return *address; }
 template <class T> T __ldca(const T* address) { return *address; }

@@ -1,4 +1,4 @@
-// Opens and closes devices' memory by protection keys or mprotect, and explains faults by a signal handler.
+// Grants and revokes access to device memory by protection keys or mprotect, and explains faults in a signal handler.
 #include "tandem/emulation/protection.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@
 namespace tandem::emulation {
 namespace {
 
-constexpr int kMaxKeys = 15;  // of 16; the first is that of all other memory
+constexpr int kMaxKeys = 15;  // of 16 keys; the first is for all other memory
 struct Keys {
   int count = 0;
   std::array<int, kMaxKeys> key{};
@@ -37,12 +37,12 @@ const Keys& keys() {
   return all;
 }
 
-/// In the place of keys, where they were asked for: a device's memory is there for all threads while one of them may
-/// touch it, and for none otherwise.
+/// Replacement for protection keys if TANDEM_EMULATION_GUARD=1: a device's memory is accessible to all threads while
+/// one thread may touch it, and to none otherwise.
 struct Pages {
   std::mutex mutex;
-  std::array<int, kMaxDevices> users{};                         // threads that may touch it
-  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // that is allocated
+  std::array<int, kMaxDevices> users{};                         // number of threads that may touch the device's memory
+  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // allocated pages: address and size
 
   static bool guard() {
     static const bool asked = [] {
@@ -54,7 +54,8 @@ struct Pages {
   static bool protect(uintptr_t begin, size_t bytes, bool accessible) {
     return mprotect(reinterpret_cast<void*>(begin), bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
   }
-  /// For the words about a fault only: it says no when another thread is at it.
+  /// Returns whether the address is allocated memory of the device; false if another thread holds the lock. Only for
+  /// messages about faults.
   bool holds(size_t device, uintptr_t address) {
     const std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock) return false;
@@ -78,7 +79,7 @@ Pages& pages() {
   return only;
 }
 
-thread_local uint64_t allowed = 0;  // devices that this thread may touch
+thread_local uint64_t allowed = 0;  // bit mask of the devices whose memory this thread may touch
 thread_local const char* running = nullptr;
 
 void set_rights(uint64_t devices) {
@@ -92,12 +93,12 @@ void set_rights(uint64_t devices) {
   }
 }
 
-/// A range of addresses that belongs to a device. Plain atomics: signal handlers read them.
+/// Address range of a device. Uses atomics because signal handlers read it.
 struct Watched {
   std::atomic<uintptr_t> begin{0}, end{0};
 };
-std::array<Watched, kMaxDevices + 1> watched;  // the last is page-locked memory
-struct sigaction before;                       // what a fault did without us
+std::array<Watched, kMaxDevices + 1> watched;  // the last element is for page-locked memory
+struct sigaction before;                       // signal action to which faults are passed on
 std::atomic<bool> explained{false};
 
 void explain(int signal, siginfo_t* info, void* context) {
@@ -118,7 +119,7 @@ void explain(int signal, siginfo_t* info, void* context) {
     std::array<char, 256> text;
     const int length = std::snprintf(text.data(), text.size(), "emulated CUDA: %s touched %s at %p, %s\n",
                                      running ? running : "host code", memory.data(), info->si_addr, why);
-    if (length > 0 && write(STDERR_FILENO, text.data(), static_cast<size_t>(length)) < 0) break;  // nobody reads it
+    if (length > 0 && write(STDERR_FILENO, text.data(), static_cast<size_t>(length)) < 0) break;  // best effort
   }
   if (explained.exchange(true)) {
     sigaction(signal, &usual, nullptr);
@@ -127,7 +128,7 @@ void explain(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else {
-    sigaction(signal, &usual, nullptr);  // the access is repeated, and ends the program
+    sigaction(signal, &usual, nullptr);  // the access is repeated, and the default action ends the program
   }
 }
 
@@ -142,7 +143,7 @@ bool open_memory(int device, void* begin, size_t bytes) {
   if (Pages::guard()) {
     const std::lock_guard lock(pages().mutex);
     pages().memory[index][address] = bytes;
-    madvise(begin, bytes, MADV_HUGEPAGE);  // else changing their rights takes ten times as long
+    madvise(begin, bytes, MADV_HUGEPAGE);  // without huge pages, changing access rights takes ten times as long
     return Pages::protect(address, bytes, pages().users[index] > 0);
   }
   const Keys& all = keys();

@@ -1,8 +1,8 @@
-// Who may touch the memory of an emulated device: only work of that device, and of its peers, while it runs. Processors
-// with memory protection keys check it for nothing: a key for each device, and rights that each thread sets for itself.
-// Without keys it is checked if TANDEM_EMULATION_GUARD=1 asks for it, by making the pages inaccessible between kernels.
-// That costs some 3 us per MiB and kernel (25 and more without huge pages), and misses what other threads do while one
-// runs.
+// Access control for the memory of emulated devices: only running work of the device itself or of its peers may touch
+// it. Processors with memory protection keys check this at no cost: each device has a key, and each thread sets its own
+// rights. Without keys, TANDEM_EMULATION_GUARD=1 enables a check that makes the pages inaccessible between kernels. It
+// costs some 3 us per MiB and kernel (25 or more without huge pages), and misses accesses of other threads while a
+// kernel runs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,20 +12,21 @@ namespace tandem::emulation {
 constexpr uint64_t kAllDevices = ~uint64_t(0);
 constexpr uint64_t device_bit(int device) { return uint64_t(1) << device; }
 
-/// Whole pages become memory of a device, or page-locked memory (-1); false when the system refuses. Devices may share
-/// a key: there are 15.
+/// Turns whole pages into memory of a device, or into page-locked memory (-1). Returns false if the system refuses.
+/// There are 15 keys, so devices may share a key.
 bool open_memory(int device, void* begin, size_t bytes);
-/// Nobody may touch them any more; what they held is lost.
+/// Makes the pages inaccessible and drops their contents.
 void close_memory(int device, void* begin, size_t bytes);
-/// Has faults between `begin` and `begin + bytes` explained on standard error, before they take their usual way.
-/// Said again after a test framework put handlers of its own in between.
+/// Installs a signal handler that explains faults in [begin, begin + bytes) on standard error and then passes them to
+/// the previous handler. Called again at every allocation, because a test framework may have installed its own handlers
+/// since.
 /// @param device  -1 for page-locked memory
 void explain_faults(int device, const void* begin, size_t bytes);
 
-/// Lets this thread touch the memory of some devices, and of no others, until it goes out of scope.
+/// Lets this thread touch the memory of some devices and of no others, while the object lives.
 class DeviceAccess {
  public:
-  /// @param who  what runs, for messages about faults; outlives this
+  /// @param who  name of the running work, for messages about faults; must outlive this object
   explicit DeviceAccess(uint64_t devices, const char* who = nullptr);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;

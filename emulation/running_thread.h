@@ -1,5 +1,5 @@
-// What a CUDA thread, while it runs, can ask of its block. The words of simt.h and atomics.h are made of these;
-// block.cpp defines them. Called by anyone else they throw CudaError.
+// Functions that a running CUDA thread calls on its block, defined in block.cpp; simt.h and atomics.h implement CUDA's
+// built-ins with them. They throw CudaError if called outside a kernel.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +15,23 @@ struct Position {
   dim3 block_dim, grid_dim;
   unsigned lane = 0;
 };
-/// Who runs on this host thread.
+/// Position of the CUDA thread that runs on this host thread.
 extern constinit thread_local Position position;
 
 struct Votes {
   unsigned yes, cast;
 };
-/// Waits for all threads of the block that have not ended.
+/// Waits for all threads of the block that have not ended. `word` is the name of the CUDA function, for messages.
 Votes barrier(const char* word, bool vote, SourceLocation place);
 
-/// Waits for the lanes of `mask`, then gives what lane `source` brought. Orders no memory.
+/// Waits for the lanes of `mask`, then returns the value of lane `source`. Does not order memory accesses.
 uint64_t exchange(const char* word, unsigned mask, uint64_t value, int source, SourceLocation place);
-/// Waits for the lanes of `mask`, then gives what each of them brought (zero for others), and who they were.
+/// Waits for the lanes of `mask`, then writes their values to `all` (0 for other lanes), and returns the mask of the
+/// lanes that took part.
 unsigned gather(const char* word, unsigned mask, uint64_t value, uint64_t (&all)[32], SourceLocation place);
 /// Waits for the lanes of `mask`, and orders their memory accesses.
 void sync_warp(unsigned mask, SourceLocation place);
-/// Lets other threads run.
+/// Lets other threads of the block run.
 void yield();
 
 void* shared_array(const SharedArray& declaration, size_t bytes);
@@ -38,11 +39,11 @@ void* dynamic_shared_array();
 
 enum class FenceScope { block, device };
 void fence(FenceScope scope);
-/// Around an atomic operation, so that ThreadSanitizer learns what it orders.
+/// Called before and after an atomic operation, to tell ThreadSanitizer which accesses it orders.
 void before_atomic(const void* address);
 void after_atomic(const void* address);
 
-/// Ends the launch with a CudaError that says who is at fault.
+/// Ends the launch with a CudaError that names the kernel, block and thread.
 [[noreturn]] void fail(const std::string& problem, SourceLocation place);
 
 }  // namespace tandem::emulation

@@ -12,9 +12,9 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::Mark> recorded;         // by the last record_event; null before the first
-  std::shared_ptr<emulation::Capture> capture = {};  // where the last record_event was part of one, and of it
-  std::vector<size_t> nodes = {};                    // what it recorded
+  std::shared_ptr<emulation::Mark> recorded;         // by the last record_event; null before that, or if captured
+  std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
+  std::vector<size_t> nodes = {};                    // captured nodes that the event records
 };
 
 namespace {
@@ -23,7 +23,7 @@ using namespace emulation;  // NOLINT(google-build-using-namespace): this file i
 
 thread_local int current = 0;
 
-/// Runs what passing `goal` takes, then throws what failed on the device.
+/// Runs items until `goal` is passed, then throws if work of the device has failed.
 void finish(Lock& lock, const char* call, int device, const std::vector<StreamPoint>& goal) {
   state().streams.finish(lock, goal);
   check_usable(call, device);
@@ -38,7 +38,7 @@ StreamPoint put(Lock& lock, const std::shared_ptr<StreamTag>& stream, Item item)
   return point;
 }
 
-/// A range that a call names, known to be of live memory.
+/// Returns the memory range passed to a call. @throws CudaError unless it is live memory
 Range checked_range(const std::string& what, const char* role, const void* memory, size_t bytes) {
   const Range range{memory, bytes, state().owner(memory)};
   const std::string problem = state().problem(range);
@@ -53,7 +53,7 @@ void check_is_current(const std::string& what, int device) {
   TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream is of cuda:", device,
                   " and the current device is cuda:", current, "; a DeviceGuard makes it current");
 }
-/// Why ranges that were fine when work was queued are not when it runs.
+/// Checks a range again when the work runs: memory that was live when the work was queued may have been released.
 std::function<std::string()> recheck(const char* role, const Range& range) {
   return [role, range]() -> std::string {
     const std::string problem = state().problem(range);
@@ -76,7 +76,7 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
     return problem.empty() ? b() : problem;
   };
   const StreamPoint point = put(lock, stream, std::move(item));
-  // Between host memory and host memory a copy is done when the call returns.
+  // A copy between two host memories is done when the call returns.
   if (to.device < 0 && from.device < 0 && !stream->capture) finish(lock, call, stream->device, {point});
 }
 
@@ -159,7 +159,7 @@ void* allocate(int device, size_t bytes) {
 void release(int device, void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
-  if (!state().captures.unsafe("release").empty()) return;  // an error that nobody hears of but the capture
+  if (!state().captures.unsafe("release").empty()) return;  // the error is reported by the invalid capture only
   state().streams.finish(lock, state().streams.ends(device));
   std::string& error = state().streams.errors[static_cast<size_t>(device)];
   if (!state().arena(device).release(memory) && error.empty())
@@ -168,7 +168,7 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "discard");
-  if (stream->queue.empty() && !stream->capture) {  // a stream that has nothing to do is still done then
+  if (stream->queue.empty() && !stream->capture) {  // a stream without work must still have none afterwards
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFresh, bytes);
     return;
@@ -177,7 +177,7 @@ void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
   item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
   state().streams.push(stream, std::move(item));
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody needs it
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): discard is optional
 }
 void* allocate_host(size_t bytes) {
   enter("allocate_host");
@@ -191,7 +191,7 @@ void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   if (!state().captures.unsafe("release_host").empty()) return;
-  if (!state().page_locked.release(memory)) std::abort();  // as free() does
+  if (!state().page_locked.release(memory)) std::abort();  // like free() of an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {

@@ -1,8 +1,9 @@
-// What AddressSanitizer and ThreadSanitizer are told about fibers and memory. Without either, all of this is nothing.
+// Tells AddressSanitizer and ThreadSanitizer about fibers and memory. Without these sanitizers, everything here is a
+// no-op.
 //
-// ThreadSanitizer sees what the kernels read and write, since they are compiled with -fsanitize=thread, but the
-// emulation itself is not: its own reads and writes are no part of what the CUDA threads do. It tells who runs
-// (RaceIdentity) and what is ordered (SyncPoint), and nothing else orders two CUDA threads.
+// Kernels are compiled with -fsanitize=thread, so ThreadSanitizer sees their reads and writes. The emulation itself is
+// compiled without it, because its own accesses are not part of the CUDA threads. It tells ThreadSanitizer who runs
+// (RaceIdentity) and what is ordered (SyncPoint); nothing else orders two CUDA threads.
 #pragma once
 #include <cstddef>
 
@@ -13,7 +14,7 @@
 #define TANDEM_EMULATION_ASAN 1
 #endif
 #endif
-// TANDEM_EMULATION_TSAN comes from the build, since the files that use it are compiled without -fsanitize=thread.
+// The build defines TANDEM_EMULATION_TSAN, because the files that use it are compiled without -fsanitize=thread.
 
 #if defined(TANDEM_EMULATION_ASAN)
 #include <sanitizer/asan_interface.h>
@@ -48,8 +49,8 @@ inline void allow_access(const void*, size_t) {}
 #if defined(TANDEM_EMULATION_TSAN)
 constexpr bool kFindsRaces = true;
 
-/// Someone who acts, as ThreadSanitizer knows them. What one identity does is in order; what two do is not, unless
-/// SyncPoints order it. Making one takes about a millisecond and 0.8 MB, so they are kept and used again.
+/// A thread as ThreadSanitizer sees it. Accesses of one identity are ordered; accesses of two identities are not,
+/// unless SyncPoints order them. Creating an identity takes about a millisecond and 0.8 MB, so identities are reused.
 class RaceIdentity {
  public:
   RaceIdentity() : handle_(__tsan_create_fiber(0)) {}
@@ -59,15 +60,15 @@ class RaceIdentity {
   RaceIdentity(RaceIdentity&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   void* handle() const { return handle_; }
   static void* current() { return __tsan_get_current_fiber(); }
-  /// From now on `handle` acts. Orders nothing.
+  /// Makes `handle` the acting identity. Orders nothing.
   static void become(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
 
  private:
   void* handle_;
 };
 
-/// What was done before a release() is ordered before what is done after an acquire() that follows. ThreadSanitizer
-/// keeps its clock by address, until that memory is freed: hence a byte of the heap for each.
+/// Orders everything before a release() before everything after a later acquire(). ThreadSanitizer stores the clock by
+/// address until that memory is freed, hence one heap byte for each SyncPoint.
 class SyncPoint {
  public:
   SyncPoint() : address_(std::malloc(1)) {}
@@ -84,8 +85,8 @@ class SyncPoint {
   void* address_;
 };
 
-/// Memory that is allocated, written or freed in its scope is so by nobody: CUDA threads that use it do not race with
-/// that, and are not ordered by it either.
+/// Hides memory accesses, allocations and frees in its scope from ThreadSanitizer: they neither race with CUDA threads
+/// nor order them.
 class Unseen {
  public:
   Unseen() { __tsan_ignore_thread_begin(); }
@@ -106,7 +107,7 @@ struct SyncPoint {
   void acquire() {}
 };
 struct Unseen {
-  Unseen() {}  // not trivial: a variable of it is meant
+  Unseen() {}  // user-provided, so that compilers do not warn of an unused variable
 };
 #endif
 

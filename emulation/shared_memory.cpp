@@ -1,4 +1,4 @@
-// Makes a block's shared arrays between guard zones, and reports writes past their ends.
+// Allocates a block's shared arrays between guard zones, and reports writes outside them.
 #include "tandem/emulation/shared_memory.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::emulation {
 
 constexpr size_t kAlignment = 128;
-constexpr size_t kGuardBytes = 256;  // on either side of an array, whose size is rounded up at the cost of the second
+constexpr size_t kGuardBytes = 256;  // minimum size of the guard zones; the second one is extended to the alignment
 constexpr unsigned char kNan = 0xff, kGuard = 0xa5;
 static const SharedArray dynamic_declaration{"dynamic shared memory", {"", 0}};
 
@@ -25,7 +25,8 @@ void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
   static_bytes_ += bytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit);
-  // More is there for kernels that allow_shared_memory was called for: those with so many dynamic bytes.
+  // The larger limit requires allow_shared_memory(), which a launch calls if it has more than kStaticLimit dynamic
+  // bytes.
   const size_t limit = dynamic_bytes_ > kStaticLimit ? kLimit : kStaticLimit;
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
@@ -52,7 +53,7 @@ void* SharedMemory::make(const SharedArray& declaration, size_t bytes) {
 }
 
 std::string SharedMemory::damage() const {
-  if constexpr (kFindsAccesses) return "";  // it was reported when it happened, and guard zones cannot be read
+  if constexpr (kFindsAccesses) return "";  // AddressSanitizer has reported it; guard zones cannot be read
   const Unseen unseen;
   const auto damaged = [](char byte) { return static_cast<unsigned char>(byte) != kGuard; };
   for (const auto& [declaration, memory, bytes] : pieces_) {

@@ -1,5 +1,6 @@
-// A block's shared memory. Every array lies by itself between guard zones and starts out as NaNs: a write past its end
-// is found (at its line under AddressSanitizer, else when the block has ended), a read before a write shows in results.
+// Shared memory of a block. Every array has its own allocation between guard zones and is filled with NaN. A write
+// outside an array is reported (at its line under AddressSanitizer, otherwise when the block has ended); a read before
+// any write shows up as NaN in results.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace tandem::emulation {
 
-/// A declaration TANDEM_SHARED(...) in a kernel. Its address says which array is meant.
+/// A declaration TANDEM_SHARED(...) in a kernel. Its address identifies the array.
 struct SharedArray {
   const char* name;
   SourceLocation place;
@@ -17,19 +18,19 @@ struct SharedArray {
 
 class SharedMemory {
  public:
-  static constexpr size_t kStaticLimit = 48 * 1024;  // bytes of static arrays, as nvcc has it
-  static constexpr size_t kLimit = 227 * 1024;       // with the dynamic one: what a block of compute capability 9 gets
+  static constexpr size_t kStaticLimit = 48 * 1024;  // maximum bytes of static arrays, as in nvcc
+  static constexpr size_t kLimit = 227 * 1024;  // maximum of static and dynamic bytes: a block of compute capability 9
 
   SharedMemory() = default;
   SharedMemory(const SharedMemory&) = delete;
   ~SharedMemory() { clear(); }
-  /// For the blocks of one launch.
+  /// Sets the number of dynamic bytes for the blocks of a launch.
   void set_dynamic_bytes(size_t bytes) { dynamic_bytes_ = bytes; }
-  /// The running block's array of this declaration. @throws CudaError when there is not as much shared memory
+  /// Returns the running block's array for this declaration. @throws CudaError if it exceeds the shared memory
   void* array(const SharedArray& declaration, size_t bytes);
-  /// The bytes that the launch asked for; every use names the same ones.
+  /// Returns the dynamic array of the launch; every call returns the same array.
   void* dynamic_array();
-  /// After a block: what was damaged, in words, or nothing.
+  /// Returns a description of the first damaged guard zone after a block has run, or an empty string.
   std::string damage() const;
   void clear();
 
@@ -37,7 +38,7 @@ class SharedMemory {
   struct Piece {
     const SharedArray* declaration;
     char* memory;  // guard zone, array, guard zone
-    size_t bytes;  // of the array
+    size_t bytes;  // size of the array
   };
   void* make(const SharedArray& declaration, size_t bytes);
 

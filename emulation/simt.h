@@ -1,10 +1,10 @@
-// CUDA's words for kernels that run on the CPU, one fiber per CUDA thread (block.h): a kernel's source, compiled as
-// plain C++ with this header, means what it means under nvcc. Here are indices, barriers, shuffles, votes and shared
-// memory; atomics.h, intrinsics.h and vector_types.h have the rest.
+// CUDA's built-ins for kernels that run on the CPU, one fiber per CUDA thread (block.h): a kernel's source, compiled as
+// plain C++ with this header, behaves as under nvcc. This file defines indices, barriers, shuffles, votes and shared
+// memory; atomics.h, intrinsics.h and vector_types.h define the rest.
 //
-// Where CUDA leaves something open, the emulation does not help: shared memory starts out as NaNs, threads run in an
-// order of your choice (thread_order.h), __activemask() names no other lane. A thread that waits for another by polling
-// must do so through __nanosleep(), or it waits for ever.
+// Where CUDA leaves behaviour open, the emulation gives no guarantee either: shared memory starts as NaN, threads run
+// in a selectable order (thread_order.h), and __activemask() contains the calling lane only. A thread that polls for
+// another thread must call __nanosleep(), or it waits forever.
 #pragma once
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__  // an initialised table that nothing writes
+#define __constant__  // an initialised table that is never written
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -30,7 +30,7 @@
 
 namespace tandem::emulation {
 
-/// Puts a kernel on a stream (runtime.cpp), which runs it by run_grid (grid.h) when its turn comes.
+/// Queues a kernel on a stream (runtime.cpp). The stream runs it by run_grid (grid.h) when its turn comes.
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle stream,
             std::function<void()> thread);
 
@@ -46,7 +46,7 @@ inline const Position& who() { return position; }
 #define gridDim (::tandem::emulation::who().grid_dim)
 constexpr int warpSize = 32;
 
-// ---- shared memory: one array per block and declaration, as __shared__ has it
+// ---- shared memory: one array per block and declaration, as with __shared__
 
 #define TANDEM_SHARED(T, name, dims)                                                                             \
   static_assert(std::is_trivially_default_constructible_v<T>, "shared memory starts out uninitialised");         \
@@ -57,7 +57,7 @@ constexpr int warpSize = 32;
       *static_cast<name##_type*>(::tandem::emulation::shared_array(name##_declaration, sizeof(name##_type)))
 #define TANDEM_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::tandem::emulation::dynamic_shared_array())
 
-// ---- barriers of a block: threads that have ended do not count
+// ---- barriers of a block: they wait only for threads that have not ended
 
 inline void __syncthreads(tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   tandem::emulation::barrier("__syncthreads", false, place);
@@ -76,13 +76,13 @@ inline int __syncthreads_count(int predicate,
   return static_cast<int>(tandem::emulation::barrier("__syncthreads_count", predicate != 0, place).yes);
 }
 
-// ---- a warp: lanes of `mask` wait for one another; only __syncwarp orders memory
+// ---- warp operations: the lanes of `mask` wait for one another; only __syncwarp orders memory accesses
 
 inline void __syncwarp(unsigned mask = 0xffffffffu,
                        tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   tandem::emulation::sync_warp(mask, place);
 }
-/// The lanes that happen to run together; here that is the calling one alone, which CUDA allows.
+/// Returns the lanes that run together: only the calling lane, which CUDA allows.
 inline unsigned __activemask() { return 1u << tandem::emulation::position.lane; }
 
 namespace tandem::emulation {
@@ -104,7 +104,7 @@ inline void check_width(const char* word, int width, SourceLocation place) {
 
 }  // namespace tandem::emulation
 
-/// The value of lane `source` of each `width` lanes.
+/// Returns the value of lane `source` within each group of `width` lanes.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32,
               tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -112,7 +112,8 @@ T __shfl_sync(unsigned mask, T value, int source, int width = 32,
   const int lane = static_cast<int>(tandem::emulation::position.lane), first = lane & ~(width - 1);
   return tandem::emulation::shuffle("__shfl_sync", mask, value, first | (source & (width - 1)), place);
 }
-/// The value of lane (lane ^ bits); its own where that lies in a later group of `width` lanes.
+/// Returns the value of lane (lane ^ bits), or the caller's own value if that lane is in a later group of `width`
+/// lanes.
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
                   tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -121,7 +122,8 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
   return tandem::emulation::shuffle("__shfl_xor_sync", mask, value, source <= (lane | (width - 1)) ? source : lane,
                                     place);
 }
-/// The value of lane (lane - delta); its own where that lies before its group of `width` lanes.
+/// Returns the value of lane (lane - delta), or the caller's own value if that lane is before its group of `width`
+/// lanes.
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
                  tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -130,7 +132,8 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
   return tandem::emulation::shuffle("__shfl_up_sync", mask, value, source >= (lane & ~(width - 1)) ? source : lane,
                                     place);
 }
-/// The value of lane (lane + delta); its own where that lies behind its group of `width` lanes.
+/// Returns the value of lane (lane + delta), or the caller's own value if that lane is after its group of `width`
+/// lanes.
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
                    tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -142,7 +145,7 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
 
 namespace tandem::emulation {
 
-/// Folds what the lanes of `mask` bring; `fold` must not care for the order.
+/// Folds the values of the lanes of `mask`; `fold` must not depend on the order.
 template <class T, class Fold> T reduce(const char* word, unsigned mask, T value, Fold fold, SourceLocation place) {
   uint64_t all[32];
   unsigned rest = gather(word, mask, static_cast<uint64_t>(value), all, place);
@@ -158,7 +161,7 @@ inline unsigned ballot(const char* word, unsigned mask, bool vote, SourceLocatio
 
 }  // namespace tandem::emulation
 
-/// The lanes whose predicate is not zero.
+/// Returns the lanes whose predicate is not zero.
 inline unsigned __ballot_sync(unsigned mask, int predicate,
                               tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   return tandem::emulation::ballot("__ballot_sync", mask, predicate != 0, place);
@@ -171,7 +174,7 @@ inline int __all_sync(unsigned mask, int predicate,
                       tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   return tandem::emulation::ballot("__all_sync", mask, predicate == 0, place) == 0;
 }
-/// The lanes that bring the same value as this one.
+/// Returns the lanes with the same value as the calling lane.
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value,
                           tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {

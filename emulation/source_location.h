@@ -1,4 +1,4 @@
-// A place in the source, for messages.
+// Source location, for messages.
 #pragma once
 #include <string>
 
@@ -8,14 +8,14 @@ struct SourceLocation {
   const char* file;
   int line;
 
-  /// As a default argument: where the function that has it is called.
+  /// As a default argument, returns the location of the call.
   static constexpr SourceLocation here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
   }
   friend bool operator==(const SourceLocation& a, const SourceLocation& b) {
     return a.line == b.line && (a.file == b.file || std::string(a.file) == b.file);
   }
-  /// The file's name without its folder, a colon, and the line.
+  /// Returns "file:line", with the file name but not its directory.
   std::string text() const {
     const std::string path(file);
     return path.substr(path.rfind('/') + 1) + ":" + std::to_string(line);

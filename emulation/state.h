@@ -1,4 +1,5 @@
-// Everything that the emulated runtime keeps, behind one lock. Kernels, copies and host functions run without it.
+// Entire state of the emulated runtime, behind one lock. Kernels, copies and host functions run without holding the
+// lock.
 #pragma once
 #include <array>
 #include <map>
@@ -13,19 +14,19 @@
 
 namespace tandem::emulation {
 
-/// What emulation.h sets. Built from the environment.
+/// Settings of emulation.h, initialised from the environment.
 struct Settings {
   int devices = 8;
-  std::string wrong;  // an environment variable that could not be read; then there are no devices
+  std::string wrong;  // describes an environment variable with an invalid value; then there are no devices
   bool peers = true;
   bool wait_for_launches = false;
   uint64_t seed = 0;
   std::array<size_t, kMaxDevices> memory{};
-  std::map<std::string, int> failures;  // calls of a function until it fails
+  std::map<std::string, int> failures;  // number of calls until a function fails, by its name
   Settings();
 };
 
-/// A range of memory that a call named. `device` is kPageLocked or kPageable where it is no device's.
+/// Memory range passed to a call. `device` is a device index, kPageLocked or kPageable.
 struct Range {
   const void* memory;
   size_t bytes;
@@ -37,27 +38,28 @@ struct State {
   Settings settings;
   Streams streams{mutex};
   Captures captures;
-  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // of devices that had an allocation
+  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // null for devices that never had an allocation
   Arena page_locked{kPageLocked};
-  std::array<uint64_t, kMaxDevices> peers{};  // devices whose memory each one may reach, beside its own
+  std::array<uint64_t, kMaxDevices> peers{};  // bit mask of the peers whose memory each device may access
 
   State() { streams.set_seed(settings.seed); }
   Arena& arena(int device);
-  /// Whose memory it is, allocated or not.
+  /// Returns the device whose address range contains `memory` (allocated or not), kPageLocked or kPageable.
   int owner(const void* memory) const;
-  /// Empty if the range is of one live allocation, or pageable; otherwise what is wrong with it.
+  /// Returns an empty string if the range is in one live allocation or is pageable memory, otherwise a description of
+  /// the problem.
   std::string problem(const Range& range) const;
   uint64_t reachable(int device) const { return (uint64_t(1) << device) | peers[static_cast<size_t>(device)]; }
 };
 /// Never destroyed: tensors with static storage outlive other statics.
 State& state();
 
-/// The start of a function that can fail: counts down to a failure that was asked for, refuses calls from host
-/// functions.
+/// Called first by every function that can fail. @throws CudaError if fail_call() requested it, or if the caller is a
+/// host function of a stream
 void enter(const char* call);
-/// @throws CudaError when there is no such device
+/// @throws CudaError if there is no such device
 void check_exists(const char* call, int device);
-/// @throws CudaError when there is no such device, or its work has failed before
+/// @throws CudaError if there is no such device, or if its work has failed before
 void check_usable(const char* call, int device);
 
 }  // namespace tandem::emulation

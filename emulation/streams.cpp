@@ -1,4 +1,4 @@
-// Queues the work of streams, and decides which item may run next when a host thread waits.
+// Queues the work of streams, and chooses the next item to run when a host thread waits.
 #include "tandem/emulation/streams.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool all_passed(const std::vector<StreamPoint>& goal) {
   return std::all_of(goal.begin(), goal.end(), [](const StreamPoint& point) { return point.passed(); });
 }
 
-/// Runs some work; returns what it threw, in words.
+/// Runs some work; returns the message of the exception that it throws, or an empty string.
 std::string attempt(const std::function<void()>& work) {
   try {
     work();
@@ -42,7 +42,7 @@ gpu::StreamHandle Streams::create(int device) {
 }
 void Streams::destroy(gpu::StreamHandle stream) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
-  if (at == streams_.end() || stream->destroyed) std::abort();  // as free() does
+  if (at == streams_.end() || stream->destroyed) std::abort();  // like free() of an invalid pointer
   stream->destroyed = true;
   if (stream->capture) stream->capture->invalid = true;
   if (stream->queue.empty()) streams_.erase(at);
@@ -102,7 +102,7 @@ void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
     if (gpu::StreamTag* const stream = pick(goal)) {
       run_next(lock, *stream);
     } else {
-      changed_.wait(lock);  // another thread runs what is needed, or has yet to bring its stream to a meeting
+      changed_.wait(lock);  // another thread runs the item, or has yet to queue its arrival at a barrier
     }
   }
 }
@@ -130,7 +130,7 @@ void Streams::drain(Lock& lock) {
       break;
     }
   }
-  for (const auto& stream : streams_) {  // what waits for a meeting that nobody else comes to
+  for (const auto& stream : streams_) {  // their items wait for a barrier that no other stream will reach
     for (const Item& item : stream->queue)
       if (item.arrive) reached(item.arrive);
     stream->finished += stream->queue.size();
@@ -152,8 +152,8 @@ void Streams::set_seed(uint64_t seed) {
   eagerness_ = kEagerness[seed % kEagerness.size()];
 }
 
-/// The stream whose next item is the first that is still needed to pass `goal`; null when others run it, or have to
-/// come to a meeting first.
+/// Returns the stream whose front item is the first that has to run to pass `goal`; null if other threads run it, or if
+/// other streams have to reach a barrier first.
 gpu::StreamTag* Streams::next_for(const std::vector<StreamPoint>& goal) const {
   for (const StreamPoint& point : goal) {
     gpu::StreamTag& stream = *point.stream;
@@ -204,7 +204,7 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   if (!problem.empty()) {
     const std::string where = " on cuda:" + std::to_string(stream.device) + ": ";
     std::vector<int> devices{stream.device};
-    if (item.arrive)  // a meeting that fails is the failure of all that came
+    if (item.arrive)  // a barrier that fails is an error of all devices that reached it
       for (const StreamPoint& other : item.arrive->arrivals) devices.push_back(other.stream->device);
     for (const int device : devices) {
       std::string& error = errors[static_cast<size_t>(device)];
@@ -220,7 +220,7 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   changed_.notify_all();
 }
 
-// Host functions run on a thread of their own: whoever waits may hold what they need.
+// Host functions run on a separate thread, because the thread that waits may hold a lock that they need.
 void Streams::hand_over(gpu::StreamTag& stream) {
   for_host_.push_back(&stream);
   to_host_.notify_one();

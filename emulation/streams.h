@@ -1,7 +1,7 @@
-// The streams of the emulated devices: queues of work that run as late as the rules allow. Nothing runs when it is
-// queued. When a host thread waits for a stream or an event, that thread runs what this needs: the stream's items up to
-// there and, before an item that waits for an event, what leads up to that event on other streams. With a seed, other
-// streams' items run as well, at random moments.
+// Streams of the emulated devices: queues of work that run as late as the rules of CUDA allow. Nothing runs when it is
+// queued. A host thread that waits for a stream or an event runs the work that it waits for: the stream's items up to
+// that point and, before an item that waits for an event, the work that leads up to the event on other streams. With a
+// seed, items of other streams run as well, at random moments.
 #pragma once
 #include <array>
 #include <chrono>
@@ -23,73 +23,75 @@ namespace emulation {
 
 struct Capture;
 
-/// A point in a stream's work; passed when the stream has finished so many items.
+/// A position in a stream: passed when the stream has finished `items` items.
 struct StreamPoint {
   std::shared_ptr<gpu::StreamTag> stream;
   uint64_t items;
   bool passed() const;
 };
 
-/// A point in time that streams come to: what an event recorded, or a meeting of several streams.
+/// An event record, or a barrier of several streams: reached when all arrivals are done.
 struct Mark {
-  int missing = 1;                    // arrivals that are not done
-  bool reached = false;               // none is missing, and the work is done
-  std::function<void()> work;         // of the last one to arrive; may be empty
-  std::vector<StreamPoint> arrivals;  // that are queued
+  int missing = 1;                    // number of arrivals that are not done
+  bool reached = false;               // all arrivals and the work are done
+  std::function<void()> work;         // run by the last arrival; may be empty
+  std::vector<StreamPoint> arrivals;  // arrivals that are queued
   std::chrono::steady_clock::time_point time;
 };
 
-/// One entry of a stream.
+/// Entry of a stream's queue.
 struct Item {
-  std::string name = {};            // for messages: "kernel relu"
+  std::string name = {};            // for messages, for example "kernel relu"
   std::function<void()> work = {};  // empty for arrivals and waits
   std::shared_ptr<Mark> arrive = {}, wait = {};
-  uint64_t devices = 0;  // whose memory the work touches
+  uint64_t devices = 0;  // bit mask of the devices whose memory the work touches
   bool on_host = false;  // the work is a host function
-  /// Asked under the lock before the work runs: why it cannot, or nothing.
+  /// Called with the lock held before the work runs; returns why the work cannot run, or an empty string.
   std::function<std::string()> problem = {};
 };
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// All streams, and what runs them. Every function is called with the runtime's lock held; where it is an argument,
-/// work may run in the meantime, without it.
+/// All streams, and the functions that run them. Callers hold the runtime's lock. Functions that take `lock` may run
+/// work, and release the lock while they do.
 class Streams {
  public:
   explicit Streams(std::mutex& mutex) : mutex_(mutex) {}
 
   gpu::StreamHandle create(int device);
-  /// What is queued will still run.
+  /// Destroys the stream after its queued work, which still runs.
   void destroy(gpu::StreamHandle stream);
-  /// @throws CudaError unless it is a stream
+  /// @throws CudaError unless `stream` is a live stream
   std::shared_ptr<gpu::StreamTag> find(gpu::StreamHandle stream, const char* call) const;
 
-  /// Into the capture that the stream takes part in, if it does: then the point is passed.
+  /// Queues an item and returns its position. If the stream is capturing, the item becomes part of the capture instead,
+  /// and the returned position is already passed.
   StreamPoint push(const std::shared_ptr<gpu::StreamTag>& stream, Item item);
-  /// With a seed, runs some of what is ready, as a device does while the host goes on.
+  /// With a seed, runs some items that are ready, as a device does while the host continues.
   void stir(Lock& lock);
-  /// Ends of the queues, as they are now.
+  /// Return the current ends of the queue of a stream, and of all non-empty queues of a device.
   StreamPoint end(const std::shared_ptr<gpu::StreamTag>& stream) const;
   std::vector<StreamPoint> ends(int device) const;
-  /// Runs what it takes to pass all of them.
+  /// Runs items until all positions in `goal` are passed.
   void finish(Lock& lock, const std::vector<StreamPoint>& goal);
-  /// Whether they are passed; if not, a little is run, so that asking again and again comes to an end.
+  /// Returns whether all positions in `goal` are passed. If not, runs one item, so that a polling loop ends.
   bool poll(Lock& lock, const std::vector<StreamPoint>& goal);
   void reached(const std::shared_ptr<Mark>& mark);
-  /// Runs everything that can run, then drops what is left.
+  /// Runs every item that can run, then drops the others.
   void drain(Lock& lock);
 
   size_t pending(int device) const;
   void set_seed(uint64_t seed);
-  /// The first work that failed on each device, in words: until it is cleared nothing more runs there.
+  /// Message of the first work that failed on each device; empty if none did. After a failure no more work of the
+  /// device runs until the message is cleared.
   std::array<std::string, kMaxDevices> errors;
 
  private:
   bool has_failed(const gpu::StreamTag& stream) const;
-  /// Whether the item in front could be run now: nothing waits on a device that has failed.
+  /// Returns whether the front item can run now: the mark that it waits for is reached, or its device has failed.
   bool is_free(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
-  /// False for a meeting of which a device has failed: the others wait until it is cancelled.
+  /// Returns false for a barrier if one of its devices has failed; its other streams then wait until it is cancelled.
   bool can_happen(const Mark& mark) const;
   gpu::StreamTag* next_for(const std::vector<StreamPoint>& goal) const;
   gpu::StreamTag* any_ready();
@@ -101,17 +103,17 @@ class Streams {
   bool chance(double probability) { return std::bernoulli_distribution(probability)(random_); }
 
   std::mutex& mutex_;
-  std::condition_variable changed_;  // an item was finished or queued, a meeting cancelled
+  std::condition_variable changed_;  // notified when an item was finished or queued, or a barrier cancelled
   std::condition_variable to_host_;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams_;
-  std::deque<gpu::StreamTag*> for_host_;  // streams whose next item is a host function, for the thread that runs them
+  std::deque<gpu::StreamTag*> for_host_;  // streams whose next item is a host function, for the host function thread
   bool host_thread_ = false;
   bool shuffled_ = false;
-  double eagerness_ = 0;  // how often work runs as soon as it is queued
+  double eagerness_ = 0;  // probability that work runs right after it is queued
   std::mt19937_64 random_;
 };
 
-/// True on the thread that runs host functions, which must not call the runtime.
+/// Returns true on the thread that runs host functions, which must not call the runtime.
 bool in_host_function();
 
 }  // namespace emulation
@@ -120,12 +122,12 @@ namespace detail::gpu {
 struct StreamTag {
   int device;
   std::deque<emulation::Item> queue;
-  uint64_t finished = 0;                             // how many items are done
-  bool running = false;                              // the item in front is being run by some thread
-  bool destroyed = false;                            // it ends when the queue is empty
-  std::shared_ptr<emulation::Capture> capture = {};  // that it takes part in (capture.h)
-  std::vector<size_t> tails = {};                    // nodes of it that the next one comes after
-  mutable bool visited = false;                      // while a search passes through
+  uint64_t finished = 0;                             // number of items that are done
+  bool running = false;                              // some thread runs the front item
+  bool destroyed = false;                            // the stream ends when its queue is empty
+  std::shared_ptr<emulation::Capture> capture = {};  // the capture that the stream takes part in (capture.h)
+  std::vector<size_t> tails = {};                    // nodes of the capture that the stream's next node depends on
+  mutable bool visited = false;                      // set while next_for() searches the stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Where the threads of a block wait for one another: barriers of the block, and what lanes of a warp do together.
+// Operations that make the threads of a block wait: barriers of the block, and operations of lanes of a warp.
 #include <atomic>
 #include <bit>
 #include <sstream>
@@ -34,7 +34,7 @@ Votes Block::barrier(const char* word, bool vote, SourceLocation place) {
   }
   wait(me);
   order.acquire();
-  return barrier_.result;  // the next barrier cannot open before this thread is there
+  return barrier_.result;  // the next barrier cannot open before this thread reaches it
 }
 
 void Block::open_barrier() {
@@ -107,7 +107,7 @@ void Block::finish_meeting(size_t warp, WarpGroup& group) {
     if (!thread.all) continue;
     for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
-  // They go on before other warps do: what 32 threads use fits the processor's first cache.
+  // These lanes run before other warps do: the data of 32 threads fits the L1 cache.
   const bool backwards = order_.order == ThreadOrder::reverse;
   for (unsigned i = 0; i < kWarp; ++i)
     if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_next(lanes[lane]);
@@ -119,7 +119,7 @@ void Block::thread_ended(const Thread& thread) {
   Warp& warp = warps_[w];
   warp.alive &= ~(1u << thread.number % kWarp);
   if (error_) return;
-  // It may have been the one that the others waited for.
+  // This thread may have been the only one that the others still waited for.
   if (barrier_.arrived && barrier_.arrived == alive_) open_barrier();
   for (WarpGroup& group : warp.groups)
     if (group.arrived && group.arrived == (group.mask & warp.alive)) finish_meeting(w, group);

@@ -1,5 +1,5 @@
-// The order in which blocks, and threads between two barriers, run. CUDA promises none, so a kernel that depends on one
-// is wrong: run it in several.
+// The order in which the blocks of a grid run, and the threads of a block between two barriers. CUDA guarantees no
+// order, so a kernel that depends on one is wrong. Tests run kernels in several orders to find such errors.
 #pragma once
 #include <cstdint>
 #include <numeric>
@@ -9,20 +9,20 @@ namespace tandem::emulation {
 enum class ThreadOrder {
   forward,  // 0, 1, 2, ...
   reverse,
-  shuffle,  // any thread that can go on goes on next, by seed; a kernel's order depends on its name and the seed only
+  shuffle,  // random choice among the threads that can run; depends only on the seed and the kernel's name
 };
 struct OrderSetting {
   ThreadOrder order = ThreadOrder::forward;
   uint64_t seed = 0;
 };
 
-/// For grids that start from now on, of all host threads. Until it is called, the environment decides:
+/// Sets the order of grids that start after this call, on all host threads. Until then, the environment sets it:
 /// TANDEM_EMULATION_ORDER=forward|reverse|shuffle:SEED.
 void set_thread_order(ThreadOrder order, uint64_t seed = 0);
-/// @throws Error when the environment names no order
+/// Returns the current order. @throws Error if TANDEM_EMULATION_ORDER names no order
 OrderSetting thread_order();
 
-/// Small numbers by chance (splitmix64, whose every seed is as good).
+/// Small random number generator (splitmix64; every seed is equally good).
 class Chance {
  public:
   explicit Chance(uint64_t seed = 0) : state_(seed) {}
@@ -38,7 +38,7 @@ class Chance {
   uint64_t state_;
 };
 
-/// A rearrangement of 0 to n - 1 that needs no memory: i -> (a i + b) mod n, where a and n have no common divisor.
+/// Permutation of 0 to n - 1 that needs no memory: i -> (a i + b) mod n, where a and n have no common divisor.
 class Rearrangement {
  public:
   explicit Rearrangement(uint64_t n = 1) : n_(n) {}

@@ -1,4 +1,4 @@
-// CUDA's vector types: dim3, uint3, float4 and so on, of the size and alignment that CUDA gives them, with make_float4.
+// CUDA's vector types dim3, uint3, float4 and so on, with CUDA's sizes and alignments, and make_float4 and so on.
 #pragma once
 
 struct dim3 {
@@ -6,7 +6,7 @@ struct dim3 {
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 
-// A vector is read and written as one word where its size is a power of two: hence the alignment.
+// The alignment lets one instruction load or store a vector whose size is a power of two.
 #define TANDEM_VECTOR1(T, name) \
   struct name##1 {              \
     T x;                        \

@@ -1,11 +1,12 @@
-// Dimensions of elementwise operands, brought to as few as describe how they lie: for the planners of both backends.
+// Collapses the dimensions of elementwise operands to the fewest that describe their layout; for the planners of both
+// backends.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels {
 
-/// Byte strides of t in the last of the `rank` dimensions that it broadcasts to; 0 where its elements repeat.
+/// Writes the byte strides of t in the `rank` dimensions that it broadcasts to; 0 in dimensions in which it repeats.
 inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
   const TensorImpl& x = *t.impl();
   const int64_t itemsize = element_size(x.dtype);
@@ -16,12 +17,14 @@ inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
   }
 }
 
-/// Dimensions of size 1 are dropped, the others ordered by the strides of operand 0, so that a permuted output is
-/// walked as it lies in memory, and those that lie side by side in all operands are joined. Outermost first.
-/// @param sizes      of the output
-/// @param strides    of each of the `count` operands in the output's dimensions
-/// @param collapsed  gets the sizes; stride_at(k, i) is where the stride of operand k in dimension i goes
-/// @return how many dimensions are left; 0 where the output is a single element
+/// Collapses dimensions: drops those of size 1, orders the others by the strides of operand 0 (so that a permuted
+/// output is traversed in memory order), and joins neighbours that are contiguous with each other in all operands. The
+/// result is outermost first.
+/// @param sizes      sizes of the output
+/// @param strides    strides of each of the `count` operands in the output's dimensions
+/// @param collapsed  receives the collapsed sizes; stride_at(k, i) refers to the collapsed stride of operand k in
+///                   dimension i
+/// @return number of collapsed dimensions; 0 if the output is a single element
 template <class StrideAt>
 int collapse(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], int64_t* collapsed, StrideAt stride_at) {
   const int rank = static_cast<int>(sizes.size());

@@ -1,9 +1,10 @@
-// How the kernel headers declare: one signature for both backends, so that a missing twin is a link error.
+// Macros for the kernel headers. One signature declares a kernel for both backends; if a backend does not define it,
+// the link fails.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
-/// The declaration in the namespaces of the CPU's kernels and of CUDA's.
+/// Declares a kernel in the namespaces of the CPU's and of CUDA's kernels.
 #define TANDEM_KERNEL(...)          \
   namespace tandem::kernels::cpu {  \
   __VA_ARGS__;                      \
@@ -11,8 +12,8 @@
   namespace tandem::kernels::cuda { \
   __VA_ARGS__;                      \
   }
-/// The declaration of `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other
-/// kernel, and throws for tensors on CUDA: a function beside the declaration says which tensors the kernel serves.
+/// Declares `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other kernel, but
+/// throws for tensors on CUDA. A function beside the declaration says which tensors the kernel supports.
 #define TANDEM_CPU_KERNEL(op, ...)                                                              \
   namespace tandem::kernels::cpu {                                                              \
   void op(__VA_ARGS__);                                                                         \

@@ -1,11 +1,11 @@
-// Elementwise kernels: inputs broadcast to the output's shape and share its dtype, except where a comment says
-// otherwise. One signature list for both backends; a missing twin is a link error.
+// Elementwise kernels. Inputs broadcast to the output's shape and have the output's dtype, unless a comment says
+// otherwise. One list of signatures for both backends; if a backend does not define a kernel, the link fails.
 #pragma once
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
-// What has no arguments but tensors. The planners and the tests go through these lists.
+// Kernels whose only arguments are tensors. The planners and the tests expand these lists.
 #define TANDEM_PLAIN_UNARY_KERNELS(X) \
   TANDEM_ALL_UNARY_OPS(X) TANDEM_SPECIAL_OPS(X) TANDEM_PREDICATE_OPS(X) X(gelu_tanh, GeluTanh)
 #define TANDEM_PLAIN_BINARY_KERNELS(X) \
@@ -34,14 +34,14 @@
 
 namespace tandem::kernels::cpu {
 TANDEM_ELEMENTWISE_KERNELS
-/// Of contiguous integers. @throws Error that names op when one of them is 0
+/// b holds contiguous integers. @throws Error that names op if one of them is 0
 void check_divisor(const char* op, const Tensor& b);
 }  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
 TANDEM_ELEMENTWISE_KERNELS
 }
 namespace tandem::kernels {
-/// Whether divisors on that device are checked. On CUDA they are not, since the host would have to wait for the result.
+/// Returns whether divisors on the device are checked. On CUDA they are not, because the host would have to wait.
 inline bool checks_divisors(Device device) { return device.is_cpu(); }
 using cpu::check_divisor;
 }  // namespace tandem::kernels

@@ -1,12 +1,12 @@
-// Kernels that write without reading: constants, sequences, random numbers.
+// Kernels for constants, sequences, random numbers and dropout.
 #pragma once
 #include "tandem/kernels/declare.h"
 
 TANDEM_KERNEL(void fill(const Scalar& value, Tensor& y))
 /// y[i] = start + i * step; y is one-dimensional and contiguous
 TANDEM_KERNEL(void arange(const Scalar& start, const Scalar& step, Tensor& y))
-/// Random numbers in y's logical order, so that layout does not change them: those of Philox's `state`, int64 {seed,
-/// stream, block} in y's memory, from block + `offset` on
+/// Random numbers, assigned in y's logical order, so that they do not depend on its layout. They are Philox's numbers
+/// for `state` (int64 {seed, stream, block}, on y's device), from block + `offset` on
 TANDEM_KERNEL(void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_KERNEL(void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_KERNEL(void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y))
@@ -18,6 +18,6 @@ namespace tandem::kernels::cuda {
 /// dx = mask ? dy * scale : 0, contiguous
 void dropout_backward(const Tensor& dy, const Tensor& mask, double scale, Tensor& dx);
 }  // namespace tandem::kernels::cuda
-/// `y`, contiguous elements of 64 bits, becomes the words, which are part of the call: small and without a copy from
-/// the host, in the order of a GPU's current stream
+/// Sets `y`, contiguous elements of 64 bits, to `words`. The words are kernel arguments on a GPU (at most 16), so no
+/// copy from host memory is needed; ordered by the current stream
 TANDEM_KERNEL(void store_words(ArrayRef<uint64_t> words, Tensor& y))

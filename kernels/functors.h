@@ -1,5 +1,6 @@
-// The math, written once for host and device. A functor's members are its scalars, in the type it computes in. It calls
-// tandem::math (kernels/functors/), never std::, whose inline functions the instruction sets would share.
+// Elementwise math, written once for host and device. The members of a functor are its scalars, in the compute type.
+// Functors call tandem::math (kernels/functors/), never std::, because the linker would share std's inline functions
+// between instruction sets.
 #pragma once
 #include "tandem/kernels/functors/bessel.h"
 #include "tandem/kernels/functors/erf.h"
@@ -36,7 +37,7 @@ TANDEM_FUNCTOR1(Ceil, math::ceil(x))
 TANDEM_FUNCTOR1(Trunc, math::trunc(x))
 TANDEM_FUNCTOR1(Round, math::rint(x))  // half to even
 TANDEM_FUNCTOR1(Frac, x - math::trunc(x))
-TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // -0 and NaN stay, as in PyTorch
+TANDEM_FUNCTOR1(Relu, x < T(0) ? T(0) : x)  // keeps -0 and NaN, as in PyTorch
 TANDEM_FUNCTOR1(Silu, x* math::sigmoid(x))
 TANDEM_FUNCTOR1(GeluTanh, math::gelu_tanh(x))
 TANDEM_FUNCTOR1(Softsign, x / (T(1) + math::abs(x)))
@@ -60,8 +61,8 @@ TANDEM_FUNCTOR1(I0e, math::i0e(x))
 TANDEM_FUNCTOR1(I1, math::i1(x))
 TANDEM_FUNCTOR1(I1e, math::i1e(x))
 
-/// Functions that are quick for all but a few floats. A loop asks is_easy() of a block, runs easy() over all of it, and
-/// operator() again where the answer was no.
+/// Functions with a fast path for all but a few floats. A loop tests is_easy() for the elements of a block, computes
+/// easy() for the whole block, and recomputes the elements that are not easy by operator().
 #define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                              \
   template <class T> struct Name {                                                                   \
     TANDEM_HD T operator()(T x) const { return math::function(x); }                                  \
@@ -82,12 +83,12 @@ template <class T> struct LeakyRelu {
   T slope;
   TANDEM_HD T operator()(T x) const { return x > T(0) ? x : slope * x; }
 };
-/// y = x < 0 ? alpha (e^x - 1) : x; a zero stays as it is even if alpha is negative
+/// y = x < 0 ? alpha (e^x - 1) : x; keeps zeros, even if alpha is negative
 template <class T> struct Elu {
   T alpha;
   TANDEM_HD T operator()(T x) const { return x < T(0) ? alpha * math::expm1(x) : x; }
 };
-/// y = ln(1 + e^(beta x)) / beta, and x itself where beta x > threshold
+/// y = ln(1 + e^(beta x)) / beta; y = x if beta x > threshold
 template <class T> struct Softplus {
   T beta, threshold;
   TANDEM_HD T operator()(T x) const {
@@ -96,12 +97,12 @@ template <class T> struct Softplus {
     return scaled > threshold ? x : y * (T(1) / beta);
   }
 };
-/// y = min(max(x, low), high); a NaN stays one
+/// y = min(max(x, low), high); keeps NaN
 template <class T> struct Clamp {
   T low, high;
   TANDEM_HD T operator()(T x) const {
     const T raised = x < low ? low : x;
-    return raised > high ? high : raised;  // high wins where low > high
+    return raised > high ? high : raised;  // if low > high, the result is high
   }
 };
 
@@ -127,11 +128,12 @@ TANDEM_FUNCTOR2(Gcd, math::gcd(a, b))
 TANDEM_FUNCTOR2(Lcm, math::lcm(a, b))
 TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
 TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
-// Backwards, as (gradient of the output, saved): y stands for the output, x for the input.
+// Gradients, as functions of (gradient of the output, saved tensor): `y` means that the output is saved, otherwise the
+// input x is.
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_slope(b))
 TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_slope(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_slope(b) * a)
-TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // saved y; a NaN lets the gradient through
+TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // saved y; if y is NaN, the gradient passes
 TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // saved y
 TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // saved y
 /// a + alpha * b
@@ -159,8 +161,8 @@ template <class T> struct SoftplusBackward {
 };
 /// True division of floating types.
 TANDEM_FUNCTOR2(Div, T(a / b))
-/// C's modulo: the sign of the dividend. Of integers it is 0 by 0 (PyTorch throws there; the planner checks) and by -1,
-/// by which the smallest one overflows.
+/// Modulo as in C: the result has the sign of the dividend. For integers, a % 0 is 0 (PyTorch throws; on the CPU
+/// check_divisor() does), and a % -1 is 0, because the division would overflow for the lowest integer.
 template <class T> struct Fmod {
   TANDEM_HD T operator()(T a, T b) const {
     if constexpr (math::kFloating<T>)
@@ -171,15 +173,15 @@ template <class T> struct Fmod {
   TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
   TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return math::easy_fmod(a, b); }
 };
-/// Python's modulo: the sign of the divisor.
+/// Modulo as in Python: the result has the sign of the divisor.
 template <class T> struct Remainder {
   TANDEM_HD static T of(T r, T b) { return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r; }
   TANDEM_HD T operator()(T a, T b) const { return of(Fmod<T>()(a, b), b); }
   TANDEM_HD static bool is_easy(float a, float b) { return math::is_easy_quotient(a, b); }
   TANDEM_HD static T easy(T a, T b) requires math::kSame<T, float> { return of(math::easy_fmod(a, b), b); }
 };
-/// Rounded down, not towards zero. Of floating types it is made of the rest, since a / b may round up to an integer
-/// that the quotient does not reach.
+/// Quotient rounded down, not towards zero. For floating types it is computed from the remainder, because a / b may
+/// round up to an integer that the exact quotient does not reach.
 template <class T> struct FloorDivide {
   TANDEM_HD static T of(T a, T b, T rest) {
     T q = (a - rest) / b;
@@ -206,7 +208,7 @@ template <class T> struct Pow {
       return math::pow(a, b);
     else {
       if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0);
-      uint64_t result = 1, base = uint64_t(a);  // unsigned: what does not fit wraps
+      uint64_t result = 1, base = uint64_t(a);  // unsigned, so that overflow wraps
       for (T e = b; e > T(0); e = T(e / 2), base *= base)
         if (e % 2) result *= base;
       return T(result);

@@ -1,6 +1,6 @@
-// Factorizations of matrices by LAPACK, on the CPU; CUDA has no twins, ops/linalg/host_lapack.h copies to the host and
-// back. Matrices lie by columns, as LAPACK wants them: an (m, n) matrix is a contiguous (batch, n, m) tensor. All are
-// float32 or float64. `info` (batch) int32 holds what LAPACK says of each matrix: 0, or where it failed.
+// Matrix factorizations by LAPACK, on the CPU only: for CUDA tensors, ops/linalg/host_lapack.h copies to the host and
+// back. Matrices are column-major, as in LAPACK: an (m, n) matrix is a contiguous (batch, n, m) tensor. All matrices
+// are float32 or float64. `info` (batch) int32 is LAPACK's status for each matrix: 0, or the position of the failure.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
@@ -11,31 +11,34 @@ enum class LeastSquares { gels, gelsy, gelsd, gelss };
 }  // namespace tandem::kernels
 namespace tandem::kernels::cpu {
 
-/// Whether the build has LAPACK; without it the kernels below throw.
+/// Returns whether the build has LAPACK. Without it the kernels below throw NotImplementedError.
 bool has_lapack();
 
-/// a = P L U in the place of a (m, n); pivots (batch, min(m, n)) int32, from 1 on: the row that each was exchanged with
+/// Replaces a (m, n) by L and U with a = P L U. pivots (batch, min(m, n)) int32: the row (from 1) that each row was
+/// swapped with
 void lu_factor(Tensor& a, Tensor& pivots, Tensor& info);
-/// The exchanges of lu_factor as the order of rows (batch, m) int64: row i of P^T a is row order[i] of a
+/// Converts the row swaps of lu_factor to an order of rows (batch, m) int64: row i of P^T a is row order[i] of a
 void row_order(const Tensor& pivots, Tensor& order);
-/// a x = b, in the place of b (n, k), by the factors of lu_factor
+/// Replaces b (n, k) by the solution x of a x = b, where lu and pivots are the results of lu_factor(a)
 void lu_solve(const Tensor& lu, const Tensor& pivots, Tensor& b);
-/// a = L L^T in the place of that triangle of a
+/// Replaces the lower triangle of a by L with a = L L^T or, if `upper`, the upper triangle by the transpose of L
 void cholesky(Tensor& a, bool upper, Tensor& info);
-/// a x = b, in the place of b (n, k), for a triangle of a
+/// Replaces b (n, k) by the solution x of a x = b, where a is triangular
 void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b);
-/// a = Q R as reflectors in the place of a (m, n), with their factors tau (batch, min(m, n))
+/// Replaces a (m, n) by R and the reflectors of Q with a = Q R; tau (batch, min(m, n)) are the factors of the
+/// reflectors
 void geqrf(Tensor& a, Tensor& tau);
-/// The first n columns of the product of the reflectors, in the place of a (m, n), which holds them, tau (batch, k)
+/// Replaces a (m, n), whose first columns hold k reflectors, by the first n columns of their product; tau (batch, k)
 void orgqr(Tensor& a, const Tensor& tau);
-/// c times the product of the reflectors, from the left or the right, in the place of c
+/// Multiplies c in place by the product of the reflectors in a, or by its transpose, from the left or from the right
 void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor& c);
-/// a = U diag(s) V^T; destroys a (m, n). u (m, m) and vt (n, n), or of k = min(m, n) columns and rows, or undefined
+/// a = U diag(s) V^T; destroys a (m, n). u (m, m) and vt (n, n), or u (m, k) and vt (k, n) with k = min(m, n), or both
+/// undefined
 void svd(Tensor& a, Tensor& u, Tensor& s, Tensor& vt, Tensor& info);
-/// a = V diag(w) V^T by one triangle of a: w ascends, and V stands in the place of a if vectors are wanted
+/// a = V diag(w) V^T, read from one triangle of a. w is in ascending order. If `vectors`, V replaces a
 void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info);
-/// Least squares of a x = b, of least norm: destroys a (m, n); b (max(m, n), k) becomes x in its first n rows; s
-/// (batch, min(m, n)) the singular values by gelsd and gelss, rank (batch) int64 except by gels
+/// Solves a x = b by least squares with minimal norm. Destroys a (m, n). The first n rows of b (max(m, n), k) become x.
+/// s (batch, min(m, n)): singular values, by gelsd and gelss only. rank (batch) int64: by all drivers but gels
 void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank, Tensor& info);
 
 }  // namespace tandem::kernels::cpu

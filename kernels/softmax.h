@@ -1,4 +1,5 @@
-// Softmax and its logarithm along dimension 1 of (rows, n) or (outer, n, inner), contiguous, of floating dtypes.
+// Softmax and log-softmax along dimension 1 of (rows, n) or (outer, n, inner), for contiguous tensors of floating
+// dtypes.
 #pragma once
 #include "tandem/kernels/declare.h"
 

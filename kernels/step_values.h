@@ -1,18 +1,18 @@
-// Numbers that may change from one step of an optimizer to the next. Kernels read them from memory, so that a step that
-// was recorded runs with the latest ones. Plain data: loops and GPU kernels include it.
+// Numbers that may change from one optimizer step to the next. Kernels read them from memory, so that a recorded step
+// runs with the current values. Plain data: loops and GPU kernels include this file.
 #pragma once
 
 namespace tandem::kernels {
 
 struct AdamValues {
-  double lr, beta1, beta2, rest1, rest2;  // rest: 1 - beta
+  double lr, beta1, beta2, rest1, rest2;  // rest1, rest2: 1 - beta1, 1 - beta2
   double eps;
-  double added;   // weight decay: this much of the parameter is added to its gradient
-  double shrink;  // decoupled weight decay: the parameter is multiplied with it
+  double added;   // weight decay: added * parameter is added to the gradient
+  double shrink;  // decoupled weight decay: the parameter is multiplied by this
 };
 struct SgdValues {
   double lr, momentum, decay;
-  double old, added;  // how much of itself and of the gradient the momentum buffer becomes
+  double old, added;  // momentum buffer = old * momentum buffer + added * gradient
 };
 
 }  // namespace tandem::kernels

@@ -5,11 +5,11 @@
 
 namespace tandem::kernels::cuda {
 
-/// y = x, of any dtypes and strides, x broadcast to y; at least one is on a GPU, and they are on different devices. In
-/// the order of the current streams of the GPUs that take part. Between host and GPU this waits for the copy, so that y
-/// can be read and x may change when it returns. With `non_blocking` it does not wait for copies into page-locked
-/// memory, nor for those to a GPU: then page-locked x must stay as it is until they are done, while the bytes of any
-/// other x are taken to page-locked memory first.
+/// Computes y = x for any dtypes and strides, where x broadcasts to y. x and y are on different devices, of which at
+/// least one is a GPU. The copy is ordered by the current streams of these GPUs. A copy between host and GPU returns
+/// when it is done, so that y can be read and x may change. With `non_blocking`, copies to a GPU and copies into
+/// page-locked memory return at once. In that case x must not change until the copy is done if it is page-locked; any
+/// other x is first copied to page-locked memory.
 void transfer(const Tensor& x, Tensor& y, bool non_blocking);
 
 }  // namespace tandem::kernels::cuda

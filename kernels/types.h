@@ -1,4 +1,4 @@
-// The types that kernels compute in. Without std: the loops, which are compiled once per instruction set, include it.
+// Compute types of kernels. Without std: the loops, which are compiled once per instruction set, include this file.
 #pragma once
 #include <stdint.h>
 
@@ -6,14 +6,14 @@
 
 namespace tandem::kernels {
 
-/// In which elements of T are compared and kept while they are combined: float for the half types, else T.
+/// Type in which elements of T are compared and held while they are combined: float for half types, otherwise T.
 template <class T> struct UpcastOf { using type = T; };
 template <> struct UpcastOf<Half> { using type = float; };
 template <> struct UpcastOf<BFloat16> { using type = float; };
 template <class T> using Upcast = typename UpcastOf<T>::type;
 
-/// In which sums of T are kept, and elementwise results computed: float for the half types, int64 for integers and
-/// bool, whose results wrap when they are stored.
+/// Type in which sums of T and elementwise results are computed: float for half types; int64 for integers and bool,
+/// whose results wrap when they are stored.
 template <class T> struct AccumulateOf { using type = int64_t; };
 template <> struct AccumulateOf<float> { using type = float; };
 template <> struct AccumulateOf<double> { using type = double; };

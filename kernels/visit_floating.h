@@ -1,4 +1,4 @@
-// From a floating dtype to the C++ type that a kernel loads and stores; it computes in Upcast of that.
+// Maps a floating dtype to the C++ type that a kernel loads and stores; the kernel computes in Upcast of this type.
 #pragma once
 #include "tandem/core/dtype.h"
 #include "tandem/core/internal.h"

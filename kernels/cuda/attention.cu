@@ -1,7 +1,8 @@
-// Attention in one pass over the keys, with maximum and sum of the weights as they come (Milakov & Gimelshein 2018,
-// arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135): a block for each tile of queries, which walks over tiles of 64
-// keys. attention.cuh says what bounds it. Where there are fewer tiles of queries than would fill a GPU, several blocks
-// take each its part of the keys, and a second kernel joins them; how many depends on the shapes alone.
+// Attention in one pass over the keys, with a running maximum and sum of the weights (Milakov & Gimelshein 2018,
+// arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135). Each block has one tile of queries and loops over tiles of 64
+// keys; attention.cuh says what bounds it. If there are too few tiles of queries to fill a GPU, several blocks share a
+// tile, each with a part of the keys, and a second kernel joins their results. The number of parts depends on the
+// shapes alone.
 #include "tandem/kernels/attention.h"
 
 #include "tandem/kernels/cuda/attention.cuh"
@@ -10,20 +11,21 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Of a query, from the largest score and the sum of e^(score - peak): its result is the sum of weighted values times
-/// `factor`, or 0.
+/// Final factor and log-sum-exp of a query, from its largest score (peak) and its sum of e^(score - peak). The result
+/// of the query is the sum of weighted values times `factor`, or 0 if `hidden`.
 template <class T> struct Normalizer {
   T factor, lse;
   bool hidden;
-  /// @param seen whether a key was visible
+  /// @param seen whether any key was visible
   __device__ Normalizer(T peak, T sum, bool seen)
       : factor(T(1) / sum), lse(peak + math::log(sum)), hidden(!(sum > T(0)) && !seen) {
     if (hidden) lse = T(__builtin_inf());
   }
 };
 
-/// The part of the keys that a block takes: every `count`-th tile. What it finds for a query goes to `data` (count,
-/// queries of all heads, v + 3), unless there is one part: weighted values, peak, sum, and whether a key was visible.
+/// Partition of the keys: part p takes every `count`-th tile, from tile p on. If count > 1, a block writes its result
+/// for each query to `data` (count, queries of all heads, v + 3): the sum of weighted values, peak, sum, and whether a
+/// key was visible.
 template <class T> struct KeyParts {
   T* data;
   int count;
@@ -44,9 +46,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   const int part = block % parts.count;
   block /= parts.count;
   const int matrix = block % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
-  // With `causal` late tiles are long and early ones short. Where all blocks run at a time, the first half of them
-  // takes the late ones, from the last on, and the second half the early ones, from the first on: a multiprocessor that
-  // gets one of each has as much to do as the others. Of more blocks the longest come first.
+  // With `causal`, late tiles are long and early tiles are short. If all blocks run at the same time, the first half of
+  // the blocks takes the late tiles in descending order, and the second half the early tiles in ascending order, so
+  // that a multiprocessor with one block of each half has as much work as the others. If there are more blocks, the
+  // longest tiles come first.
   const int tiles = (shape.l + Tile::kRows - 1) / Tile::kRows, order = block / shape.matrices;
   const bool late = gridDim.x > kAttentionBusy || 2 * order < tiles;
   const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
@@ -61,7 +64,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     sum[i] = T(0);
   }
   Tile::clear(sums);
-  unsigned seen = 0;  // a bit for each of the thread's rows
+  unsigned seen = 0;  // one bit for each of the thread's rows
   Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
   for (int from = part * Tile::kColumns; from < key_end; from += parts.count * Tile::kColumns) {
     __syncthreads();
@@ -87,9 +90,9 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     for (int i = 0; i < kOwn; ++i) {
       T found = peak[i];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // passes over a NaN, which the sum will have
+      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // ignores a NaN; the sum becomes NaN
       Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
-      const T base = found == kNowhere ? T(0) : found;  // where all is hidden so far, all weights are 0
+      const T base = found == kNowhere ? T(0) : found;  // all weights are 0 while every key so far is hidden
       const T fall = attention_power(peak[i] - base);
       peak[i] = found;
       sum[i] *= fall;
@@ -130,7 +133,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // zeros, whatever the values are
+    if (norm.hidden) {  // zeros, even if the values are infinite or NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
@@ -139,7 +142,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   }
 }
 
-/// A thread for each number of the result.
+/// Joins the parts of the keys; one thread for each element of the result.
 template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, rows = int64_t(shape.matrices) * shape.l;
   const int64_t row = quotient(i, shape.v), column = rest(i, shape.v), width = shape.v + 3;

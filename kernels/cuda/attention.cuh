@@ -1,11 +1,12 @@
-// What attention's kernels share: tiles of scores, which are products of rows with rows, and products of scores with
-// rows. A block of four warps has a tile of kRows x 64 scores. What bounds it is arithmetic, where shared memory keeps
-// up: a warp reads a number for kOwn or four multiply-adds, by 16 bytes a lane. It reads 16 bytes for 32 lanes in two
-// passes rather than four if lanes that differ in bit 0, or those that differ in bit 1, read the same, and their
-// addresses fill all banks. Hence which lane has which row and columns, and how far apart rows lie.
+// Shared parts of the attention kernels: tiles of scores, which are products of rows with rows, and products of scores
+// with rows. A block of four warps computes a tile of kRows x 64 scores. The kernels are compute-bound as long as
+// shared memory keeps up: each number that a warp reads serves kOwn or four multiply-adds, and a lane reads 16 bytes at
+// a time. A 16-byte read by 32 lanes takes two passes instead of four if the lanes that differ only in bit 0, or only
+// in bit 1, read the same address, and the addresses of a pass cover all banks. The assignment of rows and columns to
+// lanes and the distance between rows follow from this.
 //
-// The rows of a tile of scores belong to one warp each, so that maxima, sums and the scores' way through shared memory
-// need no barrier of the block. Every order of summation follows from the shapes.
+// Each row of a score tile belongs to one warp, so maxima, sums and the exchange of scores through shared memory need
+// no block-wide barrier. The order of every sum depends only on the shapes.
 #pragma once
 #include <algorithm>
 
@@ -17,13 +18,13 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kAttentionThreads = 128;
-constexpr int kAttentionBusy = 256;  // blocks that fill a GPU, two for a multiprocessor
+constexpr int kAttentionBusy = 256;  // number of blocks that fill a GPU, two per multiprocessor
 
-/// Heads of a tensor (batch, heads, rows, columns), whose columns lie side by side.
+/// Heads of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
 template <class T> struct HeadRows {
   T* data;
   int64_t batch, head, line;  // strides
-  bool aligned;               // whether each row begins at a multiple of 16 bytes
+  bool aligned;               // every row starts at a multiple of 16 bytes
   __device__ T* of(int64_t b, int64_t h) const { return data + b * batch + h * head; }
 };
 template <class T> HeadRows<T> head_rows(const Tensor& x) {
@@ -32,12 +33,13 @@ template <class T> HeadRows<T> head_rows(const Tensor& x) {
   return {x.data<std::remove_const_t<T>>(), x.stride(0), x.stride(1), x.stride(2), aligned};
 }
 
-/// Which keys a query sees, or what is added to its scores. Without data: nothing.
+/// Mask of the scores: a bool mask selects the keys that a query sees, a floating mask is added. Null data: no mask.
 template <class T> struct AttentionMask {
   const void* data;
   bool is_bool;
   int64_t batch, head, query, key;  // strides
-  /// @return whether the key is visible: when no key is, the query's result is 0
+  /// Applies the mask's element at offset `at` to a score. @return whether the key is visible; if a query sees no key,
+  /// its result is 0
   __device__ bool apply(int64_t at, T& score) const {
     if (is_bool) {
       const bool visible = static_cast<const bool*>(data)[at];
@@ -57,7 +59,7 @@ template <class T> AttentionMask<T> attention_mask(const Tensor& mask) {
 struct AttentionShape {
   int matrices, heads, l, s, e, v;
   bool causal;
-  /// One behind the last key that a query sees.
+  /// Index after the last key that a query sees.
   __device__ int end(int query) const { return ::min(causal ? query + 1 : s, s); }
 };
 inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool causal) {
@@ -65,37 +67,39 @@ inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool cau
   return {size(q, 0) * size(q, 1), size(q, 1), size(q, 2), size(v, 2), size(q, 3), size(v, 3), causal};
 }
 
-/// Into how many parts a sum over `length` queries or keys is cut, where there are so many blocks with such a sum and
-/// `busy` are wanted. A part is worth a block from 256 on.
+/// Returns the number of parts into which a sum over `length` queries or keys is cut, if `blocks` blocks compute such
+/// sums and `busy` blocks are wanted. There is at most one part per 256 elements.
 inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
   return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
 }
 
-/// e^x for x <= 0: off by a few units of e^x |x| in the last place, which is less than one of the largest weight's, 1.
+/// e^x for x <= 0. The error is a few units in the last place of e^x |x|, so less than a unit in the last place of 1,
+/// the largest weight.
 __device__ __forceinline__ float attention_power(float x) { return __expf(x); }
 __device__ __forceinline__ double attention_power(double x) { return ::exp(x); }
 
-/// Whether the rows of a tile are those of the scores, or their columns.
+/// Side of the score tile that a tile's rows become.
 enum class ScoreSide { rows, columns };
 
-/// Tiles for rows of up to D columns: 32, 64 or 128.
+/// Tiles for rows of up to D columns, where D is 32, 64 or 128.
 template <class T, int D> struct AttentionTile {
   using Four = Packet<T, 4>;
-  /// Rows of a thread: what its registers can take in backward, where it also has as many rows of two results.
+  /// Number of score rows per thread: as many as the registers can hold in backward, which also keeps this many rows of
+  /// two results.
   static constexpr int kOwn = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
   static constexpr int kRows = kAttentionThreads / 16 * kOwn, kColumns = 64;
-  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;  // from row to row, in elements
+  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;  // distance between rows, in elements
   static constexpr int kRowTile = kRows * kLine, kColumnTile = kColumns * kLine, kScores = kRows * kScoreLine;
   static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
   static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
-  // Of a result with D columns a thread has kGroups times kWidth neighbours.
+  // A thread has kGroups groups of kWidth consecutive columns of a result with D columns.
   static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
   using Sums = Packet<T, kWidth>[kOwn][kGroups];
 
   /// A thread has rows row() + 2 i of a tile, and columns 4 column() to 4 column() + 3 of the scores.
   __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kOwn + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
-  /// f(lane's number differs in this bit): the bits in which the lanes of a row differ.
+  /// Calls f(bit) for each bit of the lane number in which the lanes of one row differ.
   template <class F> __device__ static void for_lanes_of_row(F f) {
     f(1);
     f(4);
@@ -103,8 +107,9 @@ template <class T, int D> struct AttentionTile {
     f(16);
   }
 
-  /// Rows `first` and on of a head, a tile of them, into shared memory: those from `end` on, and columns from `columns`
-  /// on, are zeros. Columns of scores change places, so that the four of a thread are 16 apart.
+  /// Loads a tile of a head's rows, from row `first` on, into shared memory. Rows at or after `end` and columns at or
+  /// after `columns` become zeros. For ScoreSide::columns the rows are permuted, so that the four score columns of a
+  /// thread are 16 rows apart.
   template <ScoreSide kSide>
   __device__ static void load(const HeadRows<const T>& x, int64_t b, int64_t h, int columns, int first, int end,
                               T* to) {
@@ -117,7 +122,7 @@ template <class T, int D> struct AttentionTile {
       const int at = r + i * kStep;
       return to + (kSide == ScoreSide::rows ? at : at % 4 * 16 + at / 4) * kLine + c;
     };
-    if (x.aligned && columns % 4 == 0) {  // all loads are on their way before the first is waited for
+    if (x.aligned && columns % 4 == 0) {  // all loads are in flight before the first is used
       Four held[kLoads];
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
@@ -134,7 +139,7 @@ template <class T, int D> struct AttentionTile {
         place(i)[j] = first + r + i * kStep < end && c + j < columns ? from[i * kStep * x.line + j] : T(0);
   }
 
-  /// This thread's scores: its rows of the one tile by its rows of the other, over `depth` columns.
+  /// Computes this thread's scores: the products of its rows of the two tiles, summed over `depth` columns.
   __device__ static void multiply(const T* rows, const T* columns, int depth, T (&scores)[kOwn][4]) {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i)
@@ -157,14 +162,15 @@ template <class T, int D> struct AttentionTile {
           for (int j = 0; j < 4; ++j) scores[i][j] += a[i][n] * b[j][n];
     }
   }
-  /// Puts this thread's scores where its warp finds them.
+  /// Writes this thread's scores to shared memory, where the other lanes of its warp read them.
   __device__ static void put(const T (&mine)[kOwn][4], T* scores) {
     scores += row() * kScoreLine + 4 * column();
 #pragma unroll
     for (int i = 0; i < kOwn; ++i)
       word_at<Four>(scores + 2 * i * kScoreLine) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
   }
-  /// sums += scores times the tile of columns, of which the first `count` are there.
+  /// Adds to `sums` the product of this thread's rows of `scores` and the tile `columns`, whose first `count` rows are
+  /// valid.
   __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
     using Some = Packet<T, kWidth>;
     scores += row() * kScoreLine;
@@ -194,7 +200,7 @@ template <class T, int D> struct AttentionTile {
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) sums[i][g] = {};
   }
-  /// One of this thread's rows of a result, times `factor`.
+  /// Stores one of this thread's rows of a result, multiplied by `factor`.
   __device__ static void store(const Packet<T, kWidth> (&sums)[kGroups], T factor, T* to, int columns, bool aligned) {
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
@@ -206,7 +212,7 @@ template <class T, int D> struct AttentionTile {
   }
 };
 
-/// Calls f<D>() with the narrowest tile.
+/// Calls f<D>() with the smallest D that is at least the number of columns of q, k and v.
 template <class F> void visit_attention_width(const AttentionShape& shape, F f) {
   const int columns = std::max(shape.e, shape.v);
   if (columns <= 32) return f.template operator()<32>();

@@ -1,9 +1,9 @@
-// The gradients of attention, from weights that are computed anew. With P the weights, dP = dout v^T and
-// dS = P (dP - mean) scale, where a query's mean is the sum of out dout: dv = P^T dout, dk = dS^T q and dq = dS k. A
-// block for each tile of keys adds up dk and dv over the queries, one for each tile of queries dq over the keys: P and
-// dS are computed twice, for which every sum has one block and one order, and nothing is added in memory. Both kinds
-// run in one launch, since either alone would leave much of a GPU idle. Where there still are few blocks, several take
-// each its part of a sum, and another kernel adds the parts in their order. attention.cuh says what bounds it.
+// Gradients of attention, with recomputed weights. Let P be the weights, dP = dout v^T and dS = P (dP - mean) scale,
+// where the mean of a query is the sum of out * dout. Then dv = P^T dout, dk = dS^T q and dq = dS k. A block per tile
+// of keys sums dk and dv over the queries, and a block per tile of queries sums dq over the keys. P and dS are
+// therefore computed twice, but every sum has one block and one order, without atomic additions. Both kinds of blocks
+// run in one launch, because either kind alone would leave much of a GPU idle. If there are still too few blocks,
+// several blocks share a sum, and another kernel adds their parts in order. attention.cuh says what bounds the kernels.
 #include <vector>
 
 #include "tandem/kernels/attention.h"
@@ -13,8 +13,8 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// A gradient, or the part of one that a block adds up. Part 0 goes to the gradient itself, the others lie behind each
-/// other in `parts`, each as the gradient lies.
+/// A gradient, whose sum may be cut into parts. Part 0 is written to the gradient itself; the other parts follow each
+/// other in `parts`, with the layout of the gradient.
 template <class T> struct Gradient {
   HeadRows<T> rows;
   T* parts;
@@ -32,10 +32,10 @@ template <class T> struct AttentionSlopes {
   Gradient<T> dq, dk, dv;
   AttentionShape shape;
   T scale;
-  int key_parts, query_parts;  // of the sums over keys, of which dq is one, and over queries
+  int key_parts, query_parts;  // number of parts of the sums over keys (dq) and over queries (dk, dv)
 };
 
-/// A warp for each query.
+/// Computes mean[query] = sum of out * dout; one warp for each query.
 template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
@@ -48,18 +48,20 @@ template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   if (threadIdx.x == 0) a.mean[row] = sum;
 }
 
-/// Of a tile of keys dk and dv, of one of queries dq, or one part of them: every `parts`-th tile of what is summed
-/// over. Rows of the tiles of scores are keys, or queries; columns are the others.
+/// Computes dk and dv of a tile of keys, or dq of a tile of queries, or one part of them: the part sums over every
+/// `parts`-th tile of the other side. The rows of the score tiles are keys if kOfKeys, otherwise queries; the columns
+/// are the other side.
 template <class T, int D, bool kOfKeys>
 __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;
-  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // the queries of a thread
+  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // queries per thread
   const AttentionShape& shape = a.shape;
   const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
   const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
   const int order = block / parts / shape.matrices, tiles = (shape.l + Tile::kRows - 1) / Tile::kRows;
-  // With `causal` early tiles of keys and late ones of queries are long. Where all blocks run at a time, both go from
-  // the first on: a multiprocessor that gets one of each has as much to do as the others. Else the longest come first.
+  // With `causal`, early tiles of keys and late tiles of queries are long. If all blocks run at the same time, keys and
+  // queries both start with the first tile, so that a multiprocessor with one block of each has as much work as the
+  // others. If there are more blocks, the longest tiles come first.
   const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionBusy;
   const int first = (reversed ? tiles - 1 - order : order) * Tile::kRows;
   const int64_t mask_at = b * a.mask.batch + h * a.mask.head;
@@ -100,7 +102,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
     T weight[kOwn][4], slope[kOwn][4];
     Tile::multiply(rows, columns, shape.e, weight);
     Tile::multiply(value_rows, value_columns, shape.v, slope);
-    const auto for_pairs = [&](auto f) {  // f(i, j, query, key, whether there is such a pair)
+    const auto for_pairs = [&](auto f) {  // f(i, j, query, key, whether the query sees the key)
 #pragma unroll
       for (int i = 0; i < kOwn; ++i)
 #pragma unroll
@@ -116,7 +118,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
       });
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
-      const T below = weight[i][j] - lse[own];  // above 0 by rounding alone
+      const T below = weight[i][j] - lse[own];  // positive only by rounding
       weight[i][j] = attention_power(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
       slope[i][j] = there ? weight[i][j] * (slope[i][j] - mean[own]) * a.scale : T(0);
     });
@@ -141,7 +143,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   }
 }
 
-/// The first `key_blocks` blocks are of keys.
+/// Computes all gradients. The first `key_blocks` blocks have tiles of keys, the others tiles of queries.
 template <class T, int D>
 __global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(AttentionSlopes<T> a, int key_blocks) {
   TANDEM_DYNAMIC_SHARED(T, shared);
@@ -152,7 +154,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(Attenti
     slopes_of_tile<T, D, false>(a, other, shared);
 }
 
-/// gradient += parts, in their order.
+/// Adds the parts to the gradient, in order.
 template <class T> __global__ void attention_add_parts(Gradient<T> gradient, int parts) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= gradient.numel) return;
@@ -172,7 +174,7 @@ void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tenso
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
     const int query_parts = attention_parts(key_tiles, kAttentionBusy / 2, shape.l),
               key_parts = attention_parts(query_tiles, kAttentionBusy / 2, shape.s);
-    std::vector<Tensor> scratch;  // lives until all is launched
+    std::vector<Tensor> scratch;  // alive until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};

@@ -1,6 +1,6 @@
-// Batch normalisation of (N, C, L), bound by the memory's bandwidth: a pass for each channel's sums, of which a block
-// takes a piece of one channel or, where planes are small, of 32 neighbouring ones; then one that maps the elements.
-// Channels of several pieces are finished by a launch between; the pieces follow from the shape.
+// Batch normalisation of (N, C, L), bound by memory bandwidth. One pass computes sums per channel: a block takes a
+// piece of one channel or, if planes are small, of 32 neighbouring channels. A second pass maps the elements. If
+// channels have several pieces, a launch in between joins the pieces. The pieces follow from the shape.
 #include <algorithm>
 
 #include "tandem/kernels/cuda/moments.cuh"
@@ -13,14 +13,15 @@ namespace {
 
 constexpr int kLoads = 4, kThreads = 256;
 
-/// Planes (n, c) of packs. A channel's packs, counted over its planes, are cut into `pieces` of `length`.
+/// Layout of planes (n, c), which consist of packs. The packs of a channel, counted over all its planes, are cut into
+/// `pieces` of `length` packs.
 struct Channels {
-  int64_t images, channels, packs;  // packs of one plane
-  int64_t pieces, length, blocks;   // blocks: of channels
-  int64_t count;                    // elements of one channel
+  int64_t images, channels, packs;  // packs: per plane
+  int64_t pieces, length, blocks;   // blocks: number of blocks that cover all channels, for each piece
+  int64_t count;                    // elements of a channel
 };
 
-/// A pack's place; moves by the same distance again and again without a division.
+/// Position of a pack. move() advances it by a constant distance without a division.
 struct PlacedPack {
   int64_t plane, at;
   __device__ PlacedPack(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
@@ -34,15 +35,15 @@ struct PlacedPack {
   }
 };
 
-/// Running statistics that a pass moves, or null: running = old running + added batch; and a count of batches.
+/// Running statistics that a pass updates, or null: running = old * running + added * batch. Also counts the batches.
 template <class C> struct Running {
   C *mean = nullptr, *var = nullptr;
   C old = C(1), added_mean = C(0), added_var = C(0);
   int64_t* batches = nullptr;
 };
 
-// What a pass over channels adds up. kMostThreads: of a block that has all of a channel, which saves the launch that
-// joins pieces; as many as have registers enough.
+// Operators of a pass that sums over channels. kMostThreads: maximum number of threads of a block that takes a whole
+// channel, which saves the launch that joins pieces; limited by registers.
 
 /// Mean and variance.
 template <class T, int V> struct Statistics : Moments {
@@ -60,7 +61,7 @@ template <class T, int V> struct Statistics : Moments {
   __device__ static State state_of(const Local& local) { return local.state(); }
   __device__ void give(int64_t c, const State& s, int64_t count) const {
     const double variance = s.squares / double(count);
-    mean[c] = C(count > 0 ? s.mean : variance);  // of nothing: NaN
+    mean[c] = C(count > 0 ? s.mean : variance);  // NaN for an empty channel
     var[c] = C(variance);
     rstd[c] = C(1.0 / math::sqrt(variance + eps));
     if (running.mean) running.mean[c] = running.mean[c] * running.old + mean[c] * running.added_mean;
@@ -68,7 +69,7 @@ template <class T, int V> struct Statistics : Moments {
     if (running.batches && c == 0) ++*running.batches;
   }
 };
-/// The variance alone, the squares over a divisor, or its root.
+/// Variance, as the sum of squared deviations over a divisor, or its square root.
 template <class T, int V> struct Variance : Moments {
   static constexpr int kMostThreads = 512;
   using Loaded = Pack<T, V>;
@@ -86,7 +87,7 @@ template <class T, int V> struct Variance : Moments {
     spread[c] = C(root ? math::sqrt(variance) : variance);
   }
 };
-/// The sum over a divisor.
+/// Sum over a divisor.
 template <class T, int V> struct Mean : Adding<double> {
   static constexpr int kMostThreads = 1024;
   using C = Upcast<T>;
@@ -136,7 +137,7 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
   }
 };
 
-/// Threads along x have neighbouring channels, those along y take packs of them in turn.
+/// Sums over channels. Threads along x have neighbouring channels; threads along y take the packs of a channel in turn.
 template <class T, int V, class Sums>
 __global__ void __launch_bounds__(Sums::kMostThreads)
     channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
@@ -176,7 +177,7 @@ __global__ void __launch_bounds__(Sums::kMostThreads)
   else
     sums.give(c, states[here], shape.count);
 }
-/// A block joins the pieces of one channel.
+/// Joins the pieces of channels, one block for each channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
   typename Sums::State state = Sums::start();
@@ -190,10 +191,10 @@ __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::
 template <class T, int V> struct Apply {
   using C = Upcast<T>;
   const T* x;
-  const C *mean, *rstd, *weight, *bias;  // weight and bias: or null
+  const C *mean, *rstd, *weight, *bias;  // weight, bias: null means 1 and 0
   T* y;
   bool aligned;
-  const C* var;  // or null; where it is given, rstd = 1 / sqrt(var + eps)
+  const C* var;  // if not null, rstd is 1 / sqrt(var + eps)
   C eps;
   using Loaded = Pack<T, V>;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
@@ -206,7 +207,7 @@ template <class T, int V> struct Apply {
     store_pack_as(y + i, pack, aligned);
   }
 };
-/// dx = rstd weight (dy - mean of dy - xhat mean of dy xhat), or without the means in evaluation mode.
+/// dx = rstd weight (dy - mean of dy - xhat mean of dy xhat); in evaluation mode, dx = rstd weight dy.
 template <class T, int V> struct Slopes {
   using C = Upcast<T>;
   SlopeSums<T, V> of;
@@ -222,7 +223,7 @@ template <class T, int V> struct Slopes {
     Pack<C, V> dy = widen(pack.dy);
     const Pack<C, V> x = widen(pack.x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) {  // in evaluation x has no part in it, nor has a NaN in x
+    for (int v = 0; v < V; ++v) {  // in evaluation mode dx does not depend on x: a NaN in x must not reach it
       const C slope = training ? dy.at[v] - from_mean - (x.at[v] - mean) * from_var : dy.at[v];
       dy.at[v] = scale * slope;
     }
@@ -230,7 +231,7 @@ template <class T, int V> struct Slopes {
   }
 };
 
-/// A thread maps so many packs, `mapped`, after one division for all of them.
+/// Applies `map` to all packs. Each thread maps `mapped` packs, with a single division for all of them.
 template <class Map> __global__ void map_channels(Map map, int width, int mapped, Channels shape) {
   const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
   const int64_t first = int64_t(blockIdx.x) * team * mapped + threadIdx.x;
@@ -258,7 +259,7 @@ template <class Map> __global__ void map_channels(Map map, int width, int mapped
 
 // ---- launchers
 
-/// Calls f<T, V>(channels, aligned): V elements to a pack, by the shape.
+/// Calls f<T, V>(channels, aligned), where V is the number of elements in a pack, chosen by the shape.
 template <class F>
 void visit_planes(const char* name, const Tensor& x, std::initializer_list<const Tensor*> operands, F f) {
   const int64_t length = x.size(2);
@@ -298,7 +299,8 @@ template <class Map>
 void launch_map(const char* name, const Map& map, int width, const Channels& shape, Device device) {
   const int64_t total = shape.images * shape.channels * shape.packs;
   if (total == 0) return;
-  // Of few packs threads map half as many, and blocks are half as large, so that no multiprocessor goes without.
+  // If there are few packs, threads map half as many and blocks are half as large, so that every multiprocessor has
+  // work.
   const bool many = total > (1 << 20);
   const int mapped = many ? 2 * kLoads : kLoads;
   const int64_t threads = power_of_two(ceil_div(total, mapped), 32, many ? kThreads : kThreads / 2);
@@ -333,7 +335,7 @@ void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Te
 }
 
 namespace {
-/// By rstd, or by var and eps.
+/// Applies rstd; if rstd is undefined, 1 / sqrt(var + eps).
 void apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& var, double eps, const Tensor& weight,
            const Tensor& bias, Tensor& y) {
   visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {

@@ -1,4 +1,5 @@
-// Kernels of two operands: those of the lists of operations, gradients, and those with scalars.
+// Kernels with two operands: the operations of the lists in core/elementwise_ops.h, gradients, and operations with
+// scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"

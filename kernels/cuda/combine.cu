@@ -1,5 +1,5 @@
-// What combines the parts of several ranks or devices: one pass that reads each part once and writes once, so memory
-// bounds it (or the link to the device that holds a part).
+// Combines (reduces) the parts of several ranks or devices elementwise: one pass that reads each part once and writes
+// once, bound by memory or by the link to the device that holds a part.
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ constexpr int kParts = 64;
 struct Parts {
   const void* data[kParts];
   int count;
-  bool aligned;  // with y
+  bool aligned;  // all parts and y are aligned to 16 bytes
 };
 
-/// After each step the value has the tensors' type, as if the parts had been added one after the other in memory. A
-/// thread reads its elements of all parts before it writes them, so y may be one of the parts.
+/// Rounds to the tensors' type after each step, as if the parts had been added one after the other in memory. A thread
+/// reads its elements of all parts before it writes them, so y may be one of the parts.
 template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, Combine how, bool scaled, double scale) {
   using C = Accumulate<T>;
   constexpr int kPacket = 16 / sizeof(T);
@@ -39,7 +39,7 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
                                                : math::min(a, b));
       }
     }
-    if (math::kFloating<C> && scaled) {  // integers never are
+    if (math::kFloating<C> && scaled) {  // integers are never scaled
 #pragma unroll
       for (int j = 0; j < kPacket; ++j) total[j] = T(C(total[j]) * C(scale));
     }
@@ -52,7 +52,8 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  // More parts than a launch can name go in several passes; what is still to be read must not be written over.
+  // More parts than one launch takes need several passes. If y is a part that a later pass reads, the result goes to a
+  // temporary first.
   if (parts.size() > kParts && std::any_of(parts.begin() + kParts, parts.end(),
                                            [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({n}, y.dtype(), y.device());
@@ -68,7 +69,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
       some.data[some.count++] = part.raw_data();
       some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
-    if (next > 0) name(y);  // what the passes before have made
+    if (next > 0) name(y);  // the result of the previous passes
     while (some.count < kParts && next < parts.size()) name(parts[next++]);
     const bool scaled = next == parts.size() && scale != 1;
     visit_dtype(y.dtype(), [&]<class T>() {

@@ -1,18 +1,19 @@
-// Convolutions: cuDNN where the build has it and it serves, else kernels of our own. Those are matrix products by tiles
-// (tiles.cuh says what bounds them) whose matrix of patches is never laid out in memory: a reader knows for each of its
-// elements which pixel of the image it is, so it costs no memory and no time beyond the caches'. With G groups, of C
-// channels and O filters each, each group is a product of its own:
+// Convolutions by cuDNN if it is in the build and supports the case, otherwise by Tandem's own kernels. These are
+// matrix products by tiles (tiles.cuh says what bounds them). Their matrix of patches never exists in memory: a reader
+// computes which pixel of the image each of its elements is, at no cost in memory and only cache accesses in time. With
+// G groups of C channels and O filters each, every group is a product of its own:
 //   forward          y (O, images * pixels of y)    = w (O, taps) patches of x (taps, images * pixels of y)
-//   backward_input   dx (C, images * pixels of x)   = w (C, filters and kernel places) dy where a place meets the pixel
+//   backward_input   dx (C, images * pixels of x)   = w (C, filters * kernel places) dy where a place meets the pixel
 //   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, transposed
 // where a tap is a channel and a place in the kernel. With a stride, most elements of backward_input's second matrix
-// are zeros. backward_weight's k is long and its tiles are few: it is cut into parts (tiles.cuh), added in a fixed
+// are zeros. backward_weight has a long k and few tiles, so k is cut into parts (tiles.cuh) that are added in a fixed
 // order.
 //
-// Images and weights are row-major or channels-last: readers and writers know the distances.
+// Images and weights are row-major or channels-last: readers and writers know the strides.
 //
-// Where a group has few channels or filters (a depthwise convolution has one) tiles would be nearly empty. Then each
-// thread computes one result by itself, reading through the caches; these kernels also take what 32-bit indices cannot.
+// If a group has few channels or filters (a depthwise convolution has one), tiles would be nearly empty. Each thread
+// then computes one result by itself, reading through the caches. These kernels also handle sizes that exceed 32-bit
+// indices.
 #include "tandem/kernels/convolution.h"
 
 #include "tandem/kernels/cuda/cudnn.h"
@@ -24,12 +25,12 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The images of x or y. planes: channels or filters of one group; I: the type of indices within an image.
+/// Layout of the images of x or y. planes: channels or filters of one group. I: index type within an image.
 template <class I> struct Side {
   I planes, size[2];
   I plane_step, row_step, pixel_step;  // elements from one channel, row and pixel to the next
   DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // of indices over all images
+  Divider by_pixels;  // for pixel indices that count through all images
   Side(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
@@ -40,7 +41,7 @@ template <class I> struct Side {
         by_pixels(images.size(2) * images.size(3)) {}
   TANDEM_HD int64_t pixels() const { return int64_t(by_pixels.divisor()); }
 };
-/// The sizes of a convolution.
+/// Sizes of a convolution.
 template <class I> struct Sizes {
   using U = std::make_unsigned_t<I>;
   I images, groups, stride[2], padding[2], dilation[2];
@@ -66,15 +67,16 @@ template <class I> struct Sizes {
   TANDEM_HD int64_t taps() const { return x.planes * places(); }
 };
 
-/// A pixel of y as x sees it, or of x as y does: an image of the group, and where in it the kernel's first place lies.
+/// Origin of the kernel for one pixel of the result: the group's image that is read, and the row and column in it that
+/// the kernel's first place meets.
 template <class T, class I> struct Pixel {
-  const T* image;  // null where there is none
+  const T* image;  // null: no such pixel
   I top, left;
 };
-/// One channel (or filter) and place in the kernel.
+/// One channel (or filter) and one place in the kernel, as offsets.
 template <class I> struct Tap { I plane, down, right; };
 
-/// Patches of x for the pixels of y; or (kBack) the pixels of dy that meet a pixel of x at a place of the kernel.
+/// Patches of x for each pixel of y or, if kBack, the pixels of dy that meet a pixel of x at a place of the kernel.
 template <class T, class I, bool kBack> struct Patches {
   const T* data;
   Sizes<I> s;
@@ -105,7 +107,7 @@ template <class T, class I, bool kBack> struct Patches {
       if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down);
       column = s.by_stride[1].split(right);
-      if (down != 0 || right != 0) return C(0);  // its stride passes over this pixel
+      if (down != 0 || right != 0) return C(0);  // the stride skips this pixel
     } else {
       row = U(p.top + t.down);
       column = U(p.left + t.right);
@@ -115,7 +117,7 @@ template <class T, class I, bool kBack> struct Patches {
   }
 };
 
-/// A matrix of patches, its columns pixels; or transposed, its columns taps.
+/// Matrix of patches whose columns are pixels. TapColumns is its transpose: columns are taps.
 template <class T, class I, class Source> struct PixelColumns {
   Source source;
   using Line = Pixel<T, I>;
@@ -139,7 +141,8 @@ template <class T, class I, class Source> struct TapColumns {
   }
 };
 
-/// Rows of w or dy: k runs through runs of elements that lie `near` to each other, and the runs `far` apart.
+/// Rows of w or dy. k counts through runs of elements: the elements of a run are `near` apart, and the runs are `far`
+/// apart.
 template <class T> struct RowReader {
   const T* data;
   int64_t rows, group_stride, row_stride, far, near;
@@ -156,7 +159,7 @@ template <class T> struct RowReader {
   __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
-/// Of images: columns are their pixels, rows their channels in a group.
+/// Writes images: columns are pixels of all images, rows are channels of a group.
 template <class T> struct ImageWriter {
   T* data;
   const T* bias;  // or null
@@ -170,7 +173,7 @@ template <class T> struct ImageWriter {
   }
 };
 
-/// Of weights: columns are channels and places in the kernel.
+/// Writes weights: columns are channels and places in the kernel.
 template <class T> struct WeightWriter {
   T* data;
   int64_t rows, taps, channel_step, place_step;
@@ -182,7 +185,7 @@ template <class T> struct WeightWriter {
   }
 };
 
-/// Whether indices within the images of one group fit into 32 bits.
+/// Returns whether indices within the images and weights of one group fit 32 bits.
 bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s) {
   constexpr int64_t kLimit = int64_t(1) << 31;
   bool small = x.size(0) < kLimit && w.numel() / std::max<int64_t>(s.groups, 1) < kLimit &&
@@ -192,9 +195,9 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double is for checks: one kernel each
+constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double serves checks only: one kernel each
 
-/// Calls visitor.template operator()<T, I>() with the type of the elements and of indices within an image.
+/// Calls visitor.template operator()<T, I>() with the element type and the index type within an image.
 template <class Visitor>
 void visit(const char* op, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s, Visitor&& visitor) {
   const bool small = is_small(x, w, y, s);
@@ -203,7 +206,7 @@ void visit(const char* op, const Tensor& x, const Tensor& w, const Tensor& y, co
   });
 }
 
-/// Images from rows of w and pixels.
+/// Computes images as the product of rows of w and a matrix of pixels.
 template <class T, class I, class B>
 void make_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
                  Device device) {

@@ -1,4 +1,4 @@
-// Operations that move: copies, casts, where.
+// Planning of operations that move elements: copies, casts and where.
 #include "tandem/kernels/cuda/copy.h"
 
 #include <utility>
@@ -23,8 +23,9 @@ ElementKernel cast_kernel(DType from, DType to) {
   }
 }
 
-/// Makes the dimension that x is contiguous along number 1, where y is contiguous along number 0 and both are long
-/// enough to be cut into tiles; false where there are none such.
+/// Prepares the plan for copy_transposed: swaps the dimension along which x is contiguous into position 1. Returns
+/// false if y is not contiguous along dimension 0, x is contiguous along none of the other dimensions, or either
+/// dimension is too short for tiles.
 bool turn(PlannedElements& elements) {
   constexpr int64_t kShortest = 16;
   ElementPlan& plan = elements.plan;
@@ -49,7 +50,7 @@ void copy(const Tensor& x, Tensor& y) {
   const bool alike =
       (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
   if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && alike) {
-    if (x.raw_data() == y.raw_data()) return;  // a copy onto itself, which the runtime refuses
+    if (x.raw_data() == y.raw_data()) return;  // a copy onto itself, which the CUDA runtime rejects
     const gpu::DeviceGuard guard(y.device().index());
     gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(y.nbytes()),
                     tandem::cuda::current_stream(y.device()).handle());

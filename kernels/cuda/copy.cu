@@ -1,4 +1,4 @@
-// Rows that move: casts, where.
+// Kernels that move elements: copies, casts and where.
 #include "tandem/kernels/cuda/copy.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 
@@ -8,7 +8,8 @@ namespace {
 template <class T> struct Same {
   TANDEM_HD T operator()(T x) const { return x; }
 };
-/// As PyTorch converts: bool asks whether it is zero; small integers wrap, through int64; half types go through float.
+/// Conversion as in PyTorch: to bool gives x != 0; integers are converted through int64, and smaller ones wrap; half
+/// types are converted through float.
 template <class C, class Made> struct Convert {
   TANDEM_HD Made operator()(C x) const {
     if constexpr (math::kSame<Made, bool>)

@@ -1,6 +1,7 @@
-// cuBLASLt counts in columns: what we call c = a b (rows by rows) it is told as c^T = b^T a^T, so that its first factor
-// is our b. The algorithm for a shape is the first that its heuristic names, which follows from the shape, the
-// alignment and the GPU's model alone; with deterministic algorithms off, the fastest of the first eight.
+// cuBLASLt matrices are column-major. A row-major product c = a b is passed as c^T = b^T a^T, so cuBLASLt's first
+// factor is b. The algorithm for a shape is the first that cuBLASLt's heuristic suggests; it follows from the shape,
+// the alignment and the GPU model alone. With deterministic algorithms off, it is the fastest of the first eight
+// suggestions.
 #include "tandem/kernels/cuda/cublas.h"
 
 #if TANDEM_HAS_CUBLAS
@@ -17,12 +18,12 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// A matrix in memory, row by row or (transposed) column by column, `leading` elements apart.
+/// Memory layout of a matrix: row-major, or column-major if `transposed`, with leading dimension `leading` in elements.
 struct Layout {
   bool transposed;
   int64_t leading;
 };
-/// Of the last two dimensions; nothing when neither has neighbours in memory.
+/// Returns the layout of the last two dimensions; nullopt if neither of them is contiguous.
 std::optional<Layout> layout_of(const Tensor& t) {
   const int64_t rows = t.size(1), columns = t.size(2);
   if ((columns == 1 || t.stride(2) == 1) && (rows == 1 || t.stride(1) >= columns))
@@ -31,13 +32,13 @@ std::optional<Layout> layout_of(const Tensor& t) {
     return Layout{true, columns == 1 ? rows : t.stride(2)};
   return {};
 }
-/// The largest power of two that divides the address; 16 bytes are as many as one load moves, so that a view gets the
-/// algorithm of a tensor of its own.
+/// Returns the largest power of two, up to 16, that divides the address. A load moves at most 16 bytes; the limit gives
+/// an aligned view the same algorithm as a tensor with its own storage.
 int alignment_of(const Tensor& t) {
   return 1 << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(t.raw_data())), 4);
 }
 
-/// All that an algorithm follows from.
+/// Everything that determines the algorithm.
 struct Problem {
   DType dtype;
   Float32Precision precision;
@@ -49,10 +50,10 @@ struct Problem {
     int alignment;
     auto operator<=>(const Factor&) const = default;
   } a, b;
-  int c_alignment;  // or the bias's, where that is less: it is read as c is written
+  int c_alignment;  // of c, or of the bias if that is less: the bias is read in the pattern in which c is written
   auto operator<=>(const Problem&) const = default;
 };
-/// The call, for messages.
+/// Arguments of the call, for messages.
 struct Call {
   const Tensor& a;
   const Tensor& b;
@@ -72,16 +73,16 @@ cudaDataType_t data_type(const Problem& p) {
     default: return CUDA_R_32F;
   }
 }
-/// Of the numbers that a product is multiplied by.
+/// Returns the type of alpha and beta.
 cudaDataType_t scale_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F; }
-/// Sums of half types are kept in float.
+/// Returns the type in which products are summed: float for half types.
 cublasComputeType_t compute_type(const Problem& p) {
   if (p.dtype == kFloat64) return CUBLAS_COMPUTE_64F;
   if (is_half(p.dtype)) return CUBLAS_COMPUTE_32F;
   return p.precision == Float32Precision::highest ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
-/// What cuBLASLt wants to know of one problem, and the algorithm.
+/// Descriptors of one problem, and the chosen algorithm.
 struct Plan {
   Plan(const Problem& p, const Call& call);
   Plan(const Plan&) = delete;
@@ -95,8 +96,8 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  bool asked = false;                                     // an algorithm has been looked for
-  std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // none: it has no algorithm for this
+  bool asked = false;                                     // whether an algorithm was searched for
+  std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // nullopt: cuBLASLt has no algorithm for this problem
 };
 
 cublasLtMatrixLayout_t make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading, int64_t batch,
@@ -118,7 +119,7 @@ Plan::Plan(const Problem& p, const Call& call) {
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
-  // As they lie in memory, told in columns.
+  // A row-major matrix in memory is its transpose to cuBLASLt.
   const auto layout = [&](const Problem::Factor& f, int64_t rows, int64_t columns) {
     return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
                         : make_layout(type, columns, rows, f.leading, p.batch, f.batch_stride, call);
@@ -134,7 +135,7 @@ struct Context {
     const cublasStatus_t status = cublasLtCreate(&handle);
     TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt cannot start on ", device, ": ",
                     cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
-    // As much as is needed to keep the larger GPUs busy when a product is cut along k.
+    // Enough to keep larger GPUs busy when a product is split along k.
     workspace_limit = size_t(gpu::properties(device.index()).major >= 9 ? 32 : 4) << 20;
   }
   cublasLtHandle_t handle = nullptr;
@@ -142,10 +143,11 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-/// Whether cuBLASLt has done it: an algorithm that its heuristic names may still refuse.
+/// Runs an algorithm that writes the product to `to`. Returns false if cuBLASLt does not support the algorithm, which
+/// can happen even if its heuristic suggested it.
 bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
          const Tensor& c, void* to) {
-  Tensor workspace;  // given back in the stream's order
+  Tensor workspace;  // released in stream order
   if (algorithm.workspaceSize > 0)
     workspace = core::empty({static_cast<int64_t>(algorithm.workspaceSize)}, kUInt8, c.device());
   const double one64 = 1, zero64 = 0;
@@ -162,7 +164,7 @@ bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
   return true;
 }
 
-/// The algorithms that the heuristic names, the one it thinks fastest first.
+/// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, the one estimated to be fastest first.
 std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, const Plan& plan, const Problem& p,
                                                         int wanted, const Call& call) {
   cublasLtMatmulPreference_t preference = nullptr;
@@ -173,7 +175,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
     check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(context.workspace_limit));
-  // Parts of a sum are added in a fixed order, not where they meet.
+  // If k is split, the partial sums are added in a separate step in a fixed order.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(p.b.alignment));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(p.a.alignment));
@@ -191,7 +193,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
   return found;
 }
 
-/// The fastest of them that runs, by three runs each after one, into memory of its own.
+/// Returns the fastest algorithm that runs, by the time of three runs after a first one; nullopt if none runs. The runs
+/// write to scratch memory.
 std::optional<cublasLtMatmulHeuristicResult_t> fastest(const Context& context, const Plan& plan,
                                                        const std::vector<cublasLtMatmulHeuristicResult_t>& found,
                                                        const Call& call, const Tensor& c) {
@@ -241,13 +244,14 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   Context& context = HandlePool<Context>::of_this_thread(c.device());
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
-    if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
+    if (context.plans.size() >= 4096) context.plans.clear();  // limits memory if shapes never repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
   if (!plan.asked) {
-    // A capture cannot time anything: the heuristic's first serves it, if this is the first call of the kind.
+    // A capture cannot time anything: if the first call with this problem is captured, it uses the heuristic's first
+    // choice.
     const bool times = !problem.deterministic && !tandem::cuda::is_current_stream_capturing();
     const auto found = candidates(context, plan, problem, times ? 8 : 1, call);
     if (times)

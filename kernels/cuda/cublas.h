@@ -1,12 +1,13 @@
-// Matrix products by cuBLASLt. The function says whether it served the case: our own kernels take the rest, and all of
-// it where cuBLASLt is not in the build, as on the emulated device.
+// Matrix products by cuBLASLt. Where cuBLASLt does not support a case, or the build is without cuBLASLt (as on the
+// emulated device), the caller uses Tandem's own kernels.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels::cuda {
 
-/// As matmul in kernels/matmul.h; the bias is added by the same kernel.
-/// @throws CudaError with the shapes when cuBLASLt fails
+/// Computes matmul (kernels/matmul.h) in one kernel, which also adds the bias. Returns false, having done nothing, if
+/// cuBLASLt does not support the case.
+/// @throws CudaError that names the shapes if cuBLASLt fails
 bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
 
 }  // namespace tandem::kernels::cuda

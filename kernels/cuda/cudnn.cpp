@@ -1,6 +1,6 @@
-// cuDNN's older interface, one function for each pass: the newer one, of graphs, takes minutes to compile. The
-// algorithm follows from a rule below, all of whose choices add in a fixed order; with deterministic algorithms off,
-// the first call with a shape tries all that there are.
+// cuDNN's older API, with one function for each pass: its newer graph API takes minutes to compile. A fixed rule
+// (below) chooses the algorithm; all its choices sum in a fixed order. With deterministic algorithms off, the first
+// call with a shape tries all algorithms.
 #include "tandem/kernels/cuda/cudnn.h"
 
 #if TANDEM_HAS_CUDNN
@@ -16,11 +16,11 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// An algorithm that asks for more workspace than this is passed over.
+/// Algorithms that need a larger workspace are skipped.
 constexpr size_t kWorkspaceLimit = size_t(512) << 20;
 
 enum class Pass { forward, backward_input, backward_weight };
-/// All that an algorithm follows from.
+/// Everything that determines the algorithm.
 struct Problem {
   Pass pass;
   DType dtype;
@@ -30,7 +30,7 @@ struct Problem {
   ConvShape shape;
   auto operator<=>(const Problem&) const = default;
 };
-/// The call, for messages: x or dx, w or dw, y or dy.
+/// Arguments of the call, for messages: x or dx, w or dw, y or dy.
 struct Call {
   const char* op;
   const Tensor &x, &w, &y;
@@ -41,8 +41,9 @@ void check(cudnnStatus_t status, const Call& call) {
                   call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ", call.x.device(),
                   " failed in cuDNN: ", cudnnGetErrorString(status));
 }
-/// Whether cuDNN says that it does not serve the case. Since version 9 each reason has a number; those that tell of an
-/// installation which is not whole are errors: our own kernels would hide them for good.
+/// Returns whether the status means that cuDNN does not support the case. Since version 9, each reason has its own
+/// code. Codes that indicate an incomplete installation count as errors, because a fallback to Tandem's kernels would
+/// hide the problem for good.
 bool refused(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   switch (status) {
@@ -65,16 +66,16 @@ cudnnDataType_t data_type(const Problem& p) {
     default: return CUDNN_DATA_FLOAT;
   }
 }
-/// In which products are summed: float for half types.
+/// Returns the type in which products are summed: float for half types.
 cudnnDataType_t compute_type(const Problem& p) { return p.dtype == kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
 cudnnMathType_t math_type(const Problem& p) {
   if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
-/// Algorithms, the best first; none where our own kernel is faster. All sum in a fixed order: of cuDNN's,
-/// backward-data's number 0 and backward-filter's 0 and 3 do not, and those by transforms (FFT, Winograd) round more
-/// than a sum of products does. The limits lie between what an H200 was faster at with each
-/// (benchmarks/results/gpu_convolutions.txt).
+/// Returns algorithms in order of preference; none if Tandem's own kernel is faster. All of them sum in a fixed order,
+/// which excludes cuDNN's backward-data algorithm 0 and backward-filter algorithms 0 and 3. Algorithms by transforms
+/// (FFT, Winograd) are excluded because their rounding errors exceed those of a sum of products. The limits separate
+/// the sizes at which each choice was faster on an H200 (benchmarks/results/gpu_convolutions.txt).
 std::vector<int> rule(const Problem& p) {
   const double taps = double(p.w[1]) * p.w[2] * p.w[3];
   const double products = taps * p.y[0] * p.y[1] * p.y[2] * p.y[3];
@@ -96,7 +97,7 @@ std::vector<int> rule(const Problem& p) {
   }
 }
 
-/// What cuDNN wants to know of one problem, and the algorithm.
+/// Descriptors of one problem, and the chosen algorithm.
 struct Plan {
   Plan(const Problem& p, const Call& call);
   Plan(const Plan&) = delete;
@@ -109,8 +110,8 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool asked = false;            // an algorithm has been looked for
-  std::optional<int> algorithm;  // none: it has none for this
+  bool asked = false;            // whether an algorithm was searched for
+  std::optional<int> algorithm;  // nullopt: cuDNN has no algorithm for this problem
   size_t workspace_bytes = 0;
 };
 
@@ -164,8 +165,8 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, i
   }
 }
 
-/// By the rule: the first that cuDNN has for this within the limit, or none. @throws CudaError when it has none and one
-/// failed
+/// Chooses the rule's first algorithm that cuDNN supports within the workspace limit, or none. @throws CudaError if
+/// there is none and a query failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p)) {
@@ -188,10 +189,10 @@ Tensor workspace_of(size_t bytes, Device device) {
 }
 void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
 
-/// By trying: each that cuDNN has runs once and is timed; what it writes is written again by the call itself.
-/// By the rule where there is no memory for that, or nothing was found.
+/// Chooses the fastest algorithm by running each of cuDNN's once. The runs write to the call's own output, which the
+/// call then overwrites. Falls back to choose() if there is no memory for the workspace or no algorithm is found.
 void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
-  constexpr int kMost = 16;  // algorithms, each with and without TF32
+  constexpr int kMost = 16;  // maximum number of results; an algorithm may have two, with and without TF32
   Tensor space;
   try {
     space = workspace_of(kWorkspaceLimit, call.x.device());
@@ -201,9 +202,9 @@ void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call
   const auto take = [&](cudnnStatus_t status, int count, const auto* results) {
     if (refused(status)) return;
     check(status, call);
-    for (int i = 0; i < count; ++i) {  // the fastest first
+    for (int i = 0; i < count; ++i) {  // fastest first
       if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
-      if (math_type(p) == CUDNN_FMA_MATH && results[i].mathType != CUDNN_FMA_MATH) continue;  // would round to TF32
+      if (math_type(p) == CUDNN_FMA_MATH && results[i].mathType != CUDNN_FMA_MATH) continue;  // it would round to TF32
       plan.algorithm = results[i].algo;
       plan.workspace_bytes = results[i].memory;
       check(cudnnSetConvolutionMathType(plan.convolution, results[i].mathType), call);
@@ -241,7 +242,7 @@ cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call&
   const void *const one = wide ? static_cast<const void*>(&one64) : &one32, *const zero =
                                                                                 wide ? static_cast<const void*>(&zero64)
                                                                                      : &zero32;
-  const Tensor workspace = workspace_of(plan.workspace_bytes, call.x.device());  // given back in the stream's order
+  const Tensor workspace = workspace_of(plan.workspace_bytes, call.x.device());  // released in stream order
   void* const space = data_or_null(workspace);
   void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
   switch (pass) {
@@ -266,7 +267,7 @@ void add_bias(cudnnHandle_t handle, const Plan& plan, const Call& call, const Te
   check(cudnnAddTensor(handle, one, plan.bias, bias.raw_data(), one, plan.y, call.y.raw_data()), call);
 }
 
-/// Sizes as cuDNN counts them; nothing when they do not fit.
+/// Returns the sizes as int, as cuDNN needs them; nullopt if t is empty or too large.
 std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
   if (t.numel() == 0 || t.numel() > INT_MAX) return {};
   std::array<int, 4> sizes;
@@ -287,12 +288,12 @@ bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShap
   check(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
-    if (context.plans.size() >= 4096) context.plans.clear();  // a program whose shapes never repeat
+    if (context.plans.size() >= 4096) context.plans.clear();  // limits memory if shapes never repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
   if (!plan.asked) {
-    if (problem.deterministic || tandem::cuda::is_current_stream_capturing())  // which cannot time anything
+    if (problem.deterministic || tandem::cuda::is_current_stream_capturing())  // a capture cannot time anything
       choose(context.handle, plan, problem, call);
     else
       search(context.handle, plan, problem, call);

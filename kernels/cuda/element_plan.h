@@ -1,5 +1,5 @@
-// What an elementwise kernel is told: the collapsed dimensions and its operands. Plain data without std, one parameter
-// for all of them, so that one function launches any. Made by planner.cpp.
+// The parameter of every elementwise kernel: the collapsed dimensions and the operands. All these kernels have this one
+// parameter, so one function launches any of them. Plain data without std; planner.cpp fills it in.
 #pragma once
 #include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cuda/divider.cuh"
@@ -7,34 +7,34 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kMaxElementInputs = 3;
-constexpr int kElementThreads = 128;       // of a block, at most
-constexpr int kVectors = 2, kSingles = 4;  // items of a thread, by whether they are vectors
-/// Elements of a vector, by the type computed in.
+constexpr int kElementThreads = 128;       // maximum number of threads in a block
+constexpr int kVectors = 2, kSingles = 4;  // items that a thread computes: vectors, or single elements
+/// Number of elements in a vector, by compute type.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
 
 struct ElementOperand {
-  char* data;                 // null: `value` stands for all elements
-  uint64_t value;             // the bits of one element
-  int64_t strides[kMaxDims];  // bytes
+  char* data;                 // null: every element is `value`
+  uint64_t value;             // bits of one element
+  int64_t strides[kMaxDims];  // in bytes
   DType dtype;
-  uint8_t size;  // bytes of an element
+  uint8_t size;  // bytes per element
 };
 struct ElementPlan {
-  int rank;                      // of the collapsed dimensions, at least 1
-  bool vector;                   // items are vectors, of which the last may have fewer elements; otherwise elements
-  bool plain;                    // whole vectors, of float32 without gaps or of one number that travels with the launch
-  uint32_t items, count;         // items, elements: a launch has below 2^31 of them
-  Divider32 dividers[kMaxDims];  // their divisors are the sizes, innermost first, in items
+  int rank;     // number of collapsed dimensions, at least 1
+  bool vector;  // true: an item is a vector, and the last vector may be partial; false: an item is one element
+  bool plain;   // only full vectors, and every operand is contiguous float32 or a scalar stored in the plan
+  uint32_t items, count;         // number of items and of elements; a launch has fewer than 2^31 elements
+  Divider32 dividers[kMaxDims];  // divide by the sizes of the dimensions, in items, innermost first
   int operand_count;
-  ElementOperand operands[1 + kMaxElementInputs];  // the output first
+  ElementOperand operands[1 + kMaxElementInputs];  // output first
   LoopScalar scalars[2];
 };
 
 using ElementKernel = void (*)(ElementPlan);
-/// An operation's kernels by the type that it computes in; null where there is none.
+/// Kernels of one operation by compute type; null if the operation does not support the type.
 struct ElementRow {
-  ElementKernel float32, float64, int64, boolean;  // for float32 and the half types, float64, all integers, bool
+  ElementKernel float32, float64, int64, boolean;  // float32 serves the half types too, int64 all integers
 };
 
 }  // namespace tandem::kernels::cuda

@@ -1,4 +1,4 @@
-// The elementwise operations, of rows of kernels (unary.cu, binary.cu).
+// The elementwise operations. Each calls elementwise() with its row of kernels (unary.cu, binary.cu).
 #include "tandem/kernels/elementwise.h"
 
 #include "tandem/kernels/cuda/planner.h"

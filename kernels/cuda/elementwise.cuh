@@ -1,12 +1,13 @@
-// Elementwise kernels: this file alone knows how elements are reached: layout, broadcasting, vectors, the ragged tail,
-// 64-bit sizes, and the dtypes, which are converted as they are loaded and stored. So a functor is compiled for three
-// types, not for ten, and into one kernel for each.
+// Elementwise kernels. Only this file knows how elements are addressed: layout, broadcasting, vectors, the partial last
+// vector, sizes above 32 bits, and dtypes, which are converted when elements are loaded and stored. A functor is
+// therefore compiled for three types instead of ten, into one kernel per type.
 //
-// They are bound by memory. A thread takes two vectors (of four elements; of two in double) where the innermost
-// dimension is contiguous or one element for all, with loads of up to 128 bits; four elements, each a block's width
-// from the next, in any other layout. It loads all of them before it computes, so that enough loads are under way, and
-// so that y may be an x, exactly. What depends on dtype and layout branches alike in all threads: a few of the two
-// hundred instructions that a multiprocessor has time for while a warp's vectors come.
+// The kernels are memory-bound. If every operand is contiguous or constant along the innermost dimension, a thread
+// computes two vectors (of four elements; of two in double) with loads of up to 128 bits. In any other layout it
+// computes four elements, each blockDim.x after the previous one. A thread issues all its loads before it computes:
+// enough loads are then in flight, and y may alias an input exactly. Branches on dtype and layout are uniform over all
+// threads; they cost a few of the two hundred instructions that a multiprocessor can execute while a warp waits for its
+// vectors.
 #pragma once
 #include <type_traits>
 
@@ -19,9 +20,9 @@
 
 namespace tandem::kernels::cuda {
 
-/// What moves without being looked at is computed in as bits, of any dtype.
+/// Compute type of operations that only move elements of any dtype.
 using Bits = uint64_t;
-/// The functor from the launch's scalars: as many as it has members, all of the type it computes in.
+/// Returns the functor, constructed from the launch's scalars: one scalar of the compute type for each member.
 template <class C> TANDEM_HD C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
     return C(s.real);
@@ -37,9 +38,9 @@ template <class F, class C> TANDEM_HD F make(const LoopScalar* s) {
     return F{};
 }
 
-// ---- where an item lies
+// ---- addresses of items
 
-/// offset[k] = the byte offset of operand k at item i
+/// Sets offset[k] to the byte offset of operand k at item i.
 template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_t* offset) {
 #pragma unroll
   for (int k = 0; k < N; ++k) offset[k] = 0;
@@ -53,21 +54,22 @@ template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_
   }
 }
 
-// ---- elements in memory as bits, and as numbers of type C, the one computed in or the one made
+// ---- elements: bits in memory, numbers of type C (compute or result type) in registers
 
-/// The bits of an element; of floats and bools, which have no larger elements, 32 are enough.
+/// Type for the bits of an element of compute type C: 32 bits are enough for float and bool, whose dtypes are no
+/// larger.
 template <class C> struct BitsOf { using type = uint32_t; };
 template <> struct BitsOf<double> { using type = uint64_t; };
 template <> struct BitsOf<int64_t> { using type = uint64_t; };
 template <> struct BitsOf<Bits> { using type = Bits; };
 template <class C> using Word = typename BitsOf<C>::type;
-/// The sizes that elements of C's dtypes have.
+/// Largest and smallest sizes in bytes of the dtypes with compute type C.
 template <class C> constexpr int kLargest = math::kSame<C, bool> ? 1 : sizeof(C);
 template <class C>
 constexpr int kSmallest = math::kSame<C, float>                               ? 2
                           : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
                                                                               : 1;
-/// visit(an unsigned integer) of so many bytes.
+/// Calls visit(x) with x an unsigned integer of `size` bytes.
 template <class C, class Visitor> TANDEM_HD void visit_size(int size, Visitor visit) {
   constexpr int kMost = kLargest<C>, kLeast = kSmallest<C>;
   if constexpr (kMost == 8)
@@ -118,8 +120,8 @@ template <class C> TANDEM_HD void store(char* to, Word<C> bits, int size) {
   visit_size<C>(size, [&](auto type) { *reinterpret_cast<decltype(type)*>(to) = decltype(type)(bits); });
 }
 
-/// Loads a vector, of which `count` elements exist, and looks at nothing: a thread's loads are to be under way
-/// together. What one load brings stays as it is, in the first of the words, until spread().
+/// Loads a vector in which `count` elements exist. It does not use the loaded values, so that all loads of a thread can
+/// be in flight together. A vector from a single load stays packed in the first words of `bits` until spread().
 template <class C, int W>
 TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t count, Word<C>* bits) {
   const char* const from = x.data + offset;
@@ -140,7 +142,7 @@ TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t cou
     });
   }
 }
-/// Gives each element of a loaded vector a word of its own.
+/// Unpacks a loaded vector: one word for each element.
 template <class C, int W> TANDEM_HD void spread(const ElementOperand& x, uint32_t count, Word<C>* bits) {
   if (!x.data || x.strides[0] == 0) {
 #pragma unroll
@@ -182,9 +184,9 @@ template <int N, class F, class C> TANDEM_HD auto apply(const F& f, const C (&x)
     return f(x[0], x[1], x[2]);
 }
 
-// A thread's items, vectors of W elements: item u is item first + u * blockDim.x.
+// The items of a thread are vectors of W elements; its item u is item first + u * blockDim.x of the plan.
 
-/// Loads them, as load_vector does; to[u] = where item u of the output lies
+/// Loads the thread's items with load_vector(). Sets to[u] to the byte offset of item u in the output.
 template <int kItems, int W, class C, int N, int kMost>
 TANDEM_HD void load_items(const ElementPlan& plan, uint32_t first, int64_t* to, Word<C> (&bits)[N][kMost]) {
 #pragma unroll
@@ -199,7 +201,7 @@ TANDEM_HD void load_items(const ElementPlan& plan, uint32_t first, int64_t* to, 
       load_vector<C, W>(plan.operands[1 + k], at[1 + k], plan.count - item * W, &bits[k][u * W]);
   }
 }
-/// Stores them.
+/// Stores the thread's items.
 template <int kItems, int W, class Made>
 TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_t* to, const Word<Made>* y) {
 #pragma unroll
@@ -209,8 +211,8 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
   }
 }
 
-/// As elementwise_kernel, of a plan that is plain. Many calls are, and so small that the way through all branches takes
-/// as long as the elements.
+/// Version of elementwise_kernel for plans with `plain` set. Many calls are plain and so small that the branches of the
+/// general kernel would take as long as the elements.
 template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
   using Vector = Packet<float, kVectorWidth<float>>;
   const uint32_t first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
@@ -245,7 +247,7 @@ template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan,
   }
 }
 
-/// y = f(x...) of N inputs, each converted to C.
+/// Computes y = f(x...) with N inputs, each converted to C.
 template <class F, class C, int N>
 __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPlan plan) {
   constexpr int W = kVectorWidth<C>;
@@ -280,7 +282,7 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     store_items<kSingles, 1, Made>(plan, first, to, y);
 }
 
-// The kernels of an operation by what it accepts (core/elementwise_ops.h).
+// Rows of kernels by the column `accepts` of the lists in core/elementwise_ops.h.
 template <template <class> class F, int N> constexpr ElementRow real_row() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }

@@ -1,8 +1,8 @@
-// Constants, sequences, random numbers and dropout. A thread makes four numbers of one or two Philox blocks, which it
-// stores at once: Philox takes about as long as its numbers take to reach memory.
+// Constants, sequences, random numbers and dropout. A thread computes four numbers from one or two Philox blocks and
+// stores them together: Philox takes about as long as the numbers take to reach memory.
 //
-// Compiled without contraction into fused multiply-adds, as the CPU's twin (kernels/cpu/loops/random.cpp), so that
-// integers, uniforms and masks are the same bits.
+// Compiled without contraction into fused multiply-adds, like kernels/cpu/loops/random.cpp, so that integers, uniform
+// numbers and masks have the same bits on both backends.
 #include "tandem/kernels/fill.h"
 
 #include <cstring>
@@ -17,13 +17,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kNumbers = 4;  // of a block at most, of a thread
+constexpr int kThreads = 128, kNumbers = 4;  // maximum threads per block; numbers per thread
 
-/// Contiguous elements to be written.
+/// Contiguous output elements.
 struct Target {
   ElementOperand y;
   int64_t count;
-  bool aligned;  // for vectors
+  bool aligned;  // aligned for vectors
 };
 Target target_of(const Tensor& y) {
   Target t{{}, y.numel(), false};
@@ -34,7 +34,7 @@ Target target_of(const Tensor& y) {
   t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
   return t;
 }
-/// Stores elements first to first + 3, as far as they exist.
+/// Stores elements `first` to first + 3, as far as they exist.
 template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
   const int64_t left = t.count - first;
   if (t.aligned) {
@@ -45,7 +45,7 @@ template <class C> __device__ inline void store_numbers(const Target& t, int64_t
       if (i < left) store<C>(t.y.data + (first + i) * t.y.size, bits[i], t.y.size);
   }
 }
-/// A whole number as an element of any dtype.
+/// Returns the bits of integer n converted to `dtype`.
 TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -57,7 +57,8 @@ TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
 }
 TANDEM_HD uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-// What a number is made of: kEach words of 32 bits. Made: the type that it is stored from.
+// Distributions: functors from kEach random 32-bit words to one number. Made: the type of the number before conversion
+// to y's dtype.
 template <class C> struct Uniform {
   using Made = C;
   static constexpr int kEach = math::kSame<C, double> ? 2 : 1;
@@ -69,7 +70,7 @@ template <class C> struct Uniform {
       return low + width * uniform_float(words[0]);
   }
 };
-/// Box-Muller; each number uses a pair of its own.
+/// Normal distribution by Box-Muller; each number uses a separate pair of words.
 template <class C> struct Normal {
   using Made = C;
   static constexpr int kEach = 2;
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(kThreads)
   store_numbers<Made>(target, thread * kNumbers, bits);
 }
 
-/// mask = uniform < keep, y = mask ? x * scale : 0
+/// Computes mask = uniform < keep and y = mask ? x * scale : 0.
 template <class C>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(ElementOperand x, float keep, C scale, const uint64_t* state,
                                                            uint64_t offset, Target y, Target mask) {
@@ -201,7 +202,7 @@ LaunchShape shape_for(int64_t count) {
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
 const uint64_t* words_of(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
-/// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
+/// Fills y with random numbers in logical order; if y is not contiguous, through a contiguous temporary.
 template <class Number> void draw(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
   if (y.numel() == 0) return;
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
@@ -216,7 +217,7 @@ void check_exists(const char* op, DType dtype, bool exists) {
 }  // namespace
 
 void fill(const Scalar& value, Tensor& y) {
-  value.loop_scalar(y.dtype());  // its check
+  value.loop_scalar(y.dtype());  // throws if an integer dtype cannot hold the value
   uint64_t bits = 0;
   visit_dtype(y.dtype(), [&]<class T>() {
     const T element = value.wrapped<T>();

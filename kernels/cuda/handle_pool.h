@@ -1,5 +1,5 @@
-// A library's handle and what was prepared with it, one per thread and device: the libraries' calls on one handle must
-// not overlap, and to make one takes milliseconds and memory of the GPU.
+// Pool of library handles and the plans prepared with them, one per thread and device: calls on one handle must not
+// overlap, and creating a handle takes milliseconds and GPU memory.
 #pragma once
 #include <array>
 #include <map>
@@ -14,8 +14,9 @@
 
 namespace tandem::kernels::cuda {
 
-/// Contexts (made from a device) that threads take on first use and give back when they end, for the next thread; the
-/// main thread keeps its own. None is ever destroyed: at the end of the process the driver may be gone before them.
+/// Pool of Contexts, each constructed from a Device. A thread takes a Context at first use and returns it when the
+/// thread ends, for the next thread; the main thread keeps its own. Contexts are never destroyed: at process exit the
+/// driver may already be gone.
 template <class Context> class HandlePool {
  public:
   static Context& of_this_thread(Device device) {
@@ -43,7 +44,7 @@ template <class Context> class HandlePool {
         return context;
       }
     }
-    const gpu::UnsafeCallsGuard guard;  // a library may allocate, whether this thread captures or not
+    const gpu::UnsafeCallsGuard guard;  // the library may allocate, even while this thread captures
     return std::make_unique<Context>(device);
   }
   struct Taken {

@@ -1,9 +1,9 @@
-// Selecting, gathering and scattering along the middle of (outer, n, inner). All are bound by memory. What is read
-// through an index moves as unsigned integers. What is put where an index says follows the order of the index where
-// places meet, so that sums are the same bits in every run (and on the CPU):
-// - few rows, or many columns beside each other: a thread takes a column and goes through the index in order;
-// - otherwise the places are sorted, stably, and a thread takes all that is put into one place.
-// An index out of range is reported (fault.h) and its element passed over.
+// Selecting, gathering and scattering along the middle dimension of (outer, n, inner); all are bound by memory. Reads
+// through an index move elements as unsigned integers. Writes through an index follow the order of the index if several
+// go to the same place, so that sums have the same bits in every run (and on the CPU):
+// - with few rows, or with many columns: a thread takes one column and goes through the index in order;
+// - otherwise the places are sorted, stably, and one thread does all writes to a place.
+// An index out of range is reported (fault.h), and its element is skipped.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -14,10 +14,10 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPerThread = 4;  // of a block at most; items of a thread, to have several loads under way
+constexpr int kThreads = 128, kPerThread = 4;  // maximum threads per block; items per thread: several loads in flight
 constexpr int64_t kFewWords = 262144;
 
-/// Sixteen bytes that move at once.
+/// Sixteen bytes, moved by one load or store.
 struct alignas(16) Words {
   uint64_t half[2];
 };
@@ -31,10 +31,10 @@ __device__ inline Split split(int64_t n, int64_t divisor) {
 }
 
 struct Geometry {
-  int64_t outer, n, m, inner;  // of y or x, of the index, and of a row
+  int64_t outer, n, m, inner;  // n: middle dimension of x or y; m: number of indices; inner: elements per row
 };
 
-/// An index of one place for each row, or for each element.
+/// Index tensor with one place for each row, or for each element.
 struct Places {
   const int64_t* index;
   bool each_element;
@@ -46,7 +46,7 @@ struct Places {
 
 // ---- reading
 
-/// y (outer, m, inner) = x (outer, n, inner) at the places, in words. A thread takes kEach.
+/// Computes y (outer, m, inner) = x (outer, n, inner) at the places, in words. A thread moves kEach words.
 template <class Word, int kEach>
 __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g, Divider by_m,
                             Divider by_inner) {
@@ -67,18 +67,19 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
 
 // ---- joining rows
 
-constexpr int kMostParts = 32;  // of one launch
-/// What is joined: rows of words side by side, of which the parts' blocks copy one after another. 32-bit arithmetic.
+constexpr int kMostParts = 32;  // per launch
+/// Parts to concatenate along rows of words. The blocks of a part follow the blocks of the previous part. 32-bit
+/// indices.
 struct Joined {
   struct Part {
     const void* data;
-    uint32_t items, length, column;  // words in all, of one row, and before it in y's
-    uint32_t last_block;             // of all parts up to this one
+    uint32_t items, length, column;  // in words: total, per row, and offset in y's row
+    uint32_t last_block;             // number of blocks up to and including this part
     Divider32 by_length;
   };
   Part parts[kMostParts];
   int count;
-  uint32_t pitch;  // words of one row of y
+  uint32_t pitch;  // words per row of y
 };
 template <class Word> __global__ void join_kernel(Joined joined, Word* __restrict__ y) {
   int p = 0;
@@ -114,7 +115,7 @@ struct Add {
   }
 };
 
-/// y (outer, n, inner)[place] joins x (outer, m, inner), in order: a thread for each column.
+/// Combines x (outer, m, inner) into y (outer, n, inner) at the places, in index order: one thread for each column.
 template <class T, class Join>
 __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y, Geometry g) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -131,7 +132,7 @@ __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y,
   }
 }
 
-/// The place of each row or element as a key to sort by; `limit` for one that does not exist.
+/// Writes the place of each row or element as a sort key; places out of range get the key `limit`.
 template <class Key> __global__ void keys_kernel(Places places, Geometry g, int64_t count, Key limit, Key* keys) {
   const int64_t number = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (number >= count) return;
@@ -146,8 +147,8 @@ template <class Key> __global__ void keys_kernel(Places places, Geometry g, int6
     keys[number] = static_cast<Key>(place);
   }
 }
-/// As put_columns_kernel, of sorted keys: a thread for each column of each row, of which the first (or last, of Set)
-/// row with a key does the work.
+/// Version of put_columns_kernel for sorted keys: one thread for each column of each row. Among rows with equal keys,
+/// the first does all the work (with Set, the last).
 template <class T, class Join, class Key>
 __global__ void put_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
                                   const T* __restrict__ x, T* y, Geometry g) {
@@ -178,7 +179,7 @@ LaunchShape shape_for(int64_t items, int per_thread = 1) {
 template <class Key, class Visit>
 void put_sorted(const Places& places, const Tensor& x, const Tensor& y, const Geometry& g, Visit visit_type) {
   const Device device = y.device();
-  // Elements with places of their own are put into one long row.
+  // If each element has its own place, the elements are treated as one long row.
   const int64_t count = places.each_element ? g.outer * g.m * g.inner : g.m;
   const int64_t limit = places.each_element ? g.outer * g.n * g.inner : g.n;
   const Geometry sorted = places.each_element ? Geometry{1, limit, count, 1} : g;
@@ -208,7 +209,7 @@ template <class Visit> void put(const Places& places, const Tensor& x, Tensor& y
   else
     put_sorted<int64_t>(places, x, y, g, visit_type);
 }
-/// Calls the visitor with an unsigned integer of so many bytes.
+/// Calls the visitor with an unsigned integer type of `bytes` bytes, or with Words for 16.
 template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
   switch (bytes) {
     case 1: return visitor.template operator()<uint8_t>();
@@ -218,7 +219,7 @@ template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
     default: return visitor.template operator()<Words>();
   }
 }
-/// The largest power of two up to 16 that divides all of them.
+/// Returns the largest power of two up to 16 that divides all numbers.
 int64_t common_word(ArrayRef<uintptr_t> numbers) {
   uintptr_t bits = 16;
   for (const uintptr_t n : numbers) bits |= n;
@@ -261,7 +262,7 @@ void take(const Places& places, const Tensor& x, Tensor& y, const Geometry& g, i
              static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g, Divider(g.m),
              Divider(g.inner));
     };
-    // Of few words a thread takes one, so that there are threads for all multiprocessors.
+    // If there are few words, a thread takes a single word, so that all multiprocessors have threads.
     count > kFewWords ? run(take_kernel<Word, kPerThread>, kPerThread) : run(take_kernel<Word, 1>, 1);
   });
 }

@@ -1,4 +1,4 @@
-// The one launch of all elementwise kernels: they have the same parameter.
+// Launch of elementwise kernels. One function launches all of them, because they share one parameter type.
 #include "tandem/kernels/cuda/launch.h"
 
 #include "tandem/kernels/cuda/planner.h"

@@ -1,5 +1,5 @@
-// What kernels are written with, and how they are started. Under nvcc this is CUDA; elsewhere emulation/simt.h
-// supplies the same words, and every CUDA thread is a fiber on the CPU. Shared memory is declared through macros:
+// Kernel language and kernel launch. Under nvcc this is CUDA; otherwise emulation/simt.h defines the same keywords and
+// built-ins, and every CUDA thread is a fiber on the CPU. Kernels declare shared memory with two macros:
 //   TANDEM_SHARED(float, tile, [32][33]);   float tile[32][33] of the block, uninitialised
 //   TANDEM_DYNAMIC_SHARED(float, row);      float* row: the launch's shared_bytes
 #pragma once
@@ -30,14 +30,14 @@ struct LaunchShape {
 };
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-/// A grid's x dimension. @throws Error when there are more blocks than a launch may have
+/// Returns `blocks` as the x dimension of a grid. @throws Error if it is outside [1, 2^31 - 1], the range of a launch
 inline unsigned checked_grid(int64_t blocks) {
   TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: ", blocks, " blocks; accepted: 1 to 2147483647");
   return static_cast<unsigned>(blocks);
 }
 
-/// Starts a kernel on the device's current stream. Arguments become the kernel's parameters by conversion.
-/// @throws CudaError under the kernel's name when it cannot start
+/// Launches a kernel on the device's current stream. Each argument is converted to the type of its kernel parameter.
+/// @throws CudaError that names the kernel if the launch fails
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, Device device,
             const Arguments&... arguments) {

@@ -1,6 +1,6 @@
-// Layer normalisation, bound by the memory's bandwidth. A team holds its row in registers and reads it once; backward,
-// a team takes several rows in turn and keeps its share of the weight's and bias's gradients in registers beside them,
-// whose sums over teams a second launch takes. Longer rows are read twice.
+// Layer normalisation, bound by memory bandwidth. A team of threads holds its row in registers and reads it once. In
+// backward, a team takes several rows in turn and sums its share of the weight and bias gradients in registers; a
+// second launch adds the sums of all teams. Rows that are too long for registers are read twice.
 #include <algorithm>
 
 #include "tandem/kernels/cuda/moments.cuh"
@@ -14,7 +14,7 @@ namespace {
 template <class T> struct Forward {
   using C = Upcast<T>;
   const T* x;
-  const C *weight, *bias;  // or null
+  const C *weight, *bias;  // null means 1 and 0
   T* y;
   C *mean, *rstd, eps;
 };
@@ -77,10 +77,10 @@ template <class T> __global__ void layer_norm_long(Forward<T> a, Moments::State*
 template <class T> struct Backward {
   using C = Upcast<T>;
   const T *dy, *x;
-  const C *mean, *rstd, *weight;  // weight: or null
+  const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;  // a row of sums from each team, or null
-  int64_t each;         // rows that a team takes
+  C *weights, *biases;  // one row of sums per team, or null
+  int64_t each;         // number of rows per team
 };
 
 /// dx = rstd (g - sum g / n - (x - mean) rstd^2 sum g (x - mean) / n) with g = dy weight
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, R
     const C mean = valid ? a.mean[row] : C(0), rstd = valid ? a.rstd[row] : C(0);
     for (int k = 0; k < K; ++k) {
       off[k] -= mean;
-      dweight[k] += g[k] * (off[k] * rstd);  // behind the end of the row g is 0
+      dweight[k] += g[k] * (off[k] * rstd);  // g is 0 after the end of the row
       dbias[k] += g[k];
     }
     if (a.weight) {
@@ -160,7 +160,8 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcas
     store_pack_as(a.dx + start + i, dy, shape.aligned);
   });
 }
-/// A thread sums one column over `each` rows; blockIdx.x counts strips of columns, then groups of rows.
+/// Sums the weight and bias gradients over `each` rows; one thread per column. blockIdx.x counts strips of columns
+/// first, then groups of rows.
 template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t rows, int64_t n, int64_t strips) {
   const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
   if (column >= n) return;
@@ -205,8 +206,9 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
-  // Rows that a team takes one after the other cost time, and teams memory for their sums: little where all of x is in
-  // the cache, but more than x where that is of half types.
+  // With a larger `each`, a team takes more rows one after the other, which costs time; with a smaller one, there are
+  // more sums to keep, which costs memory. The sums are cheap if x fits the cache, but can exceed x if x has a half
+  // type.
   const int64_t least = rows * n <= 1 << 21 && !is_half(x.dtype()) ? 2 : 8;
   const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024), groups = ceil_div(rows, each);
   const auto room = [&](const Tensor& sum) {

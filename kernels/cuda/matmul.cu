@@ -1,6 +1,6 @@
-// Matrix products: cuBLASLt where the build has it and it serves, else kernels of our own: by tiles (tiles.cuh says
-// what bounds them), or, where a or b is a vector, a block of threads for each sum. Those read every number once for
-// one multiply-add, so memory bounds them.
+// Matrix products by cuBLASLt if it is in the build and supports the case, otherwise by Tandem's own kernels: by tiles
+// (tiles.cuh says what bounds them) or, if a or b is a vector, by one block of threads for each sum. The latter use
+// each number for a single multiply-add, so they are bound by memory.
 #include "tandem/kernels/matmul.h"
 
 #include "tandem/kernels/cuda/cublas.h"
@@ -11,7 +11,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The rows of a or the columns of b, through strides.
+/// Reads the rows of a or the columns of b through strides.
 template <class T> struct MatrixReader {
   const T* data;
   int64_t lines, batch_stride, line_stride, depth_stride;
@@ -37,8 +37,8 @@ void native_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
     const MatrixWriter<T> writer{c.data<T>(), m, n, bias.defined() ? bias.data<T>() : nullptr};
     using C = Upcast<T>;
-    constexpr int kWidest =
-        sizeof(C) == 4 ? 128 : 64;  // 64 results in registers of two words are what a thread can have
+    // In double, a thread's 64 results would fill the 128 registers that it may have in a 128-wide tile.
+    constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;
     const Tiling t = tiling_of(batch, m, n, k, kWidest);
     const bool dense = k <= 1 || (rows.depth_stride == 1 && columns.depth_stride == 1);
     if (std::min(m, n) == 1 && dense) return launch_dots<C>("matmul", rows, columns, writer, t, c.device());

@@ -1,28 +1,29 @@
-// Mean and squared deviations in one read. A thread adds up what its elements differ from its first one: that is off by
-// at most their number of roundings, however large the mean. Threads and blocks are joined in double (Chan 1979). A
-// thread's own squares are summed in Squares: double where any float may come, T in normalisations, as in PyTorch.
+// Mean and sum of squared deviations in a single read. Each thread sums the differences of its elements from its first
+// element; the rounding error is at most one rounding per element, however large the mean is. The states of threads and
+// blocks are joined in double (Chan et al. 1979). A thread sums its own squares in Squares: double if the input may be
+// any float; T in normalisations, as in PyTorch.
 #pragma once
 #include "tandem/kernels/cuda/reduce.cuh"
 
 namespace tandem::kernels::cuda {
 
-/// The state of many elements; a join does not depend on which side is which.
+/// Reduction state of a set of elements; join() is symmetric.
 struct Moments {
   struct State {
-    double count, mean, squares;  // squares: of what the elements differ from their mean
+    double count, mean, squares;  // squares: sum of squared differences from the mean
   };
   __device__ static State start() { return {0.0, 0.0, 0.0}; }
   __device__ static State join(const State& a, const State& b) {
     if (a.count == 0.0 || b.count == 0.0) return a.count == 0.0 ? b : a;
     const double count = a.count + b.count, apart = b.mean - a.mean, squares = a.squares + b.squares;
-    // Most joins are of equal counts, and need no division, which takes as long as all the rest.
+    // Most joins have equal counts and skip the division, which takes as long as all the rest.
     if (a.count == b.count) return {count, 0.5 * (a.mean + b.mean), squares + apart * apart * (0.5 * a.count)};
     const double each = 1.0 / count;
     return {count, (a.mean * a.count + b.mean * b.count) * each, squares + apart * apart * (a.count * b.count * each)};
   }
 };
 
-/// What one thread adds up.
+/// Sums of one thread, relative to the thread's first element (shift).
 template <class T, class Squares = T> struct ShiftedSums {
   T shift = T(0), sum = T(0);
   Squares squares = Squares(0);
@@ -44,7 +45,7 @@ template <class T, class Squares = T> struct ShiftedSums {
   }
 };
 
-/// Two sums side by side.
+/// Reduction of two independent sums at a time.
 template <class T> struct AddingTwo {
   struct State {
     T first, second;

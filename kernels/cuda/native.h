@@ -1,5 +1,5 @@
-// Products and convolutions by kernels of our own, whatever libraries the build has: what kernels/matmul.h and
-// kernels/convolution.h say. For what the libraries do not serve, and for tests.
+// Tandem's own kernels for matrix products and convolutions (declared in kernels/matmul.h and kernels/convolution.h),
+// independent of the libraries in the build. They serve the cases that cuBLASLt and cuDNN do not, and the tests.
 #pragma once
 #include "tandem/kernels/convolution.h"
 

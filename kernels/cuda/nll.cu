@@ -1,4 +1,4 @@
-// The negative log likelihood of class indices, and its gradient, which writes each row once and is bound by that.
+// Negative log likelihood of class indices, and its gradient. The gradient writes each row once, which bounds it.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
@@ -10,7 +10,7 @@ namespace {
 template <class T> struct NllRows {
   const T* log_prob;
   const int64_t* target;
-  const Upcast<T>* class_weight;  // or null
+  const Upcast<T>* class_weight;  // null: all weights are 1
   Upcast<T>*losses, *weights;
   int64_t rows, n, ignore_index;
   Reporter report;
@@ -33,8 +33,9 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   a.weights[row] = weight;
 }
 
-using TwoSums = AddingTwo<double>;  // of losses and of weights; double, as many may be summed
-/// A block adds up one piece, of `from` where there is one; a single block gives the result.
+using TwoSums = AddingTwo<double>;  // sums of losses and of weights; double, because there may be many
+/// Sums one piece per block: of `from` if it is not null, otherwise of losses and weights. The sums go to `parts`;
+/// without `parts`, the single block writes loss and total.
 template <class T>
 __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
@@ -52,7 +53,7 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
   }
 }
 
-/// A team to a row, which reads the row's target once.
+/// Writes the gradient; a team of threads per row, which reads the row's target once.
 template <class T>
 __global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
                                   const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,

@@ -1,11 +1,12 @@
-// Optimizer steps, and what gradient clipping needs: one pass over many tensors in one launch. A model's parameters are
-// dozens of tensors of a few hundred to a few million elements; a launch for each costs more than most of them take.
-// Memory bounds all of these kernels: Adam reads four numbers and writes three for some fifty operations.
+// Optimizer steps and the kernels of gradient clipping: one pass over many tensors in one launch. A model has dozens of
+// parameter tensors with a few hundred to a few million elements; for most of them a launch of its own would take
+// longer than the work. All these kernels are bound by memory: Adam reads four numbers and writes three for some fifty
+// operations.
 //
-// The tensors' addresses and sizes travel in the kernel's parameters (4 KiB: 62 parameters for Adam, more for the
-// others, then another launch), not in a table in device memory. A table would have to be copied at every step, by an
-// operation of its own, from page-locked memory that must stay as it is until the copy is done; parameters are part of
-// the launch, ordered with it, and recorded with it when a step is captured.
+// The addresses and sizes of the tensors are kernel parameters, not a table in device memory. Parameters hold 4 KiB: 62
+// tensors for Adam, more for the others; further tensors take another launch. A table would need a copy of its own at
+// every step, from page-locked memory that must not change until the copy is done. Parameters are part of the launch:
+// they are ordered with it, and recorded with it when a step is captured.
 #include <vector>
 
 #include "tandem/kernels/cuda/launch.h"
@@ -18,17 +19,18 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The tensors of a launch: kPointers arrays of each, and which blocks go through which tensor, `chunk` elements each.
+/// The tensors of a launch: kPointers arrays for each. Blocks are assigned to the tensors in order, `chunk` elements
+/// per block.
 template <int kPointers> struct Table {
   static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
-  void* data[kCapacity][kPointers];  // an array that an update does without is null
+  void* data[kCapacity][kPointers];  // null for an array that the update does not use
   int64_t size[kCapacity];
-  unsigned last_block[kCapacity];  // the number of blocks up to the end of each
+  unsigned last_block[kCapacity];  // number of blocks up to and including each tensor
   bool aligned[kCapacity];
   int tensors;
   int chunk;
 
-  /// The tensor of this block, and its place among the tensor's blocks.
+  /// Returns the index of this block's tensor, and sets `block` to the block's index within the tensor.
   __device__ int find(unsigned& block) const {
     int low = 0, high = tensors - 1;
     while (low < high) {
@@ -43,8 +45,8 @@ template <int kPointers> struct Table {
   }
 };
 
-/// Calls run(table, blocks, tables before it had so many blocks) for as many tables as it takes. `arrays` writes the
-/// kPointers arrays of tensor i, whose size is that of sized[i].
+/// Splits the tensors into tables and calls run(table, number of blocks, number of blocks in all earlier tables) for
+/// each. `arrays` writes the kPointers arrays of tensor i, which has the size of sized[i].
 template <int kPointers, class Arrays, class Run>
 void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
   Table<kPointers> table;
@@ -74,10 +76,10 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
 
 constexpr int kPacket = 4;
 
-/// Every element of every tensor, widened, through `update`, which has
-///   kStreams arrays, the first kWritten of which it writes (what else the table holds is its own)
-///   prepare(arrays of the tensor): by all threads of a block, while their first loads are under way
-///   operator()(elements, one of each stream)
+/// Applies `update` to every element of every tensor, in the compute type. An Update has
+///   kStreams arrays; it writes the first kWritten of them (and may use further pointers of the table itself)
+///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight
+///   operator()(elements): one element of each stream
 template <class T, class Update> __global__ void update_all(Table<Update::kPointers> table, Update update) {
   constexpr int kStreams = Update::kStreams;
   unsigned block;
@@ -123,7 +125,7 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
   if (total == 0) return;
   const Device device = tensors[0].device();
   const int64_t block = std::min<int64_t>(ceil_div(ceil_div(largest, kPacket), kWarpSize) * kWarpSize, 256);
-  // Chunks of up to 16 packets a thread, while there are blocks enough to fill the device.
+  // Chunks have up to 16 packets per thread, as long as there are enough blocks to fill the device.
   const int64_t fill = gpu::properties(device.index()).multiprocessors * 8;
   const int64_t packets = std::clamp<int64_t>(total / (block * kPacket * fill), 1, 16);
   for_tables<Update::kPointers>(
@@ -133,15 +135,15 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
       });
 }
 
-/// Streams: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient; then the step, a float.
+/// Streams: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null), gradient. A sixth pointer is the step, a float.
 template <class T> struct AdamUpdate {
   static constexpr int kStreams = 5, kWritten = 4, kPointers = 6;
   const AdamValues* values;
   bool amsgrad;
-  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, shrink = 0, added = 0;  // by prepare()
+  T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, shrink = 0, added = 0;  // set by prepare()
 
-  /// The bias corrections come from the step, which lies on the device: a power, a quotient and a root in double. Two
-  /// threads of the block, of different warps where there are several, compute one each.
+  /// Computes the bias corrections from the step, which is in device memory: a power, a quotient and a root in double.
+  /// Two threads of the block compute one correction each; they are in different warps if there are several.
   __device__ void prepare(void* const* data) {
     TANDEM_SHARED(T, corrections, [2]);
     const bool first = threadIdx.x == 0;
@@ -171,12 +173,12 @@ template <class T> struct AdamUpdate {
   }
 };
 
-/// Streams: parameter, momentum buffer or none, gradient.
+/// Streams: parameter, momentum buffer (or null), gradient.
 template <class T> struct SgdUpdate {
   static constexpr int kStreams = 3, kWritten = 2, kPointers = 3;
   const SgdValues* values;
   bool plain, nesterov;
-  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // by prepare()
+  T lr = 0, momentum = 0, decay = 0, old = 0, added = 0;  // set by prepare()
 
   __device__ void prepare(void* const*) {
     lr = T(values->lr);
@@ -205,7 +207,7 @@ template <class T> struct AddUpdate {
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
 };
-/// Every element of the tensors by Update, which one number makes.
+/// Applies Update<compute type>{number} to every element of the tensors.
 template <template <class> class Update>
 void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) return;
@@ -217,7 +219,7 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
 
 constexpr int kSumThreads = 128;
 
-/// The sum of the block's `value`s, for its first thread, as a tree.
+/// Returns the sum of `value` over the block, added as a tree, to the first thread; other threads get 0.
 __device__ double sum_of_block(double value) {
   TANDEM_SHARED(double, sums, [kSumThreads]);
   sums[threadIdx.x] = value;
@@ -225,9 +227,9 @@ __device__ double sum_of_block(double value) {
     __syncthreads();
     if (int(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
-  return threadIdx.x == 0 ? sums[0] : 0;  // which it may still be writing
+  return threadIdx.x == 0 ? sums[0] : 0;  // other threads must not read it: thread 0 may still be writing
 }
-/// A block sums up a chunk: each thread its packets, whether they come in one load or not.
+/// Sums the squares of one chunk per block. The order does not depend on whether a packet takes one load or several.
 template <class T> __global__ void square_sums(Table<1> table, double* partial) {
   unsigned block;
   const int t = table.find(block);

@@ -1,4 +1,4 @@
-// Several elements that one load or store moves: up to 16 bytes, which is what a thread can have in one instruction.
+// Packets of elements that one load or store moves: up to 16 bytes, the most that one instruction of a thread can move.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,14 +13,16 @@ template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16
   TANDEM_HD const T& operator[](int i) const { return v[i]; }
 };
 
-/// What one load or store moves, at an address that is a multiple of its alignment: a GPU faults elsewhere, and so does
-/// the address sanitizer's build here, by the reference (clang tests no copy of a struct).
+/// Returns a reference to the Word at p, so that one load or store moves it. p must be a multiple of Word's alignment:
+/// a GPU faults on other addresses. The AddressSanitizer build on the CPU reports them only because this returns a
+/// reference (clang does not check copies of structs).
 template <class Word> TANDEM_HD Word& word_at(void* p) { return *static_cast<Word*>(p); }
 template <class Word> TANDEM_HD const Word& word_at(const void* p) { return *static_cast<const Word*>(p); }
 
 inline bool is_aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
-/// Elements i to i + N of `from`; those from `end` on are zeros. In one load where all are there and may be.
+/// Loads elements i to i + N - 1 of `from`; elements at or after `end` become zeros. Uses a single load if `aligned`
+/// and all N elements exist.
 template <int N, class T> TANDEM_HD Packet<T, N> load_packet(const T* from, int64_t i, int64_t end, bool aligned) {
   using P = Packet<T, N>;
   if (aligned && i + N <= end) return word_at<P>(from + i);

@@ -1,4 +1,4 @@
-// elementwise: plans dimensions and vectors of a call, splits what 32-bit indices do not reach, and launches it.
+// Planning of elementwise calls: chooses dimensions and vectors, splits calls that exceed 32-bit indices, and launches.
 #include "tandem/kernels/cuda/planner.h"
 
 #include <cstring>
@@ -8,10 +8,10 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int64_t kMostElements = 0x7fffffff;  // of a launch: 32-bit index arithmetic
-constexpr int64_t kPartMultiple = 4096;        // where more are divided, so that parts stay aligned
+constexpr int64_t kMostElements = 0x7fffffff;  // per launch: kernels use 32-bit indices
+constexpr int64_t kPartMultiple = 4096;  // larger calls are split at multiples of this, so that the parts stay aligned
 
-/// Whether all operands can be read in vectors; a ragged end is fine in one dimension alone.
+/// Returns whether all operands can be accessed in vectors. A partial last vector is possible only if rank is 1.
 bool fits_vectors(const PlannedElements& elements, int width) {
   const ElementPlan& plan = elements.plan;
   if (plan.rank > 1 && elements.sizes[0] % width != 0) return false;
@@ -27,7 +27,7 @@ bool fits_vectors(const PlannedElements& elements, int width) {
   return true;
 }
 
-/// Of what fits vectors.
+/// Returns ElementPlan::plain for a plan that fits vectors.
 bool is_plain(const ElementPlan& plan, int width) {
   bool plain = plan.rank == 1 && plan.count % static_cast<uint32_t>(width) == 0;
   for (int k = 0; k < plan.operand_count; ++k) {
@@ -37,7 +37,7 @@ bool is_plain(const ElementPlan& plan, int width) {
   return plain;
 }
 
-/// The part [begin, begin + size) of dimension d.
+/// Returns the part [begin, begin + size) of the elements along dimension d.
 PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t size) {
   for (ElementOperand& o : elements.plan.operands)
     if (o.data) o.data += begin * o.strides[d];

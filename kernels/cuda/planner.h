@@ -1,5 +1,5 @@
 // Planners of elementwise kernels: they check devices, drop and join dimensions, and choose between vectors and single
-// elements. Ordinary code, compiled once.
+// elements. Ordinary C++, compiled once.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -10,31 +10,32 @@
 
 namespace tandem::kernels::cuda {
 
-/// A list of references: planning counts none.
+/// List of references, so that planning changes no reference count.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-/// A plan of any number of elements, which becomes one launch or several.
+/// Plan for any number of elements; run_elements() splits it into one or more launches.
 struct PlannedElements {
   ElementPlan plan;
   int64_t count;
   int64_t sizes[kMaxDims];  // innermost first
 };
-/// The dimensions of y and of inputs that broadcast to its shape; a CPU tensor of one element may be among them, whose
-/// value travels with the launch. Dimensions of size 1 are dropped and those that lie alike in all operands joined;
-/// they are ordered by y's strides.
+/// Plans a call that writes y and reads inputs, which broadcast to y's shape. An input may be a one-element CPU tensor;
+/// the plan then holds its value. Drops dimensions of size 1, orders the others by y's strides, and joins neighbouring
+/// dimensions that are contiguous with each other in all operands.
+/// @throws Error if an input is on another device, unless it is a one-element CPU tensor
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs);
-/// Adds an input that is one number, given by its bits.
+/// Adds an input that is a scalar, given by its bits.
 void add_value(PlannedElements& elements, uint64_t bits, DType dtype);
-/// Runs a kernel whose vectors have `width` elements (kVectorWidth of its type): in vectors where all operands allow
-/// it.
+/// Launches a kernel over all elements, in vectors of `width` elements (the kernel's kVectorWidth) if all operands
+/// allow vectors, otherwise element by element.
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device);
 
-/// y = f(inputs), by the kernel for the first input's dtype.
-/// @throws NotImplementedError naming op and dtype when there is none
+/// Computes y = f(inputs) with the row's kernel for the dtype of the first input.
+/// @throws NotImplementedError that names op and dtype if the row has no such kernel
 void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
                  std::initializer_list<LoopScalar> scalars = {});
 
-/// Launches `blocks` of `threads` (launch.cu).
+/// Launches one elementwise kernel (launch.cu).
 void launch_elements(const char* op, ElementKernel kernel, const ElementPlan& plan, int64_t blocks, int64_t threads,
                      Device device);
 

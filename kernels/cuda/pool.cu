@@ -1,8 +1,8 @@
-// Pooling over (planes, H, W), or channels-last images: a thread for each result, neighbours as they lie in memory.
-// Every number is read about once from memory and a few times from the cache, so memory bounds these kernels; index
-// arithmetic is kept off the way by dividing through multiplications. A gradient is gathered, not scattered: the thread
-// of a pixel goes through the windows that cover it, in their order, so no two threads add to one place and the sums
-// come out the same every time.
+// Pooling over (planes, H, W), or over channels-last images. There is one thread per result, and neighbouring threads
+// are neighbours in memory. Every number is read about once from memory and a few times from the cache, so memory
+// bounds these kernels; divisions in index arithmetic are replaced by multiplications (divider.cuh). Gradients are
+// gathered, not scattered: the thread of a pixel goes through the windows that cover it, in order, so no two threads
+// add to the same place, and sums are the same in every run.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
@@ -15,7 +15,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Consecutive numbers, the last one not among them.
+/// Half-open range [first, last).
 struct Range {
   int64_t first, last;
 };
@@ -33,17 +33,17 @@ struct Windows {
         dilation(s.dilation[d]),
         by_stride(stride) {}
   __device__ int64_t start(int64_t o) const { return o * stride - padding; }
-  /// The pixels of a window without dilation.
+  /// Returns the pixels of window o, without dilation.
   __device__ Range pixels(int64_t o) const {
     return {math::max<int64_t>(start(o), 0), math::min(start(o) + kernel, in)};
   }
-  /// The windows whose extent reaches over a pixel.
+  /// Returns the windows whose extent covers pixel i.
   __device__ Range covering(int64_t i) const {
-    const int64_t reach = i + padding - (kernel - 1) * dilation;  // the start, counted with padding, of the first
+    const int64_t reach = i + padding - (kernel - 1) * dilation;  // start of the first such window, plus padding
     const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
     return {first, math::min(int64_t(by_stride.divide(uint64_t(i + padding))) + 1, out)};
   }
-  /// How many pixels an average divides by.
+  /// Returns the number of pixels that the average of window o divides by.
   __device__ int64_t count(int64_t o, bool include_padding) const {
     const Range inside = pixels(o);
     return include_padding ? math::min(start(o) + kernel, in + padding) - start(o) : inside.last - inside.first;
@@ -64,11 +64,12 @@ struct AdaptiveWindows {
   __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
 };
 
-/// Of a result: its row and column, and where its plane begins in images of `pixels`.
+/// Position of a result: index of its plane (image, for channels-last), row, column, and channel (0 unless
+/// channels-last).
 struct Place {
   int64_t plane, row, column, channel;
 };
-/// Places of results, in the order of memory: of (planes, rows, columns), or of channels-last images.
+/// Positions of results in memory order, for (planes, rows, columns) or for channels-last images (kLast).
 template <bool kLast> struct Places {
   int64_t elements, channels;
   Divider by_rows, by_columns, by_channels;
@@ -88,7 +89,8 @@ template <bool kLast> struct Places {
     const uint64_t plane = by_rows.split(row);
     return {int64_t(plane), int64_t(row), int64_t(column), int64_t(channel)};
   }
-  /// Where the first pixel of a place's plane lies, in planes of `pixels`; and elements from one pixel to the next.
+  /// Returns the offset of the first pixel in the plane of `at`, if planes have `pixels` pixels. step() is the distance
+  /// from one pixel to the next.
   __device__ int64_t start(const Place& at, int64_t pixels) const {
     return kLast ? at.plane * pixels * channels + at.channel : at.plane * pixels;
   }
@@ -96,7 +98,7 @@ template <bool kLast> struct Places {
 };
 __device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
 
-/// Of equal elements the first, of NaNs the last wins, as in the order of memory.
+/// Computes the maximum of each window. Among equal elements the first in memory order is chosen, among NaNs the last.
 template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
                                    Windows rows, Windows columns, Places<kLast> places) {
@@ -122,7 +124,8 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
   if (index) index[i] = from;
 }
 
-/// A thread for each pixel. The index says whether a window chose it, so dilation does not matter here.
+/// Gradient of max_pool2d, one thread for each pixel. `index` says which windows chose the pixel, so dilation does not
+/// matter.
 template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
                                      Windows rows, Windows columns, Places<kLast> places) {
@@ -141,8 +144,9 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
   dx[i] = T(sum);
 }
 
-/// The same where windows lie side by side: a thread for each window writes its pixels, and those that are left over
-/// behind the last ones. kPairs: rows of two pixels and nothing behind them.
+/// Version of max_pool2d_gradients for windows that do not overlap: one thread per window writes all pixels of the
+/// window. The last windows of rows and columns also write the pixels that remain after them. kPairs: windows are two
+/// pixels wide, and no column remains.
 template <class T, bool kLast, bool kPairs>
 __global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64_t* __restrict__ index,
                                            T* __restrict__ dx, Windows rows, Windows columns, Places<kLast> windows) {
@@ -153,7 +157,7 @@ __global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64
   const int64_t bottom = at.row + 1 == rows.out ? rows.in : top + rows.stride;
   const int64_t right = at.column + 1 == columns.out ? columns.in : left + columns.stride;
   using C = Upcast<T>;
-  const T gradient = T(C(0) + C(dy[i]));  // a sum of one, so that -0 becomes 0
+  const T gradient = T(C(0) + C(dy[i]));  // a sum with one term, which turns -0 into 0
   dx += windows.start(at, rows.in * columns.in);
   for (int64_t h = top; h < bottom; ++h) {
     const int64_t row = h * columns.in;
@@ -181,17 +185,18 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
   y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
-/// A warp for each window, for large ones: its lanes take neighbouring pixels, and their sums are added as a tree.
+/// Average over large windows, one warp for each window: lanes take neighbouring pixels, and their sums are added as a
+/// tree.
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         Places<false> places, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= places.elements) return;  // a whole warp
+  if (i >= places.elements) return;  // the whole warp returns
   const Place at = places(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
   x += at.plane * rows.in * columns.in;
-  // Lanes run on from row to row, so that a narrow window keeps all of them busy.
+  // Lanes continue from one row to the next, so that all of them are busy even if the window is narrow.
   using C = Upcast<T>;
   C sum = C(0);
   int64_t h = down.first, w = lane;
@@ -225,12 +230,12 @@ __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ d
   dx[i] = T(sum);
 }
 
-/// So many threads, in blocks that are not larger than what there is to do.
+/// Returns a launch shape with at least `threads` threads; a block has no more than needed.
 LaunchShape threads_for(int64_t threads) {
   const int64_t block = std::min<int64_t>(ceil_div(threads, kWarpSize) * kWarpSize, 256);
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
-/// Calls f.template operator()<T, whether channels-last>().
+/// Calls f.template operator()<T, kLast>(), where kLast says whether x is channels-last.
 template <class F> void visit_layouts(const char* name, const Tensor& x, F f) {
   visit_floating(name, x.dtype(), [&]<class T>() {
     x.dim() == 4 ? f.template operator()<T, true>() : f.template operator()<T, false>();
@@ -299,7 +304,7 @@ void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
   const int64_t pixels = x.size(-2) * x.size(-1);
-  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // the mean of each plane, whose pixels lie together
+  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // mean of each plane, which is contiguous
     const bool last = x.dim() == 4;
     const int64_t images = x.size(0), channels = last ? x.size(1) : 1;
     const Tensor planes = core::try_view(last ? core::permute(x, {0, 2, 3, 1}) : x, {images, pixels, channels});

@@ -1,7 +1,7 @@
-// Reductions over the middle of (outer, n, inner), bound by the memory's bandwidth. Rows (inner = 1): a team of threads
-// to a row, four 16-byte loads of each in flight. Columns: neighbouring threads take neighbouring columns, several rows
-// at a time. Few results of many elements are cut into pieces by shape, whose states a second pass combines; so no sum
-// depends on the GPU.
+// Reductions over the middle dimension of (outer, n, inner), bound by memory bandwidth. Rows (inner = 1): a team of
+// threads per row, with four 16-byte loads per thread in flight. Columns: neighbouring threads take neighbouring
+// columns, several rows at a time. If there are few results with many elements each, they are cut into pieces by shape,
+// and a second pass combines the states of the pieces. So no sum depends on the GPU.
 #include "tandem/kernels/reduce.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kLoads = 4;               // of a thread, in flight together
-constexpr int64_t kPieceBytes = 65536;  // of one block: small beside the whole, so that the last blocks idle shortly
-constexpr int64_t kPieces = 1024;       // blocks that keep every multiprocessor busy
+constexpr int kLoads = 4;               // loads of a thread in flight together
+constexpr int64_t kPieceBytes = 65536;  // per block: small, so that multiprocessors idle only briefly at the end
+constexpr int64_t kPieces = 1024;       // number of blocks that keep every multiprocessor busy
 
-// ---- what is reduced to what: operations take(state, element, its place along n, the result that it belongs to)
+// ---- elements and operations: an operation has take(state, element, index along n, index of the result)
 
-/// Stands for int32, int16, int8, uint8 and bool, which share kernels: they are read as int32, by a switch.
+/// Stands for int32, int16, int8, uint8 and bool, which share kernels: a switch reads them as int32.
 struct SmallInt {
   int32_t value;
   TANDEM_HD operator int32_t() const { return value; }
@@ -30,7 +30,7 @@ template <> struct tandem::kernels::UpcastOf<tandem::kernels::cuda::SmallInt> { 
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Elements to read: pack() brings N of them, whether or not `aligned` says that one load can.
+/// Input elements. pack() loads N of them, by one load if `aligned`.
 template <class T> struct Source {
   static constexpr int kRun = kPack<T>;
   const T* x;
@@ -70,7 +70,7 @@ template <> struct Source<SmallInt> {
     for (int k = 0; k < N; ++k) to.at[k] = {int32_t(from.at[k])};
   }
 };
-/// Elements of two tensors that lie alike.
+/// Pairs of elements from two tensors with equal layouts.
 template <class T> struct Two { T x, target; };
 template <class T> struct Source<Two<T>> {
   static constexpr int kRun = kPack<T>;
@@ -86,7 +86,7 @@ template <class T> struct Source<Two<T>> {
   }
   __device__ Two<T> operator[](int64_t i) const { return {x[i], target[i]}; }
 };
-/// Where results of one dtype go.
+/// Output elements of one dtype.
 template <class T> struct Target {
   T* y;
   explicit Target(const Tensor& t) : y(t.data<T>()) {}
@@ -95,7 +95,7 @@ template <class T> struct Target {
 template <> struct Target<SmallInt> {
   void* y;
   int bytes;
-  int32_t least, most;  // of the dtype: what an empty reduction gives must lie there
+  int32_t least, most;  // range of the dtype: the result of an empty reduction is clamped to it
   explicit Target(const Tensor& t) : y(t.raw_data()), bytes(static_cast<int>(t.itemsize())) {
     const int32_t top = static_cast<int32_t>((int64_t(1) << (8 * bytes - 1)) - 1);
     least = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
@@ -112,8 +112,8 @@ template <> struct Target<SmallInt> {
   }
 };
 
-/// Elements folded into one by Way (Adding or Multiplying), given as Out. Of floating states divided first, unless
-/// by 1.
+/// Sum or product of elements, by Way (Adding or Multiplying), stored as Out. Floating results are divided by `divisor`
+/// unless it is 1.
 template <class Way, class Out> struct Fold : Way {
   using State = typename Way::State;
   Target<Out> y;
@@ -130,7 +130,7 @@ template <class Way, class Out> struct Fold : Way {
   }
   const Fold& finishing() const { return *this; }
 };
-/// The squares of how far two elements lie apart, added up and divided.
+/// Sum of squared differences of pairs, divided by `divisor`.
 template <class T> struct SquaredError : Adding<T> {
   Target<T> y;
   T divisor;
@@ -143,11 +143,11 @@ template <class T> struct SquaredError : Adding<T> {
   __device__ void give(int64_t i, const T& state) const { y.put(i, state / divisor); }
   const SquaredError& finishing() const { return *this; }
 };
-/// Squares of how far elements lie from their result's center, in double, which holds the square of any float. The
-/// second pass adds up partial sums.
+/// Sum of squared distances of elements from the center of their result, in double, which holds the square of any
+/// float. The second pass adds partial sums.
 struct Squares : Adding<double> {
   Target<double> y;
-  const double* center;  // or null
+  const double* center;  // null: all centers are 0
   bool finishes = false;
   Squares(const Tensor& y, const Tensor& center) : y(y), center(center.defined() ? center.data<double>() : nullptr) {}
   template <class T> __device__ void take(double& state, const T& x, int64_t, int64_t result) const {
@@ -161,7 +161,7 @@ struct Squares : Adding<double> {
     return op;
   }
 };
-/// Powers of elements, divided by their result's scale first; added up in double.
+/// Sum of (|element| / scale of its result)^p, in double.
 template <class C> struct Powers : Adding<double> {
   Target<double> y;
   const C* scale;
@@ -178,12 +178,13 @@ template <class C> struct Powers : Adding<double> {
     return op;
   }
 };
-/// The largest element, a NaN if there is one; or the smallest, as the reverse of the largest of the reversed.
+/// Largest element, or NaN if there is one; or smallest element, as the negation of the largest of the negated
+/// elements.
 template <class T> struct Extreme : Largest<Upcast<T>> {
   using State = Upcast<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
-  Sign taken, given;  // floats are multiplied by it, the bits of integers combined with its by exclusive or
+  Sign taken, given;  // a factor for floats, an XOR mask for integers
   Extreme(const Tensor& y, bool smallest) : y(y), taken(smallest ? Sign(-1) : kKeep), given(taken) {}
   Extreme finishing() const {
     Extreme op = *this;
@@ -207,15 +208,15 @@ template <class T> struct Extreme : Largest<Upcast<T>> {
 
 template <class C> struct Placed {
   C value;
-  int64_t place;  // -1: of no element yet
+  int64_t place;  // index along n; -1: no element yet
 };
-/// The extremum and its place: the first of equals, a NaN before all others.
+/// Extremum and its index: the first among equal elements; NaN wins.
 template <class T> struct PlacedExtreme {
   using State = Placed<Upcast<T>>;
   Target<T> y;
   int64_t* index;
   bool smallest;
-  const PlacedExtreme& finishing() const { return *this; }  // the same operation on states
+  const PlacedExtreme& finishing() const { return *this; }  // states are combined by the same operation
   __device__ static State start() { return {Upcast<T>(0), -1}; }
   __device__ State join(const State& a, const State& b) const {
     if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
@@ -236,13 +237,13 @@ template <class T> struct PlacedExtreme {
 
 // ---- kernels
 
-/// Where x (outer, n, inner) is cut along n: `pieces` of `length` elements, the last one shorter.
+/// Partition of n into `pieces` of `length` elements; the last piece may be shorter.
 struct Cut {
   int64_t n, pieces, length;
 };
 
-/// x (rows, n). A unit is one piece of a row, with a team of blockDim.x threads; threadIdx.y counts units. Its state
-/// goes to parts[unit] where there are parts, or is the result.
+/// Reduces x (rows, n). A unit is one piece of a row, with a team of blockDim.x threads; threadIdx.y counts units.
+/// Stores the unit's state in parts[unit], or writes the result if `parts` is null.
 template <class Op, class T>
 __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64_t units, Cut cut, bool aligned) {
   using State = typename Op::State;
@@ -273,11 +274,12 @@ __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64
 }
 
 constexpr int kColumnThreads = 256;
-/// Columns of one thread.
+/// Number of columns per thread.
 template <class T> inline constexpr int kColumns = Source<T>::kRun < 4 ? Source<T>::kRun : 4;
 
-/// x (outer, n, inner). A unit is one piece of one outer index, of which a block takes one strip of columns: threads
-/// along x have kColumns<T> neighbouring columns each, those along y take the rows in turn, those along z count units.
+/// Reduces x (outer, n, inner). A unit is one piece of one outer index. A block takes one strip of columns of one or
+/// more units: threads along x have kColumns<T> neighbouring columns each, threads along y take the rows in turn, and
+/// threads along z count units.
 template <class Op, class T>
 __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, int64_t units, int64_t inner,
                                int64_t strips, Cut cut, bool aligned) {
@@ -319,7 +321,7 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
 
 // ---- launchers
 
-/// Room for n states, which go back to the allocator when the kernels are on the stream.
+/// Scratch memory for n states, released in stream order.
 template <class State> struct Parts {
   Tensor bytes;
   Parts(int64_t n, Device device) : bytes(core::empty({n * int64_t(sizeof(State))}, kUInt8, device)) {}
@@ -332,7 +334,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   using State = typename Op::State;
   constexpr int kWidth = kColumns<T>;
   const int64_t packs = ceil_div(inner, kWidth);
-  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // where there are enough columns
+  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // threads along y, if there are enough columns
   const int64_t wide = power_of_two(packs, 1, kColumnThreads / tall), strips = ceil_div(packs, wide);
   Cut cut{n, 1, n};
   if (n > 64 && outer * strips < kPieces / 2) {
@@ -359,13 +361,14 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   constexpr int kWidth = Source<T>::kRun;
   constexpr int64_t kMost = kPieceBytes / int64_t(sizeof(T));
   Cut cut{n, 1, n};
-  if (n > 16384 && rows < kPieces / 2) {  // so that the second pass needs no third, up to 1 GiB in a row
+  if (n > 16384 && rows < kPieces / 2) {  // for rows of up to 1 GiB, the second pass is not cut again
     const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kPieces), 2048, kMost);
     cut.length = ceil_div(length, kWidth) * kWidth;
     cut.pieces = ceil_div(n, cut.length);
   }
   const int64_t units = rows * cut.pieces, packs = ceil_div(cut.length, kWidth);
-  // A warp to a row of up to 16 loads a lane, and no more lanes than have a pack; above, 4 loads to a thread.
+  // Short rows: up to a warp per row, with up to 16 loads per lane and at most as many lanes as packs. Long rows: 4
+  // loads per thread.
   const int64_t team = packs <= 16 * kWarpSize ? power_of_two(ceil_div(packs, packs < 32 ? 1 : kLoads), 1, kWarpSize)
                                                : power_of_two(ceil_div(packs, kLoads), 128, 256);
   const dim3 block = team_block(team, units);
@@ -386,7 +389,7 @@ template <class T, class Op> void reduce(const char* name, const Op& op, const T
     launch_columns<Op, T>(name, op, Source<T>(x), outer, n, inner, x.device());
 }
 
-/// Calls f<T>() with the dtype's type, or SmallInt.
+/// Calls f<T>() with the C++ type of the dtype; SmallInt for bool and integers of up to 32 bits.
 template <class F> void visit_source(DType dtype, F f) {
   switch (dtype) {
     case kFloat32: return f.template operator()<float>();
@@ -397,7 +400,8 @@ template <class F> void visit_source(DType dtype, F f) {
     default: return f.template operator()<SmallInt>();
   }
 }
-/// Sums and products of floating types stay in their type; of integers and bool they become int64.
+/// Reduces by sums or products: floating results keep the dtype of x (or y's, if that is wider); integers and bool
+/// become int64.
 template <template <class> class Way>
 void reduce_sums(const char* name, const Tensor& x, const Tensor& y, double divisor = 1) {
   visit_source(x.dtype(), [&]<class T>() {

@@ -1,6 +1,6 @@
-// What kernels that combine the elements of rows share: the types they add in, 16-byte loads, and reductions over a
-// warp and over a team, the threads of one row. Every order of combination follows from the number of threads alone,
-// and the launchers choose that by shapes.
+// Building blocks of kernels that combine the elements of rows: 16-byte loads, compute types, and reductions over a
+// warp or over a team (the threads that share a row). The order of every reduction depends only on the number of
+// threads, which the launchers choose by shape.
 #pragma once
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
@@ -9,9 +9,9 @@
 
 namespace tandem::kernels::cuda {
 
-/// N neighbours that one load or store moves.
+/// N consecutive elements, moved by one load or store.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
-/// How many T one 16-byte load brings.
+/// Number of elements of type T in a 16-byte load.
 template <class T> inline constexpr int kPack = sizeof(T) < 16 ? static_cast<int>(16 / sizeof(T)) : 1;
 template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const T* from, bool aligned) {
   if (aligned) return word_at<Pack<T, N>>(from);
@@ -22,7 +22,7 @@ template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const 
 }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack, bool aligned) {
   if constexpr (sizeof(pack) % 16 == 0)
-    if (aligned) {  // __stwb is the usual store; written as one, nvcc makes it the same stores as below
+    if (aligned) {  // by __stwb, because nvcc splits an ordinary store of the pack into the element stores below
       struct Parts {
         uint4 at[sizeof(pack) / 16];
       };
@@ -36,7 +36,7 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
   for (int i = 0; i < N; ++i) to[i] = pack.at[i];
 }
 
-/// Elements in the type that they are computed in, and rounded to the one they are stored in.
+/// Convert elements from the storage type to the compute type when loaded, and round them back when stored.
 template <class T, int N> __device__ __forceinline__ Pack<Upcast<T>, N> widen(const Pack<T, N>& pack) {
   if constexpr (math::kSame<T, Upcast<T>>) {
     return pack;
@@ -58,8 +58,8 @@ __device__ __forceinline__ void store_pack_as(T* to, const Pack<Upcast<T>, N>& w
     store_pack(to, pack, aligned);
   }
 }
-/// f(i, load(i), k) for i = start, start + step, ... below count, k in turn from 0 to N - 1; N loads are under way
-/// before the first is used.
+/// Calls f(i, load(i), k) for i = start, start + step, ... below count; k cycles from 0 to N - 1. N loads are in flight
+/// before the first of them is used.
 template <int N, class Load, class F>
 __device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t count, Load load, F f) {
   for (int64_t i = start; i < count; i += N * step) {
@@ -73,20 +73,20 @@ __device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t coun
   }
 }
 
-/// The smallest power of two that is at least n, between the limits (powers of two themselves).
+/// Returns the smallest power of two that is at least n, limited to [least, most] (powers of two).
 inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
   int64_t p = least;
   while (p < n && p < most) p *= 2;
   return p;
 }
 
-/// a / b and a % b of numbers that are not negative; by 32-bit division, several times faster, where they fit.
+/// a / b and a % b for non-negative numbers. Uses 32-bit division, which is several times faster, if both numbers fit.
 TANDEM_HD int64_t quotient(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? int64_t(uint32_t(a) / uint32_t(b)) : a / b;
 }
 TANDEM_HD int64_t rest(int64_t a, int64_t b) { return a - quotient(a, b) * b; }
 
-/// The least value of a floating or signed type.
+/// Returns the lowest value of a floating type (-infinity) or of a signed integer type.
 template <class A> TANDEM_HD A lowest() {
   if constexpr (math::kFloating<A>)
     return A(-__builtin_inf());
@@ -94,7 +94,7 @@ template <class A> TANDEM_HD A lowest() {
     return -A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1) - 1;
 }
 
-/// Ways to combine states of type A: start() is neutral, join() associative.
+/// Reduction operators over states of type A: start() is the neutral element, join() is associative.
 template <class A> struct Adding {
   using State = A;
   __device__ static A start() { return A(0); }
@@ -111,7 +111,7 @@ template <class A> struct Largest {  // a NaN wins
   __device__ static A join(A a, A b) { return math::max(a, b); }
 };
 
-/// The value of the lane whose number differs in the bits of `mask`; structs are exchanged by words of 8 bytes.
+/// Returns the value of the lane whose number is this lane's number XOR `mask`. A struct is exchanged in 8-byte words.
 template <class A> __device__ __forceinline__ A exchange(const A& value, int mask, int width) {
   if constexpr (__is_class(A)) {
     struct Words {
@@ -128,7 +128,8 @@ template <class A> __device__ __forceinline__ A exchange(const A& value, int mas
   }
 }
 
-/// Over the `width` lanes that stand together, a power of two up to 32; every lane gets the result. The warp is whole.
+/// Reduces over each group of `width` consecutive lanes (a power of two up to 32). Every lane gets the result of its
+/// group. All 32 lanes must call this.
 template <class Op>
 __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state, int width = kWarpSize) {
   for (int mask = width / 2; mask > 0; mask /= 2) state = op.join(state, exchange(state, mask, width));
@@ -137,8 +138,8 @@ __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state
 template <class A> __device__ A warp_sum(A value) { return warp_reduce(Adding<A>(), value); }
 template <class A> __device__ A warp_max(A value) { return warp_reduce(Largest<A>(), value); }
 
-/// Over the blockDim.x threads of one row, a power of two; rows of several threadIdx.y stand side by side in a block of
-/// whole warps, all of whose threads call this. Every thread gets its row's result.
+/// Reduces over the blockDim.x threads of a row (a power of two). A block may hold several rows, one per threadIdx.y;
+/// it consists of whole warps, and all its threads must call this. Every thread gets the result of its row.
 template <class Op> __device__ typename Op::State team_reduce(const Op& op, typename Op::State state) {
   const int team = static_cast<int>(blockDim.x);
   if (team <= kWarpSize) return warp_reduce(op, state, team);
@@ -150,16 +151,16 @@ template <class Op> __device__ typename Op::State team_reduce(const Op& op, type
   __syncthreads();
   state = of_warp[threadIdx.y * warps];
   for (int w = 1; w < warps; ++w) state = op.join(state, of_warp[threadIdx.y * warps + w]);
-  __syncthreads();  // before another reduction writes there
+  __syncthreads();  // before the next reduction overwrites of_warp
   return state;
 }
-/// Over all threads of a block of (x) alone.
+/// Reduces over all threads of a one-dimensional block.
 template <class Op> __device__ typename Op::State block_reduce(const Op& op, typename Op::State state) {
   return team_reduce(op, state);
 }
 
-/// A block for rows of which each has `team` threads, a power of two: whole warps, `wanted` threads where there are
-/// rows enough. @return (team, rows of a block)
+/// Returns a block in which each row has `team` threads (a power of two). The block consists of whole warps, and has
+/// `wanted` threads if there are enough rows. @return (team, rows per block)
 inline dim3 team_block(int64_t team, int64_t rows, int64_t wanted = 256) {
   const int64_t least = team < kWarpSize ? kWarpSize / team : 1, most = wanted > team ? wanted / team : 1;
   return {static_cast<unsigned>(team), static_cast<unsigned>(power_of_two(rows, least, most > least ? most : least)),

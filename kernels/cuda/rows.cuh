@@ -1,5 +1,5 @@
-// Rows that their team holds in registers, so that each is read once; and walks over longer ones. Half types are loaded
-// as such and held as floats.
+// Rows that a team of threads holds in registers, so that each row is read once, and loops over rows that are too long
+// for that. Half types are held as float.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -7,37 +7,38 @@
 
 namespace tandem::kernels::cuda {
 
-/// Elements of a row that one thread holds where rows are long: 64 bytes as they are held.
+/// Number of elements of a long row that one thread holds: 64 bytes in the compute type.
 template <class T> inline constexpr int kHeld = static_cast<int>(64 / sizeof(Upcast<T>));
-/// Where they are short: four, or one load's.
+/// Number of elements of a short row that one thread holds: four, or one 16-byte load if that has more.
 template <class T> inline constexpr int kHeldShort = kPack<T> > 4 ? kPack<T> : 4;
 
-/// Rows of n elements. Neighbouring threads hold neighbours, in packs where n is a multiple of a pack: by shape, since
-/// the order of sums follows from it.
+/// Rows of n elements. Consecutive threads hold consecutive elements, in packs if n is a multiple of the pack size.
+/// This depends only on the shape, because it determines the order of sums.
 struct RowShape {
   int64_t rows, n;
-  bool packed, aligned;  // aligned: every operand's packs can be moved by one load
+  bool packed, aligned;  // aligned: the packs of every operand can be moved by one load each
 
-  /// This thread's row; at or behind `rows` there is none.
+  /// Returns this thread's row; the thread has no row if the result is `rows` or more.
   __device__ int64_t row() const { return int64_t(blockIdx.x) * blockDim.y + threadIdx.y; }
 
-  /// Where in the row this thread's k-th element is; at or behind n there is none.
+  /// Returns the index in the row of this thread's k-th element; the element does not exist if the result is n or more.
   template <class T> __device__ int64_t position(int k) const {
     constexpr int kWidth = kPack<T>;
     return packed ? (int64_t(k / kWidth) * blockDim.x + threadIdx.x) * kWidth + k % kWidth
                   : int64_t(k) * blockDim.x + threadIdx.x;
   }
-  /// What this thread holds of its row of `from`, `missing` behind the end.
+  /// Loads this thread's elements of its row of `from`; elements after the end of the row become `missing`.
   template <int K, class T> __device__ void load(const T* from, Upcast<T> missing, Upcast<T> (&held)[K]) const {
     load_row<T, K>(row() < rows ? from + row() * n : nullptr, missing, held);
   }
-  /// The same of one row that all share, or `missing` throughout where it is null. Its elements lie beside those of
-  /// rows of T, by whose packs threads share a row, and may be wider.
+  /// Loads this thread's elements of the single row `from`, which several teams may share (a weight, say); all become
+  /// `missing` if `from` is null. The elements are distributed over the threads in packs of T, as in load(); S may be
+  /// wider than T.
   template <class T, int K, class S>
   __device__ void load_row(const S* from, Upcast<S> missing, Upcast<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kLoad = kPack<S> < kWidth ? kPack<S> : kWidth;
     const bool valid = from != nullptr;
-    // `missing` comes first: chosen behind each load, it would have the next load wait for that one.
+    // `missing` is assigned first: a choice after each load would make the next load wait for that one.
     for (int k = 0; k < K; ++k) held[k] = missing;
     if (packed) {
 #pragma unroll
@@ -92,9 +93,10 @@ template <class T> RowShape row_shape(int64_t rows, int64_t n, std::initializer_
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   return shape;
 }
-/// Whether teams of up to `threads` can hold rows of n.
+/// Returns whether a team of up to `threads` threads can hold a row of n elements.
 template <class T> bool can_hold(int64_t n, int64_t threads) { return n <= threads * kHeld<T>; }
-/// Calls f<K>(grid and block) with the elements that a thread holds of a row. A team takes `each` rows in turn.
+/// Calls f<K>(launch shape), where K is the number of elements of a row that a thread holds. A team takes `each` rows
+/// in turn.
 template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t each, F f) {
   constexpr int kShort = kHeldShort<T>;
   const bool is_short = n <= kShort * kWarpSize;
@@ -105,20 +107,20 @@ template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t eac
   is_short ? f.template operator()<kShort>(shape) : f.template operator()<kHeld<T>>(shape);
 }
 
-/// Long rows, cut into `pieces` of `length` where there are few of them. A block takes one piece.
+/// Shape of long rows. If there are few rows, each is cut into `pieces` of `length` elements. A block takes one piece.
 struct PieceShape {
   int64_t n, pieces, length;
   bool aligned;
   __device__ int64_t row() const { return quotient(blockIdx.x, pieces); }
   __device__ int64_t first() const { return rest(blockIdx.x, pieces) * length; }
   __device__ int64_t count() const { return math::min(length, n - first()); }
-  /// Calls f(i, pack) for packs of the operands' elements i, i + 1, ... of the piece, widened, four loads of each in
-  /// flight; those left over come in packs of one.
+  /// Calls f(i, pack) for the packs of the piece that starts at `from`: elements i, i + 1, ... in the compute type.
+  /// Four loads are in flight. Elements that do not fill a pack come in packs of one.
   template <class T, class F> __device__ void walk(const T* from, F f) const {
     walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
                       [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
-  /// The same of two operands side by side: f(i, a, b).
+  /// Version of walk() for two operands with the same positions: calls f(i, a, b).
   template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
     walk_by<kPack<T>>(
         [&]<int N>(int64_t i) {
@@ -129,7 +131,7 @@ struct PieceShape {
 
  private:
   template <class P> struct Pair { P a, b; };
-  /// load.operator()<N>(i) brings elements i, ... i + N - 1 of the operands.
+  /// load.operator()<N>(i) returns elements i to i + N - 1 of the operands.
   template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
     stream<4>(
@@ -149,9 +151,10 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
   return shape;
 }
 
-/// Long rows take one launch for reduction and result, or one for each where they are cut into pieces.
+/// Stage of a launch over long rows: `all` reduces and writes the result; if rows are cut into pieces, `parts` reduces
+/// each piece, and `finish` writes the result in a second launch.
 enum class Stage { all, parts, finish };
-/// Runs f(shape, stage, parts) in as many stages as the pieces ask for; parts are of `bytes` each.
+/// Calls f(launch shape, stage, parts) once, or twice if rows are cut into pieces. `parts` has `bytes` for each piece.
 template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
   const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
   if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
@@ -159,7 +162,7 @@ template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t 
   f(launched, Stage::parts, parts.raw_data());
   f(launched, Stage::finish, parts.raw_data());
 }
-/// What the pieces of this block's row come to; every block of the row adds them in the same order.
+/// Returns the combined state of all pieces of this block's row; every block of the row adds them in the same order.
 template <class Op> __device__ typename Op::State row_total(const PieceShape& shape, const typename Op::State* parts) {
   typename Op::State state = Op::start();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
@@ -167,12 +170,13 @@ template <class Op> __device__ typename Op::State row_total(const PieceShape& sh
   return team_reduce(Op(), state);
 }
 
-/// The gradient of a row's loss: of the rows' mean where there is their total weight.
+/// Returns the gradient of one row's loss: dloss[row], or *dloss / *total if the loss is the mean over rows (total:
+/// their total weight).
 template <class C> __device__ C loss_slope(const C* dloss, const C* total, int64_t row) {
   return total ? *dloss / *total : dloss[row];
 }
 
-/// The elements of a tensor that may be undefined.
+/// Returns the tensor's elements, or null if the tensor is undefined.
 template <class T> T* data_or_null(const Tensor& t) { return t.defined() ? t.data<T>() : nullptr; }
 
 }  // namespace tandem::kernels::cuda

@@ -1,7 +1,7 @@
-// Softmax, log-softmax and their gradients along rows, bound by the memory's bandwidth. Rows of up to 64 KiB stay in
-// the registers of their team, from a few lanes to 1024 threads, and are read once. Longer ones are read twice: maximum
-// and sum in one pass (Milakov & Gimelshein 2018, arXiv:1805.02867), then the result; cut into pieces where they are
-// few.
+// Softmax, log-softmax and their gradients along rows, bound by memory bandwidth. Rows of up to 64 KiB are held in the
+// registers of a team, which has from a few lanes to 1024 threads, and are read once. Longer rows are read twice: one
+// pass for maximum and sum (Milakov & Gimelshein 2018, arXiv:1805.02867), one for the result. If there are few long
+// rows, each is cut into pieces.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/softmax.h"
@@ -9,7 +9,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The largest; a NaN is passed over, and found in the sum.
+/// Maximum that ignores NaN; the sum becomes NaN instead.
 template <class T> struct Peak {
   using State = T;
   __device__ static T join(T a, T b) { return b > a ? b : a; }
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(1024)
   shape.store<K>(y, held);
 }
 
-/// dx = y (dy - sum dy y), or of log-softmax dy - e^y sum dy
+/// Gradient of softmax, dx = y (dy - sum dy y), or of log-softmax, dx = dy - e^y sum dy.
 template <class T, int K>
 __global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restrict__ dy, const T* __restrict__ y,
                                                               T* __restrict__ dx, RowShape shape, bool log) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restric
   shape.store<K>(dx, out);
 }
 
-/// Maximum and sum of e^(x - maximum), both of what was seen so far.
+/// Running maximum (peak), and sum of e^(x - peak), over the elements so far.
 template <class T> struct Online {
   struct State {
     T peak, sum;
@@ -128,17 +128,17 @@ __global__ void softmax_backward_long(const T* __restrict__ dy, const T* __restr
   });
 }
 
-// ---- along n of (outer, n, inner): 32 columns beside each other to a block, eight threads to a column
+// ---- along n of (outer, n, inner): a block has 32 neighbouring columns, with eight threads per column
 
 constexpr int kColumns = 32, kThreadsEach = 8;
 
 struct ColumnShape {
   int64_t n, inner, count;
   __device__ int64_t column() const { return int64_t(blockIdx.x) * kColumns + threadIdx.x; }
-  /// Of this thread's column, the place of its first element.
+  /// Returns the offset of the first element of this thread's column.
   __device__ int64_t start() const { return quotient(column(), inner) * n * inner + rest(column(), inner); }
 };
-/// What the eight threads of a column have, joined in their order.
+/// Combines the states of a column's eight threads in order; every thread gets the result.
 template <class Op> __device__ typename Op::State column_reduce(Op, const typename Op::State& mine) {
   TANDEM_SHARED(typename Op::State, parts, [kThreadsEach][kColumns]);
   parts[threadIdx.y][threadIdx.x] = mine;
@@ -181,18 +181,19 @@ __global__ void __launch_bounds__(kColumns* kThreadsEach)
     dx[at] = T(log ? C(dy[at]) - math::exp(C(y[at])) * sum : C(y[at]) * (C(dy[at]) - sum));
   }
 }
-/// Launches for x (outer, n, inner): f(grid and block, shape).
+/// Calls f(launch shape, column shape) for x (outer, n, inner).
 template <class F> void by_columns(const Tensor& x, F f) {
   const ColumnShape shape{x.size(1), x.size(2), x.size(0) * x.size(2)};
   f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
 }
 
-/// The loss of each row, given ln sum e^x of the row as two terms: the largest x (peak), and ln sum e^(x - peak).
+/// Computes the loss of each row from ln sum e^x of the row, given as two terms: the largest x (peak), and ln sum e^(x
+/// - peak).
 template <class T> struct CrossEntropy {
   using C = Upcast<T>;
   const T* x;
   const int64_t* target;
-  const C* class_weight;  // or null
+  const C* class_weight;  // null: all weights are 1
   C *losses, *weights, *log_sum;
   int64_t ignore_index;
   Reporter report;
@@ -223,7 +224,7 @@ __global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss,
 template <class T>
 __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<T>>::State* parts, PieceShape shape,
                                    Stage stage) {
-  if (stage == Stage::finish && shape.first() > 0) return;  // the row's first block has it
+  if (stage == Stage::finish && shape.first() > 0) return;  // the row's first block writes the loss
   using Way = Online<Upcast<T>>;
   typename Way::State state = Way::start();
   if (stage == Stage::finish) {
@@ -240,7 +241,7 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<
     loss.give(shape.row(), shape.n, state.peak, math::log(state.sum));
 }
 
-/// A team to a row; needs no sum.
+/// Gradient of cross entropy; a team of threads per row. Needs no reduction.
 template <class T>
 __global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
                                             const T* __restrict__ x, const int64_t* __restrict__ target,
@@ -252,7 +253,7 @@ __global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss,
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
-  const bool ignored = t == ignore_index;  // its gradient is not 0 times a slope, which may be infinite
+  const bool ignored = t == ignore_index;  // gradient 0 even if `slope` is infinite
   const C slope = loss_slope(dloss, total, row) * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](C v, int64_t i) {
     const C here = slope * math::exp(v - log_norm);

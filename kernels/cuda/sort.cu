@@ -1,7 +1,8 @@
-// Sorting and selection along rows. Elements become entries, an unsigned key of the same order above the element's
-// position: no two are equal, so every network and merge gives the one stable order. A block sorts a tile in shared
-// memory (bitonic); longer rows are merged, each block finding its share of two runs by binary search (merge path);
-// topk keeps the first k of each tile and goes on with what is left. Bound by memory from two merges on.
+// Sorting and top-k selection along rows. Each element becomes an entry: an unsigned key with the same order, and below
+// it the element's position. No two entries are equal, so every sorting network and merge gives the same stable order.
+// A block sorts a tile in shared memory (bitonic sort). The tiles of longer rows are merged; each block finds its share
+// of two runs by binary search (merge path). topk keeps the first k entries of each tile and repeats with those. Bound
+// by memory if there are two merges or more.
 #include <utility>
 
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -10,11 +11,11 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kTile = 1024;  // entries that a block sorts or merges
+constexpr int kTile = 1024;  // number of entries that a block sorts or merges
 constexpr int kMergeThreads = 128;
 constexpr int kShare = kTile / kMergeThreads;
 
-/// Keys of up to 32 bits, positions below 2^32 - 1.
+/// Entry for keys of up to 32 bits and positions below 2^32 - 1.
 struct Narrow {
   uint64_t bits;
   __device__ static Narrow of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
@@ -33,11 +34,11 @@ struct alignas(16) Broad {
 };
 
 enum class Order { unsigned_integer, signed_integer, floating };
-/// Rows of elements of any dtype, by their bits; the order is turned round by inverting keys.
+/// Rows of elements of any dtype, read as bits. Inverted keys give the descending order.
 struct Elements {
   const void* x;
   int64_t n;
-  uint64_t infinity;  // bits of a floating type's
+  uint64_t infinity;  // bits of the floating dtype's infinity
   int bytes;
   Order order;
   bool descending;
@@ -61,7 +62,7 @@ struct Elements {
       default: return static_cast<const uint64_t*>(x)[i];
     }
   }
-  /// Ascends as the elements do; NaN counts as the largest, zeros of both signs as equal.
+  /// Returns a key with the order of the elements; NaN is the largest, and zeros of both signs are equal.
   __device__ uint64_t key(int64_t i) const {
     const uint64_t ones = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1, sign = ones - ones / 2;
     uint64_t u = bits(i);
@@ -74,7 +75,7 @@ struct Elements {
   }
 };
 
-/// Sorted elements and their positions, `count` of each row.
+/// Output: sorted elements and their positions, `count` per row.
 struct Sorted {
   void* y;
   int64_t* index;
@@ -91,9 +92,9 @@ struct Sorted {
   }
 };
 
-/// Sorts a tile of each row in shared memory. blockDim.y rows side by side, each with room for `size` entries, a power
-/// of two; n entries of a row come from `entries`, or the row's elements where that is null. The first `keep` of each
-/// tile go to `kept`, `width` of a row, or are the result where that is null (then a row is one tile).
+/// Sorts tiles of rows in shared memory, blockDim.y tiles per block. A tile has `size` entries, a power of two. The n
+/// entries of a row come from `entries` or, if that is null, from the row's elements. The first `keep` entries of each
+/// tile go to `kept`, with `width` entries per row. If `kept` is null, a row is a single tile, and they go to `result`.
 template <class Entry>
 __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
                            int64_t keep, int64_t width, Sorted result) {
@@ -130,7 +131,7 @@ __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64
   }
 }
 
-/// How many of the first `d` entries of the merge of a (na) and b (nb) come from a.
+/// Returns how many of the first `d` entries of the merge of a (na entries) and b (nb entries) come from a.
 template <class Entry>
 __device__ int64_t merge_split(const Entry* a, int64_t na, const Entry* b, int64_t nb, int64_t d) {
   int64_t low = math::max<int64_t>(0, d - nb), high = math::min(d, na);
@@ -144,14 +145,15 @@ __device__ int64_t merge_split(const Entry* a, int64_t na, const Entry* b, int64
   return low;
 }
 
-/// Merges neighbouring runs of `length` entries, a multiple of kTile. Every block makes one tile of the result.
+/// Merges pairs of neighbouring runs of `length` entries, a multiple of kTile. Every block writes one tile of the
+/// output.
 template <class Entry>
 __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ to, int64_t n, int64_t length) {
   TANDEM_SHARED(Entry, tile, [kTile]);
   TANDEM_SHARED(int64_t, split, [2]);
   const int64_t tiles = ceil_div(n, kTile), row = quotient(blockIdx.x, tiles),
                 start = (blockIdx.x - row * tiles) * kTile;
-  const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;  // this tile of the pair's merge
+  const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;  // offset: of the tile in the pair
   const Entry* const a = from + row * n + pair;
   const int64_t na = math::min(length, n - pair), nb = math::min(length, n - pair - na);
   const Entry* const b = a + na;
@@ -180,7 +182,7 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   for (int k = static_cast<int>(threadIdx.x); k < count; k += kMergeThreads) to[row * n + start + k] = tile[k];
 }
 
-/// The result from sorted entries, of which a row has n.
+/// Writes `result` from sorted entries, n per row.
 template <class Entry>
 __global__ void put_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n, Sorted result) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * result.count;
@@ -196,7 +198,7 @@ template <class Entry> struct Entries {
   Entry* data() const { return static_cast<Entry*>(bytes.raw_data()); }
 };
 
-/// What is left of n entries of a row when each tile keeps `keep` of its.
+/// Returns the number of entries left in a row of n if each tile keeps `keep` of its entries.
 int64_t kept_width(int64_t n, int64_t keep) {
   const int64_t whole = n / kTile;
   return whole * math::min<int64_t>(keep, kTile) + math::min<int64_t>(keep, n % kTile);
@@ -218,7 +220,7 @@ void launch_put(const char* name, const Elements& x, const Entry* entries, int64
          entries, rows, n, result);
 }
 
-/// Sorts whole rows, of which the first result.count are wanted.
+/// Sorts whole rows and writes the first result.count elements of each.
 template <class Entry>
 void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
   const int64_t n = x.n;
@@ -233,14 +235,15 @@ void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& 
   launch_put<Entry>(name, x, from.data(), rows, n, result, device);
 }
 
-/// Each pass keeps k of every tile, until a row is one tile.
+/// Writes the first k elements of each sorted row to `result`. Each pass keeps k entries of every tile, until a row is
+/// a single tile.
 template <class Entry>
 void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
   const int64_t k = result.count;
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
   Entries<Entry> left(0, device);
-  const Entry* entries = nullptr;  // at first the elements themselves
+  const Entry* entries = nullptr;  // null in the first pass: the elements themselves
   while (n > kTile) {
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);
@@ -252,7 +255,7 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted
   launch_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
 }
 
-/// Calls f<Entry>() with the narrower entry that holds keys of x and positions along it.
+/// Calls f<Entry>() with the smallest entry type that holds the keys of x and the positions in a row.
 template <class F> void visit_entry(const Tensor& x, F f) {
   if (x.itemsize() <= 4 && x.size(1) < int64_t(1) << 32)
     f.template operator()<Narrow>();

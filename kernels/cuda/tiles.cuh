@@ -1,26 +1,28 @@
-// The matrix product that matmul and convolution share: c = a b by tiles, where a and b are whatever their readers say
-// (a matrix through its strides, the patches of an image) and c goes through a writer.
+// The matrix product shared by matmul and convolution: c = a b by tiles, where readers define a and b (a matrix through
+// its strides, the patches of an image) and a writer stores c.
 //
-// What bounds it. Each multiply-add needs two numbers; taken from memory, a GPU would compute at a hundredth of its
-// speed. So a block of threads computes a tile of kSide x kSide results: for eight steps of k at a time it brings the
-// rows of a and the columns of b into shared memory, where each number serves kSide times. Shared memory still is too
-// slow for two reads a multiply-add (it delivers 32 numbers a cycle to 128 multipliers). So each thread keeps kOwn x
-// kOwn results in registers, and the 2 kOwn numbers that it reads serve kOwn^2 multiply-adds: with kOwn = 8, in packets
-// of four, the multipliers are what is waited for. While a step is computed from one half of shared memory, the next is
-// on its way from global memory into registers, then into the other half: one barrier a step. Rows of shared memory are
-// a packet longer than the tile, so that neither way of filling them meets a bank twice.
+// Performance. Each multiply-add needs two numbers; if they came from global memory, a GPU would reach a hundredth of
+// its speed. So a block of threads computes a tile of kSide x kSide results: for eight steps of k at a time it loads
+// the rows of a and the columns of b into shared memory, where each number is used kSide times. Shared memory is still
+// too slow for two reads per multiply-add (it delivers 32 numbers a cycle to 128 multipliers). So each thread keeps
+// kOwn x kOwn results in registers, and the 2 kOwn numbers that it reads serve kOwn^2 multiply-adds. With kOwn = 8 and
+// reads in packets of four, the kernel is bound by arithmetic. Shared memory is double-buffered: while a step is
+// computed from one half, the next step is loaded from global memory into registers, then stored to the other half,
+// with one barrier per step. Rows of shared memory are one packet longer than the tile, so that neither way of filling
+// them has bank conflicts.
 //
-// A product with few tiles and a long k would leave most of a GPU idle: then k is cut into parts, each summed by blocks
-// of its own into scratch memory, and the parts are added in their order by a second kernel. Where it is cut depends on
-// sizes alone, so results are the same on every device and in every run.
+// A product with few tiles and a long k would leave most of a GPU idle. Then k is cut into parts: separate blocks sum
+// each part into scratch memory, and a second kernel adds the parts in order. The cut depends on sizes alone, so
+// results are the same on every device and in every run.
 //
 // A reader has
-//   select(batch): from now on that of this batch;  depth_first(): whether elements along k are neighbours in memory
-//   Line line(i), Depth depth(k): what is worth keeping of a row of a (a column of b) and of a step of k
-//   read(line, depth): the element, 0 where there is none
-// and a writer has put(batch, row, column, value). Elements are what is computed in, float for half types: what lies in
-// memory is theirs to convert. What tiles do not suit has two more kernels for the same readers and
-// writers, both bounded by memory: a block of threads for each result, where results are few, and a thread for each.
+//   select(batch): chooses the batch that later calls read;  depth_first(): whether elements along k are contiguous
+//   Line line(i), Depth depth(k): precomputed address parts of a row of a (a column of b) and of a step of k
+//   read(line, depth): the element, or 0 if it does not exist
+// and a writer has put(batch, row, column, value). Elements are passed in the compute type, float for half types;
+// readers and writers convert from and to the type in memory. For shapes that tiles do not suit, two more kernels take
+// the same readers and writers, both bound by memory: one with a block of threads per result, if there are few results,
+// and one with a thread per result.
 #pragma once
 #include <algorithm>
 
@@ -35,29 +37,29 @@ namespace tandem::kernels::cuda {
 
 constexpr int kTileDepth = 8;
 
-/// Of c (batch, m, n), contiguous.
+/// Writes c (batch, m, n), contiguous.
 template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
-  const T* bias;  // a number for each column, or null
+  const T* bias;  // one number per column, or null
   __device__ void put(int64_t batch, int64_t row, int64_t column, Upcast<T> value) const {
     data[(batch * m + row) * n + column] = T(bias ? Upcast<T>(bias[column]) + value : value);
   }
 };
 
-/// How a product of `batch` times (m, k) by (k, n) is cut.
+/// Partition of `batch` products of (m, k) by (k, n) into tiles.
 struct Tiling {
   int64_t batch, m, n, k;
   int side;
-  int64_t parts, part_depth;  // of k
+  int64_t parts, part_depth;  // number of parts that k is cut into, and steps of k in a part
   constexpr int64_t down() const { return ceil_div(m, side); }
   constexpr int64_t across() const { return ceil_div(n, side); }
   constexpr int64_t outputs() const { return batch * m * n; }
 };
 
-/// By sizes alone. `widest` is the largest tile that there is a kernel for.
+/// Chooses a tiling by sizes alone. `widest` is the side of the largest tile that has a kernel.
 inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int widest) {
-  constexpr int64_t kBusy = 128, kWorth = 128;  // blocks that fill a GPU; steps of k that are worth a block
+  constexpr int64_t kBusy = 128, kWorth = 128;  // number of blocks that fill a GPU; minimum steps of k for a block
   Tiling t{batch, m, n, k, 32, 1, std::max<int64_t>(ceil_div(k, kTileDepth) * kTileDepth, kTileDepth)};
   if (widest >= 64 && std::min(m, n) > 32) t.side = 64;
   if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kBusy) t.side = 128;
@@ -68,7 +70,7 @@ inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int wide
   return t;
 }
 
-/// What one thread brings of a step's lines, on the way through its registers.
+/// One thread's share of the lines of a step, on the way from global memory through registers to shared memory.
 template <class T, int kSide, int kThreads, class Reader> class TileLoader {
  public:
   using Tile = Packet<T, 4>[kTileDepth][kSide / 4 + 1];
@@ -91,7 +93,7 @@ template <class T, int kSide, int kThreads, class Reader> class TileLoader {
 
  private:
   static constexpr int kLoads = kSide * kTileDepth / kThreads;
-  // Neighbouring threads take what are neighbours in memory.
+  // Neighbouring threads load elements that are neighbours in memory.
   __device__ static int line_of(const Reader& reader, int i) {
     const int t = threadIdx.x;
     return reader.depth_first() ? t / kTileDepth + i * (kThreads / kTileDepth) : t % kSide;
@@ -113,8 +115,8 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   TANDEM_SHARED(Four, a_tiles, [2][kTileDepth][kSide / 4 + 1]);
   TANDEM_SHARED(Four, b_tiles, [2][kTileDepth][kSide / 4 + 1]);
 
-  // Blocks that run at a time share rows and columns in the cache when their tiles form a square: eight rows of tiles
-  // are gone through together.
+  // Concurrent blocks share rows and columns in the cache if their tiles form a square. So the blocks go through strips
+  // of eight rows of tiles.
   const int64_t down = t.down(), across = t.across(), tiles = down * across;
   const int64_t tile = blockIdx.x % tiles, part = blockIdx.x / tiles % t.parts, batch = blockIdx.x / tiles / t.parts;
   const int64_t strip = tile / (8 * across), height = math::min<int64_t>(down - 8 * strip, 8),
@@ -179,7 +181,7 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   }
 }
 
-/// The parts of k, added in their order.
+/// Adds the parts of k in order, and passes the sums to `writer`.
 template <class T, class Writer>
 __global__ void add_parts(const T* __restrict__ partial, Writer writer, int64_t parts, int64_t outputs, int64_t m,
                           int64_t n) {
@@ -189,7 +191,7 @@ __global__ void add_parts(const T* __restrict__ partial, Writer writer, int64_t 
     writer.put(i / n / m, i / n % m, i % n, sum);
   }
 }
-/// `partial` (parts, outputs) -> writer.
+/// Launches add_parts over `partial` (parts, outputs).
 template <class T, class Writer>
 void launch_add_parts(const Tensor& partial, const Writer& writer, int64_t parts, int64_t outputs, int64_t m,
                       int64_t n) {
@@ -199,7 +201,7 @@ void launch_add_parts(const Tensor& partial, const Writer& writer, int64_t parts
          partial.device(), partial.data<T>(), writer, parts, outputs, m, n);
 }
 
-/// Runs a product by tiles of at most kWidest; outputs must be more than none.
+/// Computes a product by tiles with a side of at most kWidest. There must be at least one output.
 template <class T, int kWidest, class A, class B, class Writer>
 void launch_tiles(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
   Tensor partial;
@@ -219,7 +221,8 @@ void launch_tiles(const char* name, const A& a, const B& b, const Writer& writer
 
 constexpr int kDotThreads = 256;
 
-/// A block for each result and part of k: its threads stride over the part, and add up their sums as a tree.
+/// Computes a product with one block for each result and part of k: the threads stride over the part, and their sums
+/// are added as a tree.
 template <class T, class A, class B, class Writer>
 __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
   TANDEM_SHARED(T, sums, [kDotThreads]);
@@ -246,7 +249,7 @@ __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
 }
 template <class T, class A, class B, class Writer>
 void launch_dots(const char* name, const A& a, const B& b, const Writer& writer, Tiling t, Device device) {
-  // Of few results, parts of 16 steps a thread.
+  // If there are few results, a part has 16 steps per thread.
   t.part_depth = t.outputs() < 256 ? kDotThreads * 16 : std::max<int64_t>(t.k, 1);
   t.parts = std::max<int64_t>(ceil_div(t.k, t.part_depth), 1);
   Tensor partial;
@@ -258,7 +261,7 @@ void launch_dots(const char* name, const A& a, const B& b, const Writer& writer,
   if (t.parts > 1) launch_add_parts<T>(partial, writer, t.parts, t.outputs(), t.m, t.n);
 }
 
-/// A thread for each result, along n.
+/// Computes a product with one thread for each result; neighbouring threads are neighbours along n.
 template <class T, class A, class B, class Writer>
 __global__ void multiply_each(A a, B b, Writer writer, Divider by_m, Divider by_n, int64_t outputs, int64_t depth) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;

@@ -1,24 +1,25 @@
-// Copies whose two sides run along different dimensions: tiles that pass through shared memory, so that both reads and
-// writes are of whole cache lines. Bound by memory.
+// Copies between tensors that are contiguous along different dimensions. Tiles pass through shared memory, so that
+// reads and writes both cover whole cache lines. Bound by memory.
 #include "tandem/kernels/cuda/copy.h"
 #include "tandem/kernels/cuda/launch.h"
 
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kEdge = 32, kThreadRows = 8;  // of a tile; rows of threads, each of which moves four rows of the tile
+constexpr int kEdge = 32, kThreadRows = 8;  // edge of a tile; rows of threads: each moves four rows of the tile
 
-/// y = x, where y is contiguous along dimension 0 of the plan and x along dimension 1; the others count tiles' planes.
+/// Computes y = x, where y is contiguous along dimension 0 of the plan and x along dimension 1. The other dimensions
+/// number the planes.
 template <class T>
 __global__ void __launch_bounds__(kEdge* kThreadRows)
     transpose_kernel(ElementPlan plan, uint32_t tiles_across, uint32_t tiles) {
-  TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // a column more, so that columns too lie in different banks
+  TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // one more column, so that columns have no bank conflicts
   uint32_t plane = blockIdx.x / tiles;
   const uint32_t at = blockIdx.x % tiles, first0 = at % tiles_across * kEdge, first1 = at / tiles_across * kEdge;
   const uint32_t size0 = plan.dividers[0].divisor(), size1 = plan.dividers[1].divisor();
   int64_t offsets[2] = {};
   for (int d = 2; d < plan.rank; ++d) {
-    const uint32_t planes = plan.dividers[d].split(plane);  // leaving the place in this dimension
+    const uint32_t planes = plan.dividers[d].split(plane);  // `plane` becomes the index along dimension d
     for (int k = 0; k < 2; ++k) offsets[k] += plane * plan.operands[k].strides[d];
     plane = planes;
   }

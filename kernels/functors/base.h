@@ -1,6 +1,6 @@
-// What the scalar math is built from. It lives in tandem::math and never calls std::, whose inline functions the
-// instruction sets would share. Floats are computed here, without branches, so that loops vectorise; doubles by the C
-// library where it has the function.
+// Building blocks of the scalar math in tandem::math. They never call std::, because the linker would share std's
+// inline functions between instruction sets. Float functions are implemented here without branches, so that loops
+// vectorise; double functions call the C library if it has them.
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -21,11 +21,11 @@ TANDEM_MATH1(rint)
 TANDEM_HD float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
-template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14: the trait itself in no signature
+template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14 rejects __is_same in signatures
 template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
-/// Sums and products whose integers wrap where the result does not fit, as PyTorch's do. C++ leaves that undefined for
-/// signed numbers, so they are computed as unsigned ones.
+/// Sums and products; integers wrap on overflow, as in PyTorch. Signed overflow is undefined in C++, so integers are
+/// computed as unsigned.
 template <class T> TANDEM_HD T add(T a, T b) {
   if constexpr (kFloating<T>)
     return T(a + b);
@@ -49,8 +49,8 @@ template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
 template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? neg(x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
-/// a b + c, rounded once where there is an instruction for it: of two products that are added the compiler would fuse
-/// one or the other, as the code around them goes.
+/// a b + c, rounded once if there is an FMA instruction. Used for sums of two products: the compiler would fuse one or
+/// the other of them, depending on the code around them.
 TANDEM_HD float multiply_add(float a, float b, float c) {
 #if defined(__FMA__) && !defined(TANDEM_NO_FMA)
   return __builtin_fmaf(a, b, c);
@@ -58,9 +58,9 @@ TANDEM_HD float multiply_add(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-/// The larger one; a NaN wins.
+/// Larger (smaller) number; NaN if one of them is NaN.
 template <class T> TANDEM_HD T max(T a, T b) {
-  const T larger = b > a ? b : a;  // one instruction, which leaves a NaN in a
+  const T larger = b > a ? b : a;  // one instruction, which keeps a NaN in a
   return b != b ? b : larger;
 }
 template <class T> TANDEM_HD T min(T a, T b) {

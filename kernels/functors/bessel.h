@@ -1,10 +1,11 @@
-// Modified Bessel functions of the first kind, of the orders 0 and 1. In double: a float's are these, rounded.
+// Modified Bessel functions of the first kind, of orders 0 and 1. Computed in double; for float the double result is
+// rounded.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
 namespace tandem::math {
 
-/// For a > 20, times e^-a sqrt(2 pi a): the asymptotic series (Abramowitz and Stegun 9.7.1), whose terms fall below
+/// I(a) e^-a sqrt(2 pi a) for a > 20, by the asymptotic series (Abramowitz and Stegun 9.7.1), whose terms fall below
 /// 2^-60 there.
 TANDEM_HD double large_bessel_i(int order, double a) {
   double term = 1, sum = 1;
@@ -14,7 +15,7 @@ TANDEM_HD double large_bessel_i(int order, double a) {
   }
   return sum;
 }
-/// For 0 <= a <= 20: the power series (9.6.10), all of whose terms are positive.
+/// I(a) for 0 <= a <= 20, by the power series (9.6.10), in which all terms are positive.
 TANDEM_HD double small_bessel_i(int order, double a) {
   const double q = 0.25 * a * a;
   double term = order == 0 ? 1 : 0.5 * a, sum = term;
@@ -24,7 +25,7 @@ TANDEM_HD double small_bessel_i(int order, double a) {
   }
   return sum;
 }
-/// e^-|x| I(x)
+/// e^-|x| I(x).
 TANDEM_HD double scaled_bessel_i(int order, double x) {
   const double a = abs(x);
   const double y =
@@ -33,7 +34,7 @@ TANDEM_HD double scaled_bessel_i(int order, double x) {
 }
 TANDEM_HD double bessel_i(int order, double x) {
   const double a = abs(x);
-  const double half = a > 20 ? ::exp(0.5 * a) : 1;  // twice, so that it overflows where I does
+  const double half = a > 20 ? ::exp(0.5 * a) : 1;  // applied twice, so that the product overflows only if I(x) does
   const double y =
       a > 20 ? large_bessel_i(order, a) * 0.39894228040143267794 / ::sqrt(a) * half * half : small_bessel_i(order, a);
   return order == 1 && x < 0 ? -y : y;

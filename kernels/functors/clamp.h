@@ -1,11 +1,11 @@
-// The gradient of clamping.
+// Gradient of clamp.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
 namespace tandem {
 
-/// dx = dy where x lies between the bounds. A bound that is NaN is none; a bound itself, and an x that is NaN, have no
-/// slope, as in PyTorch.
+/// dx = dy if low < x < high, otherwise 0. A bound that is NaN is ignored. At the bounds and if x is NaN, dx is 0, as
+/// in PyTorch.
 template <class T> struct ClampSlope {
   T low, high;
   TANDEM_HD T operator()(T dy, T x) const { return x <= low || x >= high || x != x ? T(0) : dy; }

@@ -1,4 +1,4 @@
-// The error function, the normal distribution, and gelu. Coefficients as in exp.h.
+// Error function, normal distribution, and gelu. The coefficients were fitted as in exp.h.
 #pragma once
 #include "tandem/kernels/functors/exp.h"
 
@@ -7,7 +7,8 @@ namespace tandem::math {
 TANDEM_HD double erf(double x) { return ::erf(x); }
 TANDEM_HD double erfc(double x) { return ::erfc(x); }
 
-/// An odd polynomial below 0.9, and 1 - e^-q(|x|) above it, where q is one for -ln erfc on [0.9, 4]. Within 1.3 ulp.
+/// An odd polynomial if |x| < 0.9, otherwise 1 - e^-q(|x|), where the polynomial q approximates -ln erfc on [0.9, 4].
+/// Error within 1.3 ulp.
 TANDEM_HD float erf(float x) {
   const float a = abs(x), z = x * x, c = a > 4.0f ? 4.0f : a;
   float p = 8.513087232e-5f;
@@ -29,8 +30,8 @@ TANDEM_HD float erf(float x) {
   return a < 0.9f ? x + x * p : copysign(t, x);
 }
 
-/// e^(-c a^2), c a power of two: the square in two parts, of which the first is exact. Scaled as in exp_of_negative; of
-/// a NaN it is any number.
+/// e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact. Scaled as in
+/// exp_of_negative. The result for NaN is unspecified.
 TANDEM_HD float exp_of_square(float a, float c) {
   const float high = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, a) & 0xfffff000u);
   const float square = -c * (high * high), rest = -c * ((a - high) * (a + high));
@@ -53,7 +54,7 @@ TANDEM_HD float scaled_erfc(float u) {
   return p;
 }
 
-/// Within 5 ulp, below 2^-126 too.
+/// Error within 5 ulp, also for results below 2^-126.
 TANDEM_HD float erfc(float x) {
   const float a = abs(x), t = a > 10.25f ? 10.25f : a, z = x * x;
   float p = 4.703023471e-3f;  // erf(x) = x + x p below 0.5
@@ -65,7 +66,7 @@ TANDEM_HD float erfc(float x) {
   return a < 0.5f ? (1.0f - x) - x * p : x < 0.0f ? 2.0f - tail : tail;
 }
 
-/// The normal distribution function and density. Phi within 5.5 ulp.
+/// Normal distribution function and density at x. The error of phi is within 5.5 ulp.
 struct Normal {
   float phi, density;
 };
@@ -79,8 +80,8 @@ TANDEM_HD Normal normal(float x) {
   const float e = exp_of_square(t, 0.5f), tail = 0.5f * (e * scaled_erfc((t - pole) / (t + pole)));
   return {a < 0.75f ? (0.5f + 0.375f * x) + x * p : x < 0.0f ? tail : 1.0f - tail, e * 0.398942280f};
 }
-/// x Phi(x) for x >= -5.5 or a NaN, within 6.5 ulp and without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2, where q is
-/// a polynomial of t - 2.75. Polynomials in pairs, since what follows from each other is what takes time here.
+/// x Phi(x) for x >= -5.5 or NaN, without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2, where q is a polynomial in t -
+/// 2.75. Error within 6.5 ulp. The polynomials are evaluated in pairs of terms, because latency bounds this function.
 TANDEM_HD bool has_easy_gelu(float x) { return !(x < -5.5f); }
 TANDEM_HD float easy_gelu(float x) {
   const float a = abs(x), t = a > 5.5f ? 5.5f : a, u = t - 2.75f, u2 = u * u, u4 = u2 * u2;
@@ -98,14 +99,14 @@ TANDEM_HD float easy_gelu(float x) {
   const float tail = __builtin_bit_cast(float, power + (__builtin_bit_cast(uint32_t, shifted) << 23));
   return (x < 0.0f ? 0.0f : x) - t * tail;
 }
-/// x Phi(x) and its derivative
+/// x Phi(x) and its derivative.
 TANDEM_HD float gelu(float x) { return has_easy_gelu(x) ? easy_gelu(x) : x * normal(x).phi; }
 TANDEM_HD float gelu_slope(float x) {
   const Normal n = normal(x);
   return n.phi + x * n.density;
 }
-/// The form with tanh, 0.5 x (1 + tanh(u)) where u is sqrt(2 / pi) (x + 0.044715 x^3): x sigmoid(2 u); and its
-/// derivative
+/// The tanh form of gelu, 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), computed as x sigmoid(2 u); and
+/// its derivative.
 template <class T> TANDEM_HD T gelu_tanh(T x) {
   return x * sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * (x * x)));
 }

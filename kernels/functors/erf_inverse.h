@@ -1,18 +1,18 @@
-// The inverses of the error function and the normal distribution, and the scaled complement. In double: a float's are
-// these, rounded.
+// Inverses of the error function and of the normal distribution, and the scaled complementary error function. Computed
+// in double; for float the double result is rounded.
 #pragma once
 #include "tandem/kernels/functors/erf.h"
 #include "tandem/kernels/functors/log.h"
 
 namespace tandem::math {
 
-/// e^(-c a^2), c a power of two: the square in two parts, of which the first is exact.
+/// e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact.
 TANDEM_HD double exp_of_square(double a, double c) {
   const double high = __builtin_bit_cast(double, __builtin_bit_cast(uint64_t, a) & 0xfffffffff8000000u);
   return ::exp(-c * (high * high)) * ::exp(-c * ((a - high) * (a + high)));
 }
-/// e^(x^2) erfc(x). From 6.5 on by the asymptotic series (Abramowitz and Stegun 7.1.23), whose smallest term is there
-/// below 2^-60.
+/// e^(x^2) erfc(x). For x >= 6.5 by the asymptotic series (Abramowitz and Stegun 7.1.23), whose smallest term is below
+/// 2^-60 there.
 TANDEM_HD double erfcx(double x) {
   if (x >= 6.5) {
     const double step = -0.5 / (x * x);
@@ -27,8 +27,9 @@ TANDEM_HD double erfcx(double x) {
   return exp_of_square(abs(x), -1.0) * ::erfc(x);
 }
 
-/// The y >= 0 of which erf(y) is x = 1 - q, for 0 <= x < 1; both are exact. A rational approximation (of the tail in
-/// sqrt(-ln(q / 2))), then steps of Halley's iteration, each of which has three times the digits of the one before.
+/// Returns y >= 0 with erf(y) = x, for 0 <= x < 1 and q = 1 - x; x and q are exact. Starts from a rational
+/// approximation (in the tail, of sqrt(-ln(q / 2))) and refines it by Halley's iteration, each step of which triples
+/// the number of correct digits.
 TANDEM_HD double inverse_of_erf(double x, double q) {
   const bool tail = x > 0.7;
   const double log_q = ::log(q), z = tail ? ::sqrt(0.69314718055994530942 - log_q) : x * x;
@@ -40,7 +41,7 @@ TANDEM_HD double inverse_of_erf(double x, double q) {
     y = x * (((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899) /
         ((((0.012229801 * z - 0.329097515) * z + 1.442710462) * z - 2.118377725) * z + 1);
   for (int step = 0; step < (q < 1e-18 ? 5 : 2); ++step) {
-    // (erf(y) - x) / erf'(y); of the tail by what is left to 1, scaled so that nothing is too small
+    // (erf(y) - x) / erf'(y); in the tail computed from 1 - erf(y) and q, scaled against underflow
     const double error = tail ? 0.88622692545275801365 * (::exp(y * y + log_q) - erfcx(y))
                               : 0.88622692545275801365 * (::erf(y) - x) * ::exp(y * y);
     y -= error / (1 + y * error);
@@ -52,7 +53,7 @@ TANDEM_HD double erfinv(double x) {
   if (!(a < 1)) return a == 1 ? copysign(__builtin_inf(), x) : __builtin_nan("");
   return copysign(inverse_of_erf(a, 1 - a), x);
 }
-/// The x at which the normal distribution function is p.
+/// Returns the x at which the normal distribution function equals p.
 TANDEM_HD double ndtri(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -__builtin_inf() : p == 1 ? __builtin_inf() : __builtin_nan("");
   const double q = 2 * (p < 0.5 ? p : 1 - p), y = 1.41421356237309504880 * inverse_of_erf(1 - q, q);

@@ -1,6 +1,6 @@
-// Exponentials and what is made of them. The polynomials' coefficients were fitted for these files by weighted minimax
-// (Lawson's iteration on Chebyshev nodes, each coefficient rounded to float before the next ones were fitted).
-// tests/kernels/functors_test.cpp measures the bounds given here, and holds them.
+// Exponentials and functions computed from them. The polynomial coefficients were fitted for these files by weighted
+// minimax (Lawson's iteration on Chebyshev nodes; each coefficient was rounded to float before the next ones were
+// fitted). tests/kernels/functors_test.cpp measures and checks the error bounds given here.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
@@ -16,9 +16,9 @@ struct ExpArgument {
   int32_t k;
 };
 TANDEM_HD ExpArgument exp_argument(float x) {
-  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const float n = shifted - 12582912.0f;
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, of which the first is short
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, the first with few bits
   return {r, __builtin_bit_cast(int32_t, shifted) - 0x4b400000};
 }
 /// e^r - 1 for |r| <= 0.4
@@ -31,20 +31,20 @@ TANDEM_HD float exp_fraction(float r) {
   return p * (r * r) + r;
 }
 TANDEM_HD float power_of_two(int32_t k) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }
-/// p 2^k by two factors, so that results below 2^-126 and above 2^127 come out right.
+/// p 2^k as a product with two factors, so that results below 2^-126 and above 2^127 are correct.
 TANDEM_HD float scaled(float p, int32_t k) {
   const int32_t half = k >> 1;
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-/// Within 1.1 ulp, below 2^-126 too.
+/// Error within 1.1 ulp, also for results below 2^-126.
 TANDEM_HD float exp(float x) {
-  const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // a NaN passes through both
+  const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;  // keeps NaN
   const ExpArgument a = exp_argument(clamped);
   return scaled(exp_fraction(a.r) + 1.0f, a.k);
 }
 
-/// Whether exp(x) is easy_exp(x), bit for bit: neither 2^k nor the result leaves the range of normal floats.
+/// Returns whether exp(x) and easy_exp(x) are equal bit for bit: 2^k and the result are normal floats.
 TANDEM_HD bool has_easy_exp(float x) { return abs(x) <= 87.0f; }
 TANDEM_HD float easy_exp(float x) {
   const ExpArgument a = exp_argument(x);
@@ -52,22 +52,22 @@ TANDEM_HD float easy_exp(float x) {
 }
 
 TANDEM_HD double exp_of_negative(double x) { return ::exp(x); }
-/// 2^k p for -150 <= k <= 60, where `shifted` is 1.5 * 2^23 + 64 + k: 2^(k + 64) p is far from all limits, so that the
-/// product with 2^-64 alone rounds, where the result is below 2^-126.
+/// 2^k p for -150 <= k <= 60, where `shifted` is 1.5 * 2^23 + 64 + k. The intermediate 2^(k + 64) p is far from all
+/// limits, so only the product with 2^-64 rounds, if the result is below 2^-126.
 TANDEM_HD float scale_below_one(float p, float shifted) {
   const uint32_t large = __builtin_bit_cast(uint32_t, p) + (__builtin_bit_cast(uint32_t, shifted) << 23);
   return __builtin_bit_cast(float, large) * 0x1p-64f;
 }
-/// exp(x), bit for bit, of x <= 0 or a NaN, for two thirds of the work
+/// exp(x), bit for bit, for x <= 0 or NaN, with two thirds of the work.
 TANDEM_HD float exp_of_negative(float x) {
   const float clamped = x < -104.0f ? -104.0f : x;
   const float shifted = clamped * 1.44269504f + 12582976.0f;  // as in exp_argument
   const float n = shifted - 12582976.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // a NaN, whose bits were added to
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // clamped - clamped: keeps a NaN
 }
 
-/// 2^k q + (2^k - 1), which loses nothing near zero, where k = 0. Within 1.6 ulp.
+/// 2^k q + (2^k - 1), which is accurate near zero, where k = 0. Error within 1.6 ulp.
 TANDEM_HD float expm1(float x) {
   const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;
   const ExpArgument a = exp_argument(clamped);
@@ -77,7 +77,7 @@ TANDEM_HD float expm1(float x) {
   return x != x || x == 0.0f ? x : y;
 }
 
-/// m / (m + 2) with m = e^2|x| - 1. Within 2.5 ulp.
+/// m / (m + 2) with m = e^2|x| - 1. Error within 2.5 ulp.
 TANDEM_HD float tanh(float x) {
   const float a = abs(x), clamped = a > 9.5f ? 9.5f : a;
   const ExpArgument e = exp_argument(2.0f * clamped);
@@ -85,9 +85,9 @@ TANDEM_HD float tanh(float x) {
   return copysign(m / (m + 2.0f), x);
 }
 
-/// Of floats within 2.5 ulp while e^-x is finite, and 0 below.
+/// For float the error is within 2.5 ulp if e^-x is finite; otherwise the result is 0.
 template <class T> TANDEM_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
-/// The derivative of x sigmoid(x)
+/// Derivative of x sigmoid(x).
 template <class T> TANDEM_HD T silu_slope(T x) {
   const T s = sigmoid(x);
   return s * (T(1) + x * (T(1) - s));

@@ -1,4 +1,4 @@
-// Powers of two, hyperbolic sines and cosines, and the inverses of trigonometric and hyperbolic functions.
+// Powers of two, hyperbolic sine and cosine, and inverses of trigonometric and hyperbolic functions.
 #pragma once
 #include "tandem/kernels/functors/log.h"
 #include "tandem/kernels/functors/trig.h"
@@ -18,24 +18,24 @@ TANDEM_DOUBLE_MATH(acosh)
 TANDEM_DOUBLE_MATH(atanh)
 #undef TANDEM_DOUBLE_MATH
 
-/// Within 1.2 ulp, below 2^-126 too; exact for whole numbers.
+/// Error within 1.2 ulp, also for results below 2^-126; exact for integers.
 TANDEM_HD float exp2(float x) {
   const float clamped = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
-  const float shifted = clamped + 12582912.0f;  // as exp_argument
+  const float shifted = clamped + 12582912.0f;  // rounds to an integer, as in exp_argument
   const float r = (clamped - (shifted - 12582912.0f)) * 0.693147181f;
   return scaled(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
 }
-/// e^a / 2 for a >= 0, which overflows no sooner than cosh does.
+/// e^a / 2 for a >= 0; overflows only if cosh(a) does.
 TANDEM_HD float half_exp(float a) {
   const ExpArgument e = exp_argument(a > 90.0f ? 90.0f : a);
   return scaled(exp_fraction(e.r) + 1.0f, e.k - 1);
 }
-/// Within 2 ulp.
+/// Error within 2 ulp.
 TANDEM_HD float cosh(float x) {
   const float e = half_exp(abs(x));
   return e + 0.25f / e;
 }
-/// Below 1 the first terms of its series. Within 2.5 ulp.
+/// The first terms of the Taylor series if |x| < 1. Error within 2.5 ulp.
 TANDEM_HD float sinh(float x) {
   const float z = x * x, e = half_exp(abs(x));
   float p = 2.50521084e-8f;
@@ -46,12 +46,12 @@ TANDEM_HD float sinh(float x) {
   return abs(x) < 1.0f ? x + x * (z * p) : copysign(e - 0.25f / e, x);
 }
 
-// By atan2. (1 - x) (1 + x) loses nothing beside 1, and is below 0 where there is no angle. Within 4 ulp.
+// By atan2. (1 - x) (1 + x) is accurate near |x| = 1, and negative if |x| > 1, which gives NaN. Error within 4 ulp.
 TANDEM_HD float atan(float x) { return atan2(x, 1.0f); }
 TANDEM_HD float asin(float x) { return atan2(x, sqrt((1.0f - x) * (1.0f + x))); }
 TANDEM_HD float acos(float x) { return atan2(sqrt((1.0f - x) * (1.0f + x)), x); }
 
-/// ln 2x for large x. Within 4 ulp, as are the other two.
+/// ln 2x for large x. Error within 4 ulp, also of asinh, acosh and atanh.
 TANDEM_HD float log_of_twice(float x) { return log(x) + 0.693147181f; }
 TANDEM_HD float asinh(float x) {
   const float a = abs(x), root = sqrt(1.0f + a * a), y = log1p(a + a * (a / (1.0f + root)));

@@ -1,4 +1,4 @@
-// Logarithms, and powers, which are made of them. Coefficients as in exp.h.
+// Logarithms, and powers, which are computed from logarithms. The coefficients were fitted as in exp.h.
 #pragma once
 #include "tandem/kernels/functors/exp.h"
 
@@ -25,15 +25,16 @@ TANDEM_HD LogParts log_parts(float x) {
   const auto [n, f] = easy_log_parts(tiny ? x * 8388608.0f : x);
   return {n - (tiny ? 23.0f : 0.0f), f};
 }
-/// Whether log, log2 and log10 are easy_log(x) and so on: 2^-126 <= x < infinity.
+/// Returns whether log, log2 and log10 equal easy_log, easy_log2 and easy_log10: 2^-126 <= x < infinity.
 TANDEM_HD bool has_easy_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
-/// What a logarithm of x is: `finite`, or x = infinity itself, or -infinity of 0, or NaN below it.
+/// Returns the logarithm of x: `finite` if x is positive and finite, infinity for infinity, -infinity for 0, NaN below
+/// 0.
 TANDEM_HD float log_limits(float x, float finite) {
   const float limit = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
   return x > 0.0f ? (x < __builtin_inff() ? finite : x) : limit;
 }
 
-/// Within 0.9 ulp; ln 0 = -inf, ln of less is NaN. So are log2 and log10.
+/// Error within 0.9 ulp. log, log2 and log10 of 0 are -infinity, of negative numbers NaN.
 TANDEM_HD float log_of(LogParts parts) {
   const auto [n, f] = parts;
   const float z = f * f;
@@ -51,7 +52,7 @@ TANDEM_HD float log_of(LogParts parts) {
 }
 TANDEM_HD float log(float x) { return log_limits(x, log_of(log_parts(x))); }
 TANDEM_HD float easy_log(float x) { return log_of(easy_log_parts(x)); }
-/// log2(1 + f) = f + f p(f). Within 1.4 ulp.
+/// log2(1 + f) = f + f p(f). Error within 1.4 ulp.
 TANDEM_HD float log2_of(LogParts parts) {
   const auto [n, f] = parts;
   float p = -1.163941175e-1f;
@@ -68,7 +69,8 @@ TANDEM_HD float log2_of(LogParts parts) {
 }
 TANDEM_HD float log2(float x) { return log_limits(x, log2_of(log_parts(x))); }
 TANDEM_HD float easy_log2(float x) { return log2_of(easy_log_parts(x)); }
-/// log10(1 + f) = 7/16 f + f p(f), and log10(2) in two parts, of which the first is short. Within 2 ulp.
+/// log10(1 + f) = 7/16 f + f p(f). log10(2) is split into two parts, the first of them with few bits. Error within 2
+/// ulp.
 TANDEM_HD float log10_of(LogParts parts) {
   const auto [n, f] = parts;
   float p = -3.366225585e-2f;
@@ -86,13 +88,13 @@ TANDEM_HD float log10_of(LogParts parts) {
 TANDEM_HD float log10(float x) { return log_limits(x, log10_of(log_parts(x))); }
 TANDEM_HD float easy_log10(float x) { return log10_of(easy_log_parts(x)); }
 
-/// ln(1 + x): the logarithm of the rounded sum, scaled by what the rounding took away. Within 2.4 ulp.
+/// ln(1 + x), as the logarithm of the rounded sum 1 + x, scaled to correct for the rounding. Error within 2.4 ulp.
 TANDEM_HD float log1p(float x) {
   const float sum = 1.0f + x, added = sum - 1.0f;
   const float y = log(sum) * (x / added);
   return added == 0.0f || x == __builtin_inff() ? x : y;
 }
-/// ln(1 + x) for x in [0, 1], by the series of 2 artanh(x / (2 + x)). Within 2 ulp.
+/// ln(1 + x) for x in [0, 1], by the series of 2 artanh(x / (2 + x)). Error within 2 ulp.
 TANDEM_HD float log1p_of_fraction(float x) {
   const float s = x / (2.0f + x), w = s * s;
   float p = 1.400337666e-1f;
@@ -104,7 +106,7 @@ TANDEM_HD float log1p_of_fraction(float x) {
 }
 TANDEM_HD double log1p_of_fraction(double x) { return ::log1p(x); }
 
-/// 2^(y log2 x), in double between: the logarithm's relative error is below 2^-37. Within 0.6 ulp.
+/// 2^(y log2 x), with the exponent in double: the relative error of the logarithm is below 2^-37. Error within 0.6 ulp.
 TANDEM_HD float pow(float x, float y) {
   const float a = abs(x);
   const auto [n, f] = log_parts(a);
@@ -118,7 +120,7 @@ TANDEM_HD float pow(float x, float y) {
   p = p * w + 2.88539008179007839;
   const double t = (double(n) + s * p) * double(y);
   const double exponent = t < -160.0 ? -160.0 : t > 140.0 ? 140.0 : t;
-  const double shifted = exponent + 6755399441055744.0;  // 1.5 * 2^52
+  const double shifted = exponent + 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
   const double r = exponent - (shifted - 6755399441055744.0);
   double q = 1.53533620179354562e-4;
   q = q * r + 1.33988744322664842e-3;
@@ -129,7 +131,7 @@ TANDEM_HD float pow(float x, float y) {
   q = q * r + 1.0;
   const uint64_t scale = (__builtin_bit_cast(uint64_t, shifted) << 52) + 0x3ff0000000000000u;
   float size = float(q * __builtin_bit_cast(double, scale));
-  // 0 and infinity, to which log_parts does not apply
+  // a = 0 and a = infinity, for which log_parts is not valid
   const float zero_or_inf = (a == 0.0f) == (y < 0.0f) ? __builtin_inff() : 0.0f;
   size = a == 0.0f || a == __builtin_inff() ? zero_or_inf : size;
   size = abs(y) == __builtin_inff() ? (a == 1.0f ? 1.0f : (a > 1.0f) == (y > 0.0f) ? __builtin_inff() : 0.0f) : size;

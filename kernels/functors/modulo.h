@@ -1,4 +1,4 @@
-// The remainder of division, C's way. Of floats: in double, exactly, where the quotient is not huge.
+// Remainder of division as in C. For floats it is computed in double, exactly, if the quotient is not too large.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
@@ -6,14 +6,15 @@ namespace tandem::math {
 
 TANDEM_HD double fmod(double x, double y) { return ::fmod(x, y); }
 
-/// A quotient of two floats, unless whole, is at least 2^-24 from the next integer: below 2^28 its rounding to double
-/// does not reach that, and the integer times b has no more bits than a double.
+/// Returns whether easy_fmod() is exact, which holds if |a / b| is at most 2^28. A quotient of two floats that is not
+/// an integer is then at least 2^-24 away from the next integer, which is more than its rounding error in double. The
+/// truncated quotient times b is exact in double.
 TANDEM_HD bool is_easy_quotient(float a, float b) { return abs(a) <= abs(b) * 268435456.0f; }
-/// Exact where the quotient is easy.
+/// Exact if is_easy_quotient(a, b).
 TANDEM_HD float easy_fmod(float a, float b) {
   const double quotient = __builtin_trunc(double(a) / double(b));
   const float rest = float(double(a) - quotient * double(b));
-  return abs(a) < abs(b) ? a : copysign(rest, a);  // an infinite b leaves a
+  return abs(a) < abs(b) ? a : copysign(rest, a);  // the result is a if b is infinite
 }
 TANDEM_HD float fmod(float a, float b) { return is_easy_quotient(a, b) ? easy_fmod(a, b) : ::fmodf(a, b); }
 

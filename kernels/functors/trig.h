@@ -1,4 +1,4 @@
-// Sine, cosine and tangent. Coefficients as in exp.h.
+// Sine, cosine and tangent. The coefficients were fitted as in exp.h.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
@@ -8,15 +8,16 @@ TANDEM_HD double sin(double x) { return ::sin(x); }
 TANDEM_HD double cos(double x) { return ::cos(x); }
 TANDEM_HD double tan(double x) { return ::tan(x); }
 
-/// sin r and cos r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The reduction is in double, pi/2 in
-/// two parts, of which the first is short: k times it is exact, so that r is right beside the multiples of pi/2 too.
+/// sin r and cos r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The argument is reduced in double,
+/// with pi/2 in two parts. The first part has few bits, so its product with k is exact and r is accurate even near
+/// multiples of pi/2.
 constexpr float kEasyAngle = 100000.0f;
 struct Angle {
   float sine, cosine;
   uint32_t k;
 };
 TANDEM_HD Angle reduced_angle(float x) {
-  const float shifted = x * 0.636619772f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const float shifted = x * 0.636619772f + 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const double n = double(shifted - 12582912.0f);
   const float r = float((double(x) - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11);
   const float z = r * r;
@@ -28,12 +29,12 @@ TANDEM_HD Angle reduced_angle(float x) {
   c = c * z + 4.166664556e-2f;
   return {r + r * (z * s), (1.0f - 0.5f * z) + z * z * c, __builtin_bit_cast(uint32_t, shifted)};
 }
-/// x with its sign changed where bit `bit` of k is set
+/// Returns x, with its sign changed if bit `bit` of k is set.
 TANDEM_HD float with_sign_of_bit(float x, uint32_t k, int bit) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) ^ (k >> bit << 31));
 }
 
-/// Within 1.6 ulp for |x| <= kEasyAngle.
+/// Error within 1.6 ulp for |x| <= kEasyAngle.
 TANDEM_HD float easy_sin(float x) {
   const Angle a = reduced_angle(x);
   return x == 0.0f ? x : with_sign_of_bit(a.k & 1 ? a.cosine : a.sine, a.k, 1);
@@ -42,24 +43,24 @@ TANDEM_HD float easy_cos(float x) {
   const Angle a = reduced_angle(x);
   return with_sign_of_bit(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
 }
-/// Within 3.7 ulp.
+/// Error within 3.7 ulp.
 TANDEM_HD float easy_tan(float x) {
   const Angle a = reduced_angle(x);
   const bool odd = a.k & 1;
   return x == 0.0f ? x : with_sign_of_bit((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
 }
 TANDEM_HD bool is_easy_angle(float x) { return abs(x) <= kEasyAngle; }
-/// The C library's for larger angles.
+/// Larger angles use the C library.
 TANDEM_HD float sin(float x) { return is_easy_angle(x) ? easy_sin(x) : ::sinf(x); }
 TANDEM_HD float cos(float x) { return is_easy_angle(x) ? easy_cos(x) : ::cosf(x); }
 TANDEM_HD float tan(float x) { return is_easy_angle(x) ? easy_tan(x) : ::tanf(x); }
 
 TANDEM_HD double atan2(double y, double x) { return ::atan2(y, x); }
-/// atan t = t + t z p(z) with z = t^2 for |t| <= tan(pi/8), to which the smaller over the larger of |y| and |x| is
-/// brought; the polynomial was fitted for this file. Within 3 ulp.
+/// atan t = t + t z p(z) with z = t^2 for |t| <= tan(pi/8). The ratio of the smaller to the larger of |y| and |x| is
+/// reduced to this range. The polynomial was fitted for this file. Error within 3 ulp.
 TANDEM_HD float atan2(float y, float x) {
   const float a = abs(y), b = abs(x), larger = a > b ? a : b, smaller = a > b ? b : a;
-  // 0 / 0 is the angle of (0, 1), inf / inf that of (1, 1)
+  // 0 / 0 counts as the angle of the point (x, y) = (1, 0), inf / inf as the angle of (1, 1)
   const float ratio = larger == 0.0f ? 0.0f : smaller == __builtin_inff() ? 1.0f : smaller / larger;
   const bool steep = ratio > 0.414213562f;
   const float t = steep ? (ratio - 1.0f) / (ratio + 1.0f) : ratio, z = t * t;
@@ -74,7 +75,8 @@ TANDEM_HD float atan2(float y, float x) {
   return x != x || y != y ? x + y : copysign(half, y);
 }
 
-/// cos(2 pi v) for v in [-1/2, 1/2], as sin(2 pi (1/4 - |v|)): an odd polynomial fitted for this file. Within 2e-7.
+/// cos(2 pi v) for v in [-1/2, 1/2], as sin(2 pi (1/4 - |v|)), by an odd polynomial fitted for this file. Absolute
+/// error within 2e-7.
 TANDEM_HD float cos_of_turns(float v) {
   const float b = 0.25f - (v < 0.0f ? -v : v), z = b * b;
   float p = 39.536705017f;
