@@ -1,5 +1,5 @@
 // Average pooling: avg_pool1d, avg_pool2d, avg_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d.
-// Namespace and names as torch:: has them; nn/functional.h adds the option structs.
+// Namespace and names as torch:: has them; nn/pooling.h adds the option structs.
 #pragma once
 #include "tandem/ops/nn/expanding_array.h"
 

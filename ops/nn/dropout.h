@@ -1,5 +1,5 @@
 // Dropout: dropout, dropout2d, alpha_dropout, feature_alpha_dropout, native_dropout. Namespace and names as torch:: has
-// them; nn/functional.h adds the option structs.
+// them; nn/dropout.h adds the option structs.
 #pragma once
 #include "tandem/core/tensor.h"
 

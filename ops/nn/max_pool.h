@@ -1,5 +1,5 @@
 // Max pooling: max_pool1d, max_pool2d, max_pool3d, adaptive_max_pool1d to 3d, fractional_max_pool2d and 3d,
-// max_unpool2d and 3d. Namespace and names as torch:: has them; nn/functional.h adds the option structs.
+// max_unpool2d and 3d. Namespace and names as torch:: has them; nn/pooling.h adds the option structs.
 #pragma once
 #include <optional>
 #include <vector>
