@@ -1,6 +1,5 @@
 // torch::nn::functional: activations and distances with option structs. Functions without options are in namespace
-// tandem. Other functions are declared beside their modules (nn/dropout.h, nn/loss.h, nn/pooling.h) or beside the
-// operation (ops/nn/attention.h, ops/nn/embedding.h, ops/nn/linear.h).
+// tandem. Functions of other layers are declared beside their modules: nn/dropout.h, nn/linear.h, nn/loss.h.
 #pragma once
 #include "tandem/nn/options/activation.h"
 #include "tandem/nn/options/distance.h"
