@@ -1,4 +1,4 @@
-// Element types: the dtype that two promote to, the default dtype, and numbers as kernels read them.
+// Element types: the default dtype, and numbers as kernels read them.
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"
@@ -6,23 +6,6 @@
 #include "tandem/core/scalar.h"
 
 namespace tandem {
-
-DType promote_types(DType a, DType b) {
-  if (a == b) return a;
-  if (is_floating_point(a) || is_floating_point(b)) {
-    if (!is_floating_point(a)) return b;
-    if (!is_floating_point(b)) return a;
-    if (a == kFloat64 || b == kFloat64) return kFloat64;
-    return kFloat32;  // two different ones of float32, float16, bfloat16
-  }
-  if (a == kBool) return b;
-  if (b == kBool) return a;
-  if (a == kUInt8 || b == kUInt8) {  // the smallest type that holds both
-    const DType other = a == kUInt8 ? b : a;
-    return other == kInt8 ? kInt16 : other;
-  }
-  return element_size(a) > element_size(b) ? a : b;
-}
 
 LoopScalar Scalar::loop_scalar(DType dtype) const {
   LoopScalar s;

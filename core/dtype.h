@@ -75,9 +75,6 @@ constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype ==
 constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
 }  // namespace detail
 
-/// The dtype in which elements of both are combined, as PyTorch promotes two tensors of equal standing.
-DType promote_types(DType a, DType b);
-
 namespace detail {
 /// Calls visitor.template operator()<T>() with the C++ type of a dtype.
 template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {

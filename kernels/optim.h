@@ -14,9 +14,10 @@ TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Te
 /// `values` holds SgdValues. Without `momentum` there are no momentum buffers
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
                        std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
-/// Computes for each block of `length` elements the sum of squares: sums (blocks) float64. The tensors are contiguous
-/// and have one dtype. Each tensor is cut into blocks, in order; its last block may be shorter
-TANDEM_KERNEL(void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums))
+/// Reduces each block of `length` elements to a float64 number: the sum of squares for p = 2, the sum of absolute
+/// values for p = 1, their maximum for p = infinity, their minimum for p = -infinity. The tensors are contiguous and of
+/// one dtype, and their blocks follow each other; the last block of a tensor may be shorter
+TANDEM_KERNEL(void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length, Tensor& numbers))
 /// Multiply every element by the factor, or add the number to it. The tensors are contiguous and have one dtype
 TANDEM_KERNEL(void scale_all(double factor, std::vector<Tensor>& tensors))
 TANDEM_KERNEL(void add_to_all(double number, std::vector<Tensor>& tensors))

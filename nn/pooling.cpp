@@ -1,4 +1,4 @@
-// Pools: what modules print, and what the fractional ones keep.
+// Pools: text that modules print, and buffers of the fractional pools.
 #include "tandem/nn/pooling.h"
 
 #include <sstream>

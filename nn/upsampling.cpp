@@ -1,4 +1,4 @@
-// Upsampling: setters of the options, and what the module prints.
+// Upsampling: setters of the options, and the text that the module prints.
 #include "tandem/nn/upsampling.h"
 
 #include <sstream>

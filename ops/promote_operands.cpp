@@ -5,6 +5,7 @@
 
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
+#include "tandem/ops/promotion.h"
 
 namespace tandem {
 namespace detail {

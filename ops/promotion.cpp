@@ -1,9 +1,27 @@
-// Type promotion: result_type, can_cast.
+// Type promotion: promote_types, result_type, can_cast.
 #include "tandem/ops/promotion.h"
 
 #include "tandem/ops/promote_operands.h"
 
 namespace tandem {
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  if (is_floating_point(a) || is_floating_point(b)) {
+    if (!is_floating_point(a)) return b;
+    if (!is_floating_point(b)) return a;
+    if (a == kFloat64 || b == kFloat64) return kFloat64;
+    return kFloat32;  // two different ones of float32, float16, bfloat16
+  }
+  if (a == kBool) return b;
+  if (b == kBool) return a;
+  if (a == kUInt8 || b == kUInt8) {  // the smallest type that holds both
+    const DType other = a == kUInt8 ? b : a;
+    return other == kInt8 ? kInt16 : other;
+  }
+  return element_size(a) > element_size(b) ? a : b;
+}
+
 DType result_type(const Tensor& a, const Tensor& b) {
   if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
   const Tensor& ranked = a.dim() ? a : b;  // the one with dimensions decides unless the other's kind is higher

@@ -1,9 +1,11 @@
-// Type promotion: result_type, can_cast. (promote_types is in core/dtype.h.)
+// Type promotion: promote_types, result_type, can_cast.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
+/// Returns the dtype that tensors of dtypes a and b promote to, if both have dimensions or neither has.
+DType promote_types(DType a, DType b);
 /// The dtype in which a and b are combined. A 0-dim tensor or a number changes it only by kind.
 DType result_type(const Tensor& a, const Tensor& b);
 DType result_type(const Tensor& a, const Scalar& b);

@@ -11,15 +11,19 @@
 
 namespace tandem::nn::parallel::detail {
 
+/// Errors of layout, arrivals, agreement and transport begin with this name.
+static constexpr const char* kOwner = "DistributedDataParallel";
+
 Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
                  ReducerOptions options)
     : name_(std::move(name)),
       group_(std::move(group)),
       options_(options),
-      agreement_(name_, group_, options.weighted, options.static_graph),
-      gradients_(parameters, options.gradient_as_bucket_view),
-      arrivals_(gradients_.names(), {options.find_unused_parameters, options.static_graph,
-                                     (!options.find_unused_parameters || options.static_graph) && group_->size() > 1}),
+      agreement_(kOwner, name_, group_, options.weighted, options.static_graph),
+      gradients_(kOwner, parameters, options.gradient_as_bucket_view),
+      arrivals_(kOwner, gradients_.names(),
+                {options.find_unused_parameters, options.static_graph,
+                 (!options.find_unused_parameters || options.static_graph) && group_->size() > 1}),
       transport_(new AllReduce(group_, gradients_.buckets())),
       divisor_(group_->size()) {
   lay_out(plan({}));
@@ -58,11 +62,11 @@ void Reducer::register_comm_hook(CommHook hook) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
   TANDEM_CHECK(
-      !hooked_ && !arrivals_.has_started(), "DistributedDataParallel: ",
+      !hooked_ && !arrivals_.has_started(), kOwner, ": ",
       hooked_ ? "it has a communication hook already" : "a communication hook cannot come while backward runs");
   if (!hook) return;
   hooked_ = true;
-  transport_ = std::make_unique<ReduceByHook>(group_, gradients_.buckets(), parameters(), std::move(hook));
+  transport_ = std::make_unique<ReduceByHook>(kOwner, group_, gradients_.buckets(), parameters(), std::move(hook));
   lay_out(BucketPlan(buckets()));
 }
 void Reducer::set_after_bucket(std::function<void(size_t)> f) {

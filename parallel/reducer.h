@@ -40,7 +40,7 @@ struct ReducerOptions {
 /// create_graph.
 class Reducer {
  public:
-  /// @param name  names the owner in errors and in descriptions of collectives: "DDP 1"
+  /// @param name  name of the DDP in descriptions of collectives: "DDP 1"
   /// @throws Error if another reducer has one of the parameters
   Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
           ReducerOptions options);

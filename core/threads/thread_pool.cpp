@@ -133,7 +133,7 @@ class Pool {
   }
 
   int size() const { return size_.load(std::memory_order_relaxed); }
-  void resize(int n) {
+  void set_size(int n) {
     const std::lock_guard lock(mutex_);
     stop();
     size_ = n;
@@ -277,7 +277,7 @@ int get_num_threads() { return Pool::instance().size(); }
 void set_num_threads(int n) {
   TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: got ", n, "; accepted: 1 to ", kMaxThreads);
   TANDEM_CHECK(!inside_chunk, "set_num_threads: called inside a parallel loop; accepted: outside");
-  Pool::instance().resize(n);
+  Pool::instance().set_size(n);
 }
 
 int detail::get_thread_share() { return RankContext::current().thread_share; }

@@ -36,17 +36,24 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
 }
 
 TANDEM_DECLARE_LOOP(square_sums)
+TANDEM_DECLARE_LOOP(abs_sums)
+TANDEM_DECLARE_LOOP(abs_maxima)
+TANDEM_DECLARE_LOOP(abs_minima)
 TANDEM_DECLARE_LOOP(scale)
 TANDEM_DECLARE_LOOP(add_number)
-void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums) {
+void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length, Tensor& numbers) {
+  const LoopTables& loop = p == 2   ? loops::square_sums
+                           : p == 1 ? loops::abs_sums
+                           : p > 0  ? loops::abs_maxima
+                                    : loops::abs_minima;
   std::vector<Loop> all;
   all.reserve(tensors.size());
   int64_t first = 0;
   for (const Tensor& t : tensors) {
     const int64_t blocks = (t.numel() + length - 1) / length;
-    const Tensor part = core::narrow(sums, 0, first, blocks);
-    all.push_back(plan_rows("sums_of_squares", loops::square_sums, t.dtype(), {part}, {t},
-                            {integer(t.numel()), integer(length)}, blocks, length));
+    const Tensor part = core::narrow(numbers, 0, first, blocks);
+    all.push_back(plan_rows("reduce_blocks", loop, t.dtype(), {part}, {t}, {integer(t.numel()), integer(length)},
+                            blocks, length));
     first += blocks;
   }
   run_all(all);

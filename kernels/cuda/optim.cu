@@ -219,31 +219,48 @@ void update_by(const char* op, double number, const std::vector<Tensor>& tensors
 
 constexpr int kSumThreads = 128;
 
-/// Returns the sum of `value` over the block, added as a tree, to the first thread; other threads get 0.
-__device__ double sum_of_block(double value) {
-  TANDEM_SHARED(double, sums, [kSumThreads]);
-  sums[threadIdx.x] = value;
+struct SquareSum {
+  static __device__ double start() { return 0; }
+  static __device__ double of(double x) { return x * x; }
+  static __device__ double join(double a, double b) { return a + b; }
+};
+struct AbsSum : SquareSum {
+  static __device__ double of(double x) { return math::abs(x); }
+};
+struct AbsMax : AbsSum {
+  static __device__ double join(double a, double b) { return b > a || b != b ? b : a; }
+};
+struct AbsMin : AbsSum {
+  static __device__ double start() { return __builtin_inf(); }
+  static __device__ double join(double a, double b) { return b < a || b != b ? b : a; }
+};
+/// Returns the reduction of `value` over the block, joined as a tree, to the first thread; other threads get 0.
+template <class Op> __device__ double join_block(double value) {
+  TANDEM_SHARED(double, values, [kSumThreads]);
+  values[threadIdx.x] = value;
   for (int half = kSumThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (int(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    if (int(threadIdx.x) < half) values[threadIdx.x] = Op::join(values[threadIdx.x], values[threadIdx.x + half]);
   }
-  return threadIdx.x == 0 ? sums[0] : 0;  // other threads must not read it: thread 0 may still be writing
+  return threadIdx.x == 0 ? values[0] : 0;  // other threads must not read it: thread 0 may still be writing
 }
-/// Sums the squares of one chunk per block. The order does not depend on whether a packet takes one load or several.
-template <class T> __global__ void square_sums(Table<1> table, double* partial) {
+/// Reduces one chunk per block. The order does not depend on whether a packet takes one load or several.
+template <class Op, class T> __global__ void reduce_chunks(Table<1> table, double* numbers) {
   unsigned block;
   const int t = table.find(block);
   const T* const x = static_cast<const T*>(table.data[t][0]);
   const int64_t begin = int64_t(block) * table.chunk, end = math::min(begin + table.chunk, table.size[t]);
-  double sums[kPacket] = {};
+  double parts[kPacket];
+  for (double& part : parts) part = Op::start();
 #pragma unroll 4
   for (int64_t i = begin + threadIdx.x * kPacket; i < end; i += kSumThreads * kPacket) {
     const Packet<T, kPacket> packet = load_packet<kPacket>(x, i, end, table.aligned[t]);
 #pragma unroll
-    for (int j = 0; j < kPacket; ++j) sums[j] += double(Upcast<T>(packet[j])) * double(Upcast<T>(packet[j]));
+    for (int j = 0; j < kPacket; ++j)
+      if (i + j < end) parts[j] = Op::join(parts[j], Op::of(double(Upcast<T>(packet[j]))));
   }
-  const double sum = sum_of_block((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+  const double number = join_block<Op>(Op::join(Op::join(parts[0], parts[1]), Op::join(parts[2], parts[3])));
+  if (threadIdx.x == 0) numbers[blockIdx.x] = number;
 }
 
 }  // namespace
@@ -277,14 +294,18 @@ void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<T
   });
 }
 
-void sums_of_squares(const std::vector<Tensor>& tensors, int64_t length, Tensor& sums) {
+void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length, Tensor& numbers) {
   if (tensors.empty()) return;
-  visit_floating("sums_of_squares", tensors[0].dtype(), [&]<class T>() {
+  visit_floating("reduce_blocks", tensors[0].dtype(), [&]<class T>() {
+    const auto kernel = p == 2   ? reduce_chunks<SquareSum, T>
+                        : p == 1 ? reduce_chunks<AbsSum, T>
+                        : p > 0  ? reduce_chunks<AbsMax, T>
+                                 : reduce_chunks<AbsMin, T>;
     for_tables<1>(
         tensors, static_cast<int>(length), [&](size_t i, void** data) { data[0] = tensors[i].raw_data(); },
         [&](const Table<1>& table, unsigned blocks, int64_t before) {
-          launch("sums_of_squares", square_sums<T>, {blocks, kSumThreads}, sums.device(), table,
-                 sums.data<double>() + before);
+          launch("reduce_blocks", kernel, {blocks, kSumThreads}, numbers.device(), table,
+                 numbers.data<double>() + before);
         });
   });
 }

@@ -57,8 +57,7 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(const std::vector<int64_t>& list) { take(list.begin(), list.size()); }
   OutputSizes(const std::vector<std::optional<int64_t>>& list) { take(list.begin(), list.size()); }
   OutputSizes(IntArrayRef list) { take(list.begin(), list.size()); }
-  /// The sizes with those of x in the place of nullopt. @throws Error naming op unless x has N dimensions after
-  /// channels
+  /// Returns the sizes, with the size of x in place of nullopt. @throws Error unless x has N dimensions after channels
   ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
     TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": x is ", x.sizes(), "; accepted: ", N,
                  " dimensions after the channels, with a batch or without");

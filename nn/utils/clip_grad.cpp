@@ -22,10 +22,16 @@ using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
 int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
-/// Returns the sum of squares of each block, in the order of the tensors: one vector, or a vector for each tensor.
-std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
+/// Reduces each block as kernels::reduce_blocks does, all tensors of a device and dtype in one call. Returns the
+/// numbers in the order of the tensors: one vector, or a vector for each tensor.
+std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double p) {
   Groups groups;
-  for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].device(), tensors[i].dtype()}].push_back(i);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const DType dtype = tensors[i].dtype();
+    TANDEM_CHECK_AS(NotImplementedError, is_floating_point(dtype), "norm: dtype is ", dtype,
+                    "; accepted: floating point");
+    groups[{tensors[i].device(), dtype}].push_back(i);
+  }
   std::vector<Tensor> parts(tensors.size());
   for (const auto& group : groups) {
     const Device device = group.first.first;
@@ -35,11 +41,11 @@ std::vector<Tensor> squares_of_blocks(const std::vector<Tensor>& tensors) {
       together.push_back(core::is_dense(*tensors[i].impl()) ? tensors[i] : tensors[i].contiguous());
       count += block_count(tensors[i]);
     }
-    Tensor sums = empty({count}, TensorOptions(kFloat64).device(device));
-    TANDEM_DISPATCH(device, sums_of_squares, together, kNormBlock, sums);
-    if (groups.size() == 1) return {sums};
+    Tensor numbers = empty({count}, TensorOptions(kFloat64).device(device));
+    TANDEM_DISPATCH(device, reduce_blocks, together, p, kNormBlock, numbers);
+    if (groups.size() == 1) return {numbers};
     for (const size_t i : group.second) {
-      parts[i] = sums.narrow(0, at, block_count(tensors[i]));
+      parts[i] = numbers.narrow(0, at, block_count(tensors[i]));
       at += block_count(tensors[i]);
     }
   }
@@ -65,32 +71,28 @@ Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& ga
 /// vector's last elements may be rounded otherwise. So they are taken inside a reduction's kernel or of the sum.
 Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
-  const auto all = [&](const auto& f) {
-    std::vector<Tensor> parts;
-    parts.reserve(tensors.size());
-    for (const Tensor& t : tensors) parts.push_back(of_blocks(t, f));
-    return gathered(std::move(parts), device, gather);
-  };
-  if (p == 2) return gathered(squares_of_blocks(tensors), device, gather).sum();
   if (p == 0) {  // as in PyTorch: the number of tensors that are not all 0
     TANDEM_CHECK(!gather, "norm 0 counts tensors; accepted with shards: other norms");
     std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
     for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));
     return stack(norms).norm(0);
   }
-  if (p == 1 || std::isinf(p)) {
-    const Tensor blocks = all([p](const Tensor& rows) { return rows.norm(p, 1); });
-    return blocks.numel() == 0 || !std::isinf(p) ? blocks.sum() : p > 0 ? blocks.amax() : blocks.amin();
+  if (p == 1 || p == 2 || std::isinf(p)) {
+    const Tensor numbers = gathered(numbers_of_blocks(tensors, p), device, gather);
+    return numbers.numel() == 0 || !std::isinf(p) ? numbers.sum() : p > 0 ? numbers.amax() : numbers.amin();
   }
   Tensor scale = joint_norm(tensors, p > 0 ? HUGE_VAL : -HUGE_VAL, gather);
   scale = where(scale.isfinite() & (scale != 0), scale, Scalar(1));
-  const Tensor powers = all([&](const Tensor& rows) {
-    Tensor sums = empty({rows.size(0)}, TensorOptions(kFloat64).device(rows.device()));
-    const Tensor scales = scale.to(rows.device(), rows.dtype()).expand(sums.sizes()).contiguous();
-    TANDEM_DISPATCH(rows.device(), sum_of_powers, rows.unsqueeze(2), scales, p, sums);
-    return sums;
-  });
-  return powers.sum().pow(1 / p) * scale;
+  std::vector<Tensor> powers;
+  powers.reserve(tensors.size());
+  for (const Tensor& t : tensors)
+    powers.push_back(of_blocks(t, [&](const Tensor& rows) {
+      Tensor sums = empty({rows.size(0)}, TensorOptions(kFloat64).device(rows.device()));
+      const Tensor scales = scale.to(rows.device(), rows.dtype()).expand(sums.sizes()).contiguous();
+      TANDEM_DISPATCH(rows.device(), sum_of_powers, rows.unsqueeze(2), scales, p, sums);
+      return sums;
+    }));
+  return gathered(std::move(powers), device, gather).sum().pow(1 / p) * scale;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ constexpr int64_t kNormBlock = 4096;
 using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 
 /// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
-/// takes; a parameter listed twice counts once. The 2-norm is one pass over all gradients together, in float64.
+/// takes; a parameter listed twice counts once. The norms 1, 2 and infinity are one pass
+/// over all gradients together; the 2-norm is computed in float64.
 /// @param gather  given if the parameters are shards; each rank then scales its own shards
 /// @throws Error if the norm is not finite and error_if_nonfinite is true
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,

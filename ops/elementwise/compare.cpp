@@ -1,5 +1,5 @@
 // Comparisons: the lists in core/elementwise_ops.h (eq, ..., isnan, ...), isclose, allclose, equal, isin, isreal,
-// isposinf, isneginf, is_nonzero.
+// isposinf, isneginf.
 #include "tandem/ops/elementwise/compare.h"
 
 #include <limits>
@@ -47,12 +47,6 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
   check_one_dtype("allclose", "x", *this, "other", other);
   broadcast_shapes("allclose", sizes(), other.sizes());
   return isclose(other, rtol, atol, equal_nan).all().item<bool>();
-}
-
-bool Tensor::is_nonzero() const {
-  TANDEM_CHECK(numel() == 1, "is_nonzero: the tensor is ", sizes(), "; accepted: one element");
-  const Scalar value = item();
-  return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
 }
 
 using namespace detail;

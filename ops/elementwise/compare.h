@@ -1,5 +1,5 @@
 // Comparisons: eq, ne, lt, le, gt, ge, isnan, isinf, isfinite, isclose, allclose, equal, isin, isreal, isposinf,
-// isneginf, is_same_size, is_nonzero.
+// isneginf, is_same_size.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/ops/declare_op.h"
@@ -26,7 +26,6 @@ inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
 // Tensor's methods of these names.
 
 inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
-inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 
 // core/elementwise_ops.h says what they compute.
 #define TANDEM_DECLARE_PREDICATE(name, ...) \

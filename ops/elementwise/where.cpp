@@ -7,6 +7,7 @@
 #include "tandem/ops/elementwise/where_kernel.h"
 #include "tandem/ops/index/nonzero.h"
 #include "tandem/ops/promote_operands.h"
+#include "tandem/ops/promotion.h"
 
 namespace tandem {
 using namespace detail;

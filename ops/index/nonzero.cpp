@@ -1,4 +1,4 @@
-// Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy and count_nonzero.
+// Non-zero elements: nonzero, nonzero_static, nonzero_numpy, count_nonzero and is_nonzero.
 #include "tandem/ops/index/nonzero.h"
 
 #include "tandem/core/dispatch.h"
@@ -45,5 +45,11 @@ Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
   return y;
 }
 Tensor Tensor::count_nonzero(IntArrayRef dims) const { return (*this != 0).sum(dims); }
+
+bool Tensor::is_nonzero() const {
+  TANDEM_CHECK(numel() == 1, "is_nonzero: the tensor is ", sizes(), "; accepted: one element");
+  const Scalar value = item();
+  return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
+}
 
 }  // namespace tandem

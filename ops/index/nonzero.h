@@ -1,5 +1,5 @@
-// Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy, argwhere and count_nonzero. They
-// have no derivatives.
+// Non-zero elements: nonzero, nonzero_static, nonzero_numpy, argwhere, count_nonzero, is_nonzero. None has a
+// derivative.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -16,5 +16,7 @@ inline Tensor nonzero_static(const Tensor& x, int64_t size, int64_t fill_value =
 }
 /// How many elements are not 0, as int64: over all dimensions, some, or one.
 inline Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {}) { return x.count_nonzero(dims); }
+/// Whether the one element of x is not 0.
+inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 
 }  // namespace tandem

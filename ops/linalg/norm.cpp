@@ -38,7 +38,7 @@ Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(rows != columns, op, ": dim is ", dim, "; accepted: two different dimensions");
   return x.movedim({rows, columns}, {-2, -1});
 }
-/// What was reduced over two dimensions, with these as 1 again if they are to be kept.
+/// Returns a result reduced over two dimensions, with these dimensions as size 1 if keepdim is true.
 Tensor keep(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
   if (!keepdim) return y;
   Shape sizes = x.sizes();

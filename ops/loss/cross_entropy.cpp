@@ -15,6 +15,7 @@
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/loss/nll_loss.h"
 #include "tandem/ops/nn/softmax.h"
+#include "tandem/ops/promotion.h"
 #include "tandem/ops/reduce/mean.h"
 #include "tandem/ops/reduce/std_var.h"
 #include "tandem/ops/reduce/sum.h"

@@ -220,7 +220,7 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   if (o.use_separate_proj_weight())
     return {linear(query, o.q_proj_weight(), bias[0]), linear(key, o.k_proj_weight(), bias[1]),
             linear(value, o.v_proj_weight(), bias[2])};
-  // One product for what has one input. Its parts then come to lie one behind the other.
+  // One product for all projections of one input. contiguous() then makes each part contiguous.
   const auto parts = [&](const Tensor& x, const Tensor& weight, const Tensor& added, int64_t count) {
     const Tensor y = linear(x, weight, added);
     return y.unflatten(-1, {count, features}).permute({2, 0, 1, 3}).contiguous().unbind(0);

@@ -33,7 +33,7 @@ struct MultiheadAttentionForwardFuncOptions {
                                        double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
   TANDEM_ARG(int64_t, embed_dim_to_check);             // length of a query
   TANDEM_ARG(int64_t, num_heads);                      // heads, which divide it among them
-  TANDEM_ARG(Tensor, in_proj_weight);                  // (3 E, E): for queries, keys and values, one behind the other
+  TANDEM_ARG(Tensor, in_proj_weight);                  // (3 E, E): weights of queries, keys and values, concatenated
   TANDEM_ARG(Tensor, in_proj_bias);                    // (3 E)
   TANDEM_ARG(Tensor, bias_k);                          // (1, 1, E), one more key and value
   TANDEM_ARG(Tensor, bias_v);                          // a value that is added to each sequence
@@ -50,11 +50,11 @@ struct MultiheadAttentionForwardFuncOptions {
   TANDEM_ARG(Tensor, k_proj_weight);                   // of the keys, where these are separate
   TANDEM_ARG(Tensor, v_proj_weight);                   // of the values, where these are separate
   TANDEM_ARG(Tensor, static_k);                   // (N heads, S, E / heads): keys and values that are not projected
-  TANDEM_ARG(Tensor, static_v);                   // values in the place of the projected ones
+  TANDEM_ARG(Tensor, static_v);                   // values that replace the projected ones
   TANDEM_ARG(bool, average_attn_weights) = true;  // whether the attentions are the mean of the heads
 };
-/// What MultiheadAttention's forward gives, of parameters that are handed in.
-/// @throws Error unless sizes and dtypes fit, naming those that do not
+/// Computes MultiheadAttention's forward with the given parameters.
+/// @throws Error naming the sizes or dtypes that do not fit
 std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                                         const MultiheadAttentionForwardFuncOptions& options);
 

@@ -7,6 +7,7 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/promote_operands.h"
+#include "tandem/ops/promotion.h"
 #include "tandem/ops/shape/tril_triu.h"
 
 namespace tandem {

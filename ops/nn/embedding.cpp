@@ -116,8 +116,8 @@ Tensor index_of(const std::vector<int64_t>& numbers, Device device) {
   std::copy(numbers.begin(), numbers.end(), t.data<int64_t>());
   return t.to(device);
 }
-/// The largest of each bag's rows, those of padding left out, as the maximum over bags that are filled up to one size
-/// with a row of -inf.
+/// Returns the element-wise maximum of each bag without its padding rows. Bags are padded to one size with rows of
+/// -inf.
 Tensor largest(const Tensor& rows, const Tensor& padded, const std::vector<int64_t>& bounds) {
   const auto bags = static_cast<int64_t>(bounds.size()) - 1;
   int64_t most = 1;

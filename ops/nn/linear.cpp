@@ -5,7 +5,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/products/matmul.h"
-#include "tandem/ops/products/multiply.h"
+#include "tandem/ops/products/multiply_matrices.h"
 
 namespace tandem {
 
@@ -33,7 +33,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
     add_products(x, weight.t(), bias.defined() ? y.copy_(bias) : y.zero_());
     return y;
   }
-  multiply(x, core::transpose(weight, 0, 1), bias, y);
+  multiply_matrices(x, core::transpose(weight, 0, 1), bias, y);
   if (!autograd::any_wants_grad({x, weight, bias})) return y;
   const Tensor none;
   const Tensor &x_kept = autograd::wants_grad(weight) ? x : none,
@@ -54,7 +54,7 @@ Tensor nn::functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor
   TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)), "bilinear: bias is ",
                bias.defined() ? bias.sizes() : IntArrayRef(), "; accepted: (", weight.size(0), ",)");
   const int64_t outputs = weight.size(0), rows = numel_of(rest(x1));
-  // For each row the matrix weight[o] x1, which x2 multiplies.
+  // left holds, for each row, the matrix weight[o] x1; x2 multiplies it.
   const Tensor left = matmul(x1.reshape({rows, weight.size(1)}), weight.transpose(0, 1).flatten(1));
   const Tensor y = left.view({rows, outputs, weight.size(2)}).bmm(x2.reshape({rows, weight.size(2), 1}));
   Shape sizes = rest(x1);

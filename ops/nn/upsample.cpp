@@ -137,7 +137,7 @@ namespace {
 constexpr const char* kModeNames[][2] = {
     {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
     {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};
-/// How many dimensions a mode is for; 0: any.
+/// Returns the number of spatial dimensions that a mode accepts; 0 if it accepts any.
 int64_t dimensions_of(InterpolationMode mode) {
   switch (mode) {
     case InterpolationMode::linear: return 1;

@@ -34,7 +34,7 @@ Tensor resample(const char* op, const Tensor& x, IntArrayRef size, const std::ve
                 Resampling kind, bool align_corners);
 }  // namespace detail
 
-/// How interpolate and grid_sample find values between pixels; LibTorch's names are kNearest, kLinear, ...
+/// Interpolation between pixels in interpolate and grid_sample; LibTorch's names are kNearest, kLinear, ...
 enum class InterpolationMode { nearest, linear, bilinear, bicubic, trilinear, area, nearest_exact };
 constexpr InterpolationMode kNearest = InterpolationMode::nearest, kBilinear = InterpolationMode::bilinear,
                             kBicubic = InterpolationMode::bicubic, kTrilinear = InterpolationMode::trilinear,

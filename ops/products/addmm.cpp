@@ -11,6 +11,7 @@
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/inplace.h"
 #include "tandem/ops/products/matmul.h"
+#include "tandem/ops/promotion.h"
 
 namespace tandem {
 

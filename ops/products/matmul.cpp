@@ -3,7 +3,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/products/multiply.h"
+#include "tandem/ops/products/multiply_matrices.h"
 
 namespace tandem {
 
@@ -21,7 +21,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
     add_products(a, b, y.zero_());
     return y;
   }
-  multiply(a, b, {}, y);
+  multiply_matrices(a, b, {}, y);
   if (!autograd::any_wants_grad({a, b})) return y;
   // Each factor is saved for the other's gradient only: one whose partner needs none may be changed in place.
   const Tensor none;

@@ -12,6 +12,7 @@
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/promotion.h"
 #include "tandem/ops/shape/atleast.h"
 #include "tandem/ops/shape/copy.h"
 

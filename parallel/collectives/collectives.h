@@ -6,9 +6,9 @@
 
 namespace tandem::distributed {
 
-// What follows acts over the default group unless one is given. All ranks of the group call it, in one order. Ranks
-// (src, dst) are those of the default group, whatever the group, as in torch.distributed; those of ProcessGroup's
-// methods are the group's. With async_op the work is returned under way, complete otherwise.
+// These functions use the default group unless a group is given. All ranks of the group call them, in one order. src
+// and dst are ranks of the default group, as in torch.distributed; methods of ProcessGroup take ranks of the group.
+// With async_op the work is returned while it runs; otherwise it is complete.
 
 /// x becomes the reduction over all ranks' x.
 WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
@@ -23,7 +23,7 @@ WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const Proc
 /// say the same ones.
 WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group = nullptr,
                    bool async_op = false, const About& about = {});
-/// output becomes all ranks' inputs, one behind the other along the first dimension, or stacked along a new one.
+/// output becomes all ranks' inputs, concatenated along the first dimension or stacked along a new one.
 WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const ProcessGroupPtr& group = nullptr,
                                bool async_op = false, const About& about = {});
 /// output becomes the reduction over all ranks' inputs[this rank]; one input for each rank.
@@ -46,14 +46,14 @@ WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs = {}, in
 /// outputs[r] becomes the inputs[this rank] of rank r; sizes may differ from pair to pair.
 WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                    const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
-/// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r]
-/// come from it. Without sizes each rank has an equal part.
+/// Sends rows of one tensor: input_split_sizes[r] rows go to rank r, in order, and output_split_sizes[r] rows come from
+/// rank r. Without sizes each rank has an equal part.
 WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
                           const std::vector<int64_t>& output_split_sizes = {},
                           const std::vector<int64_t>& input_split_sizes = {}, const ProcessGroupPtr& group = nullptr,
                           bool async_op = false, const About& about = {});
 
-/// Several calls as one, which NCCL launches together. The work is that of all of them.
+/// Starts several calls as one; NCCL launches them together. The work completes when all calls are complete.
 WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op = ReduceOp::SUM,
                              const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
 WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
@@ -63,7 +63,7 @@ WorkPtr reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, cons
                                         ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
                                         bool async_op = false, const About& about = {});
 
-/// What is no tensor, as bytes of any length: they become those of rank src.
+/// Broadcasts bytes of any length: `bytes` becomes the bytes of rank src.
 void broadcast_bytes(std::string& bytes, int src, const ProcessGroupPtr& group = nullptr);
 /// By rank in the group, the bytes that each gave; lengths may differ.
 std::vector<std::string> all_gather_bytes(const std::string& bytes, const ProcessGroupPtr& group = nullptr);

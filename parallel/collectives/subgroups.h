@@ -4,8 +4,8 @@
 
 namespace tandem::distributed {
 
-/// A group of these ranks of the default group, sorted; without any, of all. Every rank calls it, whether it is in the
-/// group or not, with the same arguments and in the same order among such calls; on those that are not, rank() is -1.
+/// Makes a group of these ranks of the default group, sorted, or of all ranks if none are named. Every rank calls it
+/// with the same arguments and in the same order among such calls. On a rank outside the group, rank() is -1.
 /// @throws DistributedError when the ranks say different things
 ProcessGroupPtr new_group(std::vector<int> ranks = {}, const GroupOptions& options = {});
 /// A group of all ranks that give the same color, in the order of their keys, then of their ranks. Every rank of the

@@ -15,8 +15,10 @@ bool tells_one_rank(DType dtype, int ranks) {
   return 2.0 * ranks * ranks < std::exp2(digits);
 }
 
-Agreement::Agreement(std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph)
-    : name_(std::move(name)),
+Agreement::Agreement(std::string owner, std::string name, distributed::ProcessGroupPtr group, bool weighted,
+                     bool static_graph)
+    : owner_(std::move(owner)),
+      name_(std::move(name)),
       group_(std::move(group)),
       weighted_(weighted),
       static_graph_(static_graph),
@@ -26,9 +28,9 @@ Agreement::~Agreement() {
   try {
     used_known_.synchronize();
     if (is_short(last_all_used_))
-      std::fprintf(stderr, "DistributedDataParallel: parameters got no gradient in the last backward, on some rank\n");
+      std::fprintf(stderr, "%s: parameters got no gradient in the last backward, on some rank\n", owner_.c_str());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "DistributedDataParallel: %s\n", error.what());
+    std::fprintf(stderr, "%s: %s\n", owner_.c_str(), error.what());
   }
 }
 
@@ -144,9 +146,9 @@ std::vector<bool> Agreement::used_on_any_rank(const std::vector<bool>& fine, boo
   }
   if (unused.empty() || allows_unused) return anywhere;
   const char* const late = all_used_.is_cuda() ? " in the backward before" : "";
-  TANDEM_CHECK(!static_graph_, "DistributedDataParallel: under static_graph these parameters got other gradients", late,
+  TANDEM_CHECK(!static_graph_, owner_, ": under static_graph these parameters got other gradients", late,
                " than in the first backward: ", unused, "; the graph must be the same in each step");
-  TANDEM_FAIL("DistributedDataParallel: these parameters got no gradient", late, ": ", unused,
+  TANDEM_FAIL(owner_, ": these parameters got no gradient", late, ": ", unused,
               "; use them in the loss on every rank, or pass find_unused_parameters(true)");
 }
 

@@ -18,8 +18,9 @@ bool tells_one_rank(DType dtype, int ranks);
 /// bucket's dtype allow it, otherwise by a collective of their own.
 class Agreement {
  public:
-  /// @param name  names the owner in errors and in descriptions of collectives: "DDP 1"
-  Agreement(std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph);
+  /// @param owner  name of the strategy; errors begin with it: "DistributedDataParallel"
+  /// @param name   name of the instance, in descriptions of collectives: "DDP 1"
+  Agreement(std::string owner, std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph);
   Agreement(const Agreement&) = delete;
   ~Agreement();  // reports unused parameters on standard error, if no later backward can
   /// Returns the number of status elements that the last bucket must have; 0 if the status travels on its own.
@@ -55,7 +56,7 @@ class Agreement {
   std::vector<bool> used_on_any_rank(const std::vector<bool>& fine, bool allows_unused,
                                      const std::vector<std::string>& names) const;
 
-  const std::string name_;
+  const std::string owner_, name_;
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
   double unit_ = 1;

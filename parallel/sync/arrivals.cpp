@@ -8,8 +8,8 @@
 
 namespace tandem::nn::parallel::detail {
 
-Arrivals::Arrivals(std::vector<std::string> names, ArrivalRules rules)
-    : names_(std::move(names)), rules_(rules), order_wanted_(rules.wants_order) {
+Arrivals::Arrivals(std::string owner, std::vector<std::string> names, ArrivalRules rules)
+    : owner_(std::move(owner)), names_(std::move(names)), rules_(rules), order_wanted_(rules.wants_order) {
   const size_t n = names_.size();
   expected_.resize(n), came_.resize(n), used_.resize(n), averaged_.resize(n);
   forward_ = std::make_shared<Forward>(Forward{std::make_shared<const std::vector<bool>>(n, true)});
@@ -48,7 +48,7 @@ void Arrivals::start(const std::weak_ptr<const bool>& token) {
 bool Arrivals::expect(size_t i) {
   const size_t b = bucket_of_[i];
   TANDEM_CHECK(
-      b >= next_, "DistributedDataParallel: ", names_[i],
+      b >= next_, owner_, ": ", names_[i],
       " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
   expected_[i] = true;
   progress_[b].in_use = true;
@@ -59,10 +59,10 @@ bool Arrivals::expect(size_t i) {
 void Arrivals::count(size_t i) {
   const int most = !rules_.static_graph ? 1 : usual_.empty() ? INT_MAX : usual_[i];
   ++came_[i];
-  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, "DistributedDataParallel: ", names_[i],
+  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, owner_, ": ", names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
                "static_graph(true) where the graph is the same in each step");
-  TANDEM_CHECK(came_[i] <= most, "DistributedDataParallel: under static_graph ", names_[i], " got ", came_[i],
+  TANDEM_CHECK(came_[i] <= most, owner_, ": under static_graph ", names_[i], " got ", came_[i],
                " gradients in a backward, and ", most, " in the first; the graph must be the same in each step");
   if (order_wanted_ && came_[i] == 1) order_.push_back(i);
   if (came_[i] == 1 || !usual_.empty()) --progress_[bucket_of_[i]].pending;

@@ -32,8 +32,9 @@ struct ArrivalRules {
 /// full when all its expected gradients have arrived; buckets are returned in order. Not thread-safe.
 class Arrivals {
  public:
+  /// @param owner  name of the strategy; errors begin with it: "DistributedDataParallel"
   /// @param names  names of the parameters, for errors
-  Arrivals(std::vector<std::string> names, ArrivalRules rules);
+  Arrivals(std::string owner, std::vector<std::string> names, ArrivalRules rules);
   /// Sets the bucket of each parameter, between two backwards.
   void set_buckets(const std::vector<size_t>& of_parameters, size_t buckets);
 
@@ -121,6 +122,7 @@ class Arrivals {
   };
   void forget();
 
+  const std::string owner_;
   const std::vector<std::string> names_;
   const ArrivalRules rules_;
   std::vector<size_t> bucket_of_;

@@ -1,8 +1,8 @@
 // Copies gradients into the buckets' slots and hands the averages back to the parameters.
 #include "tandem/parallel/sync/gradients.h"
 
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"
@@ -17,7 +17,7 @@ namespace {
 /// while the other's reduction still runs.
 struct Taken {
   std::mutex mutex;
-  std::set<const autograd::AccumulateGrad*> accumulators;
+  std::map<const autograd::AccumulateGrad*, std::string> owners;
 };
 Taken& taken() {
   static auto& all = *new Taken;  // never destroyed: modules may be static
@@ -25,7 +25,8 @@ Taken& taken() {
 }
 }  // namespace
 
-Gradients::Gradients(const NamedParameters& parameters, bool are_views) : views_(are_views) {
+Gradients::Gradients(std::string owner, const NamedParameters& parameters, bool are_views)
+    : owner_(std::move(owner)), views_(are_views) {
   for (const auto& item : parameters) {
     if (!item.value().requires_grad()) continue;
     names_.push_back(item.key());
@@ -37,16 +38,17 @@ Gradients::~Gradients() {
   for (size_t i = 0; i < hooks_.size(); ++i) accumulators_[i]->remove_post_hook(hooks_[i]);
   for (const auto& accumulator : accumulators_) accumulator->set_slot({});
   const std::lock_guard lock(taken().mutex);
-  for (const auto& accumulator : accumulators_) taken().accumulators.erase(accumulator.get());
+  for (const auto& accumulator : accumulators_) taken().owners.erase(accumulator.get());
 }
 void Gradients::take() {
   accumulators_.reserve(size());
   for (const Tensor& p : parameters_) accumulators_.push_back(autograd::grad_accumulator(p));
   const std::lock_guard lock(taken().mutex);
   for (size_t i = 0; i < size(); ++i)
-    TANDEM_CHECK(!taken().accumulators.count(accumulators_[i].get()), "DistributedDataParallel: ", names_[i],
-                 " is in another DistributedDataParallel already; accepted: one at a time, so destroy that one first");
-  for (const auto& accumulator : accumulators_) taken().accumulators.insert(accumulator.get());
+    if (const auto other = taken().owners.find(accumulators_[i].get()); other != taken().owners.end())
+      TANDEM_FAIL(owner_, ": ", names_[i], " is in another ", other->second,
+                  " already; accepted: one at a time, so destroy that one first");
+  for (const auto& accumulator : accumulators_) taken().owners[accumulator.get()] = owner_;
 }
 void Gradients::watch(const std::function<void(size_t)>& f) {
   for (size_t i = 0; i < size(); ++i)
@@ -72,9 +74,9 @@ void Gradients::lay_out(BucketPlan plan, int64_t status_elements, bool is_alone,
 }
 bool Gradients::begin_forward(size_t i) {
   const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
-  TANDEM_CHECK(accumulators_[i]->fits(0, p), "DistributedDataParallel: ", names_[i], " was ", slot.dtype(),
-               slot.sizes(), " on ", slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(),
-               " on ", p.device(), " now; move or convert a module before it is wrapped");
+  TANDEM_CHECK(accumulators_[i]->fits(0, p), owner_, ": ", names_[i], " was ", slot.dtype(), slot.sizes(), " on ",
+               slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(), " on ", p.device(),
+               " now; move or convert a module before it is wrapped");
   if (p.requires_grad()) return true;
   // The bucket of a frozen parameter may be averaged; the parameter's gradient must stay as it is.
   if (p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());

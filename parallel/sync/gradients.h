@@ -13,9 +13,10 @@ namespace tandem::nn::parallel::detail {
 /// The parameters that require a gradient. Each has a hook on its gradient accumulator, and a slot in a bucket.
 class Gradients {
  public:
+  /// @param owner      name of the strategy; errors begin with it: "DistributedDataParallel"
   /// @param are_views  if true, grad() is a view of the bucket; otherwise it is a tensor of its own and is copied
   /// @throws Error if another Gradients has one of the parameters
-  Gradients(const NamedParameters& parameters, bool are_views);
+  Gradients(std::string owner, const NamedParameters& parameters, bool are_views);
   Gradients(const Gradients&) = delete;
   ~Gradients();  // removes the hooks
   /// Calls f in every backward that added a gradient to a parameter. Call this once, after lay_out().
@@ -52,6 +53,7 @@ class Gradients {
  private:
   void take();
 
+  const std::string owner_;
   const bool views_;
   bool is_alone_ = false;
   std::vector<std::string> names_;

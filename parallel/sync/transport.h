@@ -75,14 +75,19 @@ class AllReduce final : public Transport {
 /// Lets a communication hook average the bucket.
 class ReduceByHook final : public Transport {
  public:
-  ReduceByHook(distributed::ProcessGroupPtr group, const Buckets& buckets, const std::vector<Tensor>& parameters,
-               CommHook hook)
-      : Transport(std::move(group), buckets), parameters_(parameters), hook_(std::move(hook)) {}
+  /// @param owner  name of the strategy; errors begin with it: "DistributedDataParallel"
+  ReduceByHook(std::string owner, distributed::ProcessGroupPtr group, const Buckets& buckets,
+               const std::vector<Tensor>& parameters, CommHook hook)
+      : Transport(std::move(group), buckets),
+        owner_(std::move(owner)),
+        parameters_(parameters),
+        hook_(std::move(hook)) {}
 
  private:
   CommFuture reduce(size_t bucket, std::string about) override;
   void take(size_t bucket, const Tensor& result) override;
 
+  const std::string owner_;
   const std::vector<Tensor>& parameters_;
   CommHook hook_;
 };

@@ -110,25 +110,32 @@ TEST_CASE("SGD on the GPU takes the CPU's steps", "[cuda][optim]") {
       }
 }
 
-TEST_CASE("sums of squares over many tensors on the GPU are the same wherever they lie", "[cuda][optim]") {
+TEST_CASE("blocks of many tensors on the GPU are reduced to the same numbers wherever they lie", "[cuda][optim]") {
   TANDEM_NEEDS_GPU();
   manual_seed(10);
   for (const auto& sizes : kSizes)
     for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
       CAPTURE(sizes.size(), dtype);
       const Tensors x = tensors(sizes, [&](int64_t n) { return randn({n}, dtype); });
-      std::vector<double> want;
-      for (const Tensor& t : x)
-        for (int64_t i = 0; i < t.numel(); ++i) {
-          if (i % 4096 == 0) want.push_back(0);
-          want.back() += at(t, i) * at(t, i);
-        }
-      Tensor sums = core::empty({static_cast<int64_t>(want.size())}, kFloat64, kCUDA), again = empty_like(sums);
-      kernels::cuda::sums_of_squares(all_to_gpu(x), 4096, sums);
-      kernels::cuda::sums_of_squares(to_odd_places(x), 4096, again);
-      for (size_t b = 0; b < want.size(); ++b)  // 4,096 terms in double
-        REQUIRE(std::abs(at(to_cpu(sums), static_cast<int64_t>(b)) - want[b]) <= 1e-13 * want[b]);
-      REQUIRE(same_bits(to_cpu(sums), to_cpu(again)));
+      for (const double p : {2.0, 1.0, HUGE_VAL, -HUGE_VAL}) {
+        std::vector<double> want;
+        for (const Tensor& t : x)
+          for (int64_t i = 0; i < t.numel(); ++i) {
+            const double size = std::abs(at(t, i));
+            if (i % 4096 == 0) want.push_back(p < 0 ? size : 0);
+            double& number = want.back();
+            number = p == 2   ? number + size * size
+                     : p == 1 ? number + size
+                     : p > 0  ? std::max(number, size)
+                              : std::min(number, size);
+          }
+        Tensor numbers = core::empty({static_cast<int64_t>(want.size())}, kFloat64, kCUDA), again = empty_like(numbers);
+        kernels::cuda::reduce_blocks(all_to_gpu(x), p, 4096, numbers);
+        kernels::cuda::reduce_blocks(to_odd_places(x), p, 4096, again);
+        for (size_t b = 0; b < want.size(); ++b)  // 4,096 terms in double
+          REQUIRE(std::abs(at(to_cpu(numbers), static_cast<int64_t>(b)) - want[b]) <= 1e-13 * want[b]);
+        REQUIRE(same_bits(to_cpu(numbers), to_cpu(again)));
+      }
     }
 }
 

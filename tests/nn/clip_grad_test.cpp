@@ -93,3 +93,32 @@ TEST_CASE("a norm taken by parts has the bits of the whole, for 200 cuts at bloc
   CHECK_THROWS_WITH(utils::get_total_norm(three, 0, false, [](const Tensor& mine) { return mine; }),
                     Catch::Contains("norm 0 counts tensors"));
 }
+
+TEST_CASE("the norms 1, 2 and infinity take as many kernel calls for many tensors as for one", "[nn][clip]") {
+  const auto calls = [](size_t tensors, double p) {
+    start_trace();
+    utils::get_total_norm(std::vector<Tensor>(tensors, ones({5000})), p);
+    return take_trace().size();
+  };
+  for (const double p : {1.0, 2.0, HUGE_VAL, -HUGE_VAL}) {
+    CAPTURE(p);
+    CHECK(calls(30, p) == calls(1, p));
+  }
+}
+TEST_CASE("a NaN anywhere in a block makes every norm NaN, and integers have none", "[nn][clip]") {
+  for (const DType dtype : {kFloat32, kFloat64, kBFloat16})
+    for (const double p : {1.0, 2.0, HUGE_VAL, -HUGE_VAL})
+      for (const int64_t place : {0, 1, 31, 4095, 4096, 5000}) {
+        CAPTURE(dtype, p, place);
+        const Tensor x = full({5001}, -2.0, dtype);
+        x[place] = std::nan("");
+        CHECK(std::isnan(utils::get_total_norm({ones({3}, dtype), x}, p).item<double>()));
+      }
+  const std::vector<Tensor> sizes = {full({5000}, -3.0), full({70}, 2.0)};
+  CHECK(utils::get_total_norm(sizes, 1).item<double>() == 15140);
+  CHECK(utils::get_total_norm(sizes, HUGE_VAL).item<double>() == 3);
+  CHECK(utils::get_total_norm(sizes, -HUGE_VAL).item<double>() == 2);
+  for (const double p : {1.0, 2.0, HUGE_VAL})
+    CHECK_THROWS_WITH(utils::get_total_norm({ones({3}), ones({3}, kInt64)}, p),
+                      Catch::Contains("norm: dtype is int64; accepted: floating point"));
+}

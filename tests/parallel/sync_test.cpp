@@ -48,7 +48,7 @@ TEST_CASE("a flat layout is cut at blocks from a tensor's start, or outside of t
 namespace {
 /// Of three parameters, the last two in bucket 0.
 Arrivals three(ArrivalRules rules = {}) {
-  Arrivals arrivals({"a", "b", "c"}, rules);
+  Arrivals arrivals("An owner", {"a", "b", "c"}, rules);
   arrivals.set_buckets({1, 0, 0}, 2);
   return arrivals;
 }
@@ -76,8 +76,8 @@ TEST_CASE("buckets are handed out in order, each when all that is expected of it
   CHECK(arrivals.next_full() == 1u);
   CHECK_FALSE(arrivals.next());
   CHECK((arrivals.all_came() && arrivals.as_expected() == Bits{true, true, true} && arrivals.unused() == 0));
-  CHECK_THROWS_WITH(arrivals.count(2), Catch::Contains("c got a second gradient in one backward"));
-  CHECK_THROWS_WITH(arrivals.expect(1), Catch::Contains("b got a gradient after its bucket was reduced"));
+  CHECK_THROWS_WITH(arrivals.count(2), Catch::Contains("An owner: c got a second gradient in one backward"));
+  CHECK_THROWS_WITH(arrivals.expect(1), Catch::Contains("An owner: b got a gradient after its bucket was reduced"));
   arrivals.finish();
   CHECK((arrivals.order_is_due() && arrivals.take_order() == std::vector<size_t>{0, 2, 1}));
   CHECK_FALSE(arrivals.order_is_due());

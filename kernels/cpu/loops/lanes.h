@@ -32,6 +32,13 @@ template <class V> TANDEM_HD V as_made(V v) {
 #endif
   return v;
 }
+/// chosen, or b where that is a NaN
+template <class A> TANDEM_HD A or_nan(A chosen, A b) {
+  if constexpr (requires { b[0]; })
+    return b == b ? as_made(chosen) : b;
+  else
+    return b != b ? b : chosen;
+}
 /// Zeros, then ones: from the right place on, a vector of zeros and ones, which chooses the last bytes of another.
 struct Choice {
   uint8_t zeros[64], ones[64];

@@ -1,5 +1,6 @@
 // Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping. Half types
 // keep parameters and state in themselves and compute a step in float, as PyTorch's fused steps do.
+#include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
 
@@ -95,6 +96,53 @@ template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_
     data<double>(loop, 0)[unit] = lanes.fold();
   }
 }
+/// Returns |x| of an element or of each element of a vector.
+template <class A> TANDEM_HD A absolute(A x) {
+  if constexpr (requires { x[0]; }) {
+    using Bits = decltype(x == x);
+    return A(Bits(x) & ~Bits(-A{}));  // without the sign bit
+  } else {
+    return math::abs(x);
+  }
+}
+struct AbsSum {
+  static constexpr bool kInOrder = true;
+  template <class A> static A start() { return A(0); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return a + absolute(b); }
+};
+struct AbsMax {
+  static constexpr bool kInOrder = false;
+  template <class A> static A start() { return A(0); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) > a ? absolute(b) : a, b); }
+};
+struct AbsMin {
+  static constexpr bool kInOrder = false;
+  template <class A> static A start() { return A(__builtin_inf()); }
+  template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) < a ? absolute(b) : a, b); }
+};
+/// Operands: numbers (float64), x. Scalars: n, elements of a block. A unit of the range is one block, reduced by Op.
+template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin, int64_t end) {
+  const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
+  const Elements<C> elements(loop, 1);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t first = unit * length;
+    C total = Op::template start<C>();
+    elements.in_pieces(n - first < length ? n - first : length, [&](int64_t from, int64_t piece) {
+      C room[kTile];
+      total = Op::join(total, reduce_lanes<Op, C>(elements.read(first + from, piece, room), piece));
+    });
+    data<double>(loop, 0)[unit] = double(total);
+  }
+}
+template <class C> void abs_sums_body(const Loop& loop, int64_t begin, int64_t end) {
+  reduce_blocks<AbsSum, C>(loop, begin, end);
+}
+template <class C> void abs_maxima_body(const Loop& loop, int64_t begin, int64_t end) {
+  reduce_blocks<AbsMax, C>(loop, begin, end);
+}
+template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t end) {
+  reduce_blocks<AbsMin, C>(loop, begin, end);
+}
 /// x = f(x) for operand 0.
 template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> elements(loop, 0);
@@ -120,5 +168,8 @@ template <class C> void add_number_body(const Loop& loop, int64_t begin, int64_t
 TANDEM_EACH_FLOATING(adam, adam_body)
 TANDEM_EACH_FLOATING(sgd, sgd_body)
 TANDEM_EACH_FLOATING(square_sums, square_sums_body)
+TANDEM_EACH_FLOATING(abs_sums, abs_sums_body)
+TANDEM_EACH_FLOATING(abs_maxima, abs_maxima_body)
+TANDEM_EACH_FLOATING(abs_minima, abs_minima_body)
 TANDEM_EACH_FLOATING(scale, scale_body)
 TANDEM_EACH_FLOATING(add_number, add_number_body)

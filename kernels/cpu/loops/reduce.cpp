@@ -38,13 +38,6 @@ template <class A> A highest() {
   else
     return A((int64_t(1) << (8 * sizeof(A) - 1)) - 1);
 }
-/// chosen, or b where that is a NaN
-template <class A> TANDEM_HD A or_nan(A chosen, A b) {
-  if constexpr (requires { b[0]; })
-    return b == b ? as_made(chosen) : b;
-  else
-    return b != b ? b : chosen;
-}
 struct Max {
   static constexpr bool kInOrder = false;
   template <class A> static A start() { return lowest<A>(); }

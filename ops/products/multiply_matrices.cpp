@@ -1,5 +1,5 @@
 // Matrix products without a history, for matmul and linear.
-#include "tandem/ops/products/multiply.h"
+#include "tandem/ops/products/multiply_matrices.h"
 
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/matmul.h"
@@ -22,7 +22,7 @@ Tensor straight(const Tensor& x) {
 }
 }  // namespace
 
-void detail::multiply(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {
+void detail::multiply_matrices(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {
   const Tensor left = straight(a), right = straight(b),
                row = bias.defined() ? detail::contiguous_detached(bias) : Tensor();
   Tensor to = y.dim() == 3 ? y : core::try_view(y, {1, y.size(0), y.size(1)});
