@@ -128,39 +128,38 @@ template <class T> constexpr GemmImplementation<T> kAnyProduct = {"OpenBLAS", al
 template <class T> constexpr GemmImplementation<T> kAnyProduct = {"tiles", always, tiles};
 #endif
 
-// Conditions.
+// Conditions. They are inline because their addresses, which the lists hold, would keep them out of line.
 
-int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
+inline int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
 /// A product of rows with rows, as of a linear layer's inputs and weights. A library packs both operands; Tandem's
 /// tiles read one of them in place.
-bool is_rows_by_rows(const Gemm& g) {
+inline bool is_rows_by_rows(const Gemm& g) {
   return g.transpose_b && !g.transpose_a && std::min(g.m, g.n) >= 16 && multiplications(g) >= 200'000;
 }
-bool is_wide_rows_by_rows(const Gemm& g) {
-  const CpuIsa isa = cpu_isa();
-  return is_rows_by_rows(g) && 2 * g.m <= g.n && (isa == CpuIsa::v4 || isa == CpuIsa::v3);
+inline bool is_wide_rows_by_rows(const Gemm& g) {
+  return is_rows_by_rows(g) && 2 * g.m <= g.n && (cpu_isa() == CpuIsa::v4 || cpu_isa() == CpuIsa::v3);
 }
 // For fewer rows of a than two tiles have, and for rows of a by one column, the time to read the larger operand is the
 // limit, so that it is read once, in place, with AVX2 and AVX-512 alike.
-bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
-bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
-bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
-bool is_few_in_order(const Gemm& g) {
+inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
+inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
+inline bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
+inline bool is_few_in_order(const Gemm& g) {
   return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // the loop's tiles are no wider
 }
-bool is_rows_by_column(const Gemm& g) {
+inline bool is_rows_by_column(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);
 }
 /// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has kernels for small products, takes
 /// 1.1 to 1.4 times as long for large ones unless c is narrow, and packs both operands of rows by rows. With AVX-512
 /// the tiles win for medium sizes too: above 100 cubed, and below those where a block of a is packed again too often.
-bool is_faster_by_tiles(const Gemm& g) {
+inline bool is_faster_by_tiles(const Gemm& g) {
   if (is_large(g) && g.n >= 4 && (g.n >= 96 || g.m >= 512)) return true;
   const int64_t work = multiplications(g);
   const bool medium = std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
   return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
 }
-bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
+inline bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
   return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
 }
 

@@ -212,16 +212,33 @@ void make_images(const char* name, const RowReader<T>& a, const B& b, const Imag
   launch_each<Upcast<T>>(name, a, b, writer, t, device);
 }
 
+bool own_kernels(const ConvCall& call) {
+  Tensor written = call.pass == ConvPass::forward ? call.y : call.pass == ConvPass::backward_input ? call.x : call.w;
+  if (call.pass == ConvPass::forward)
+    native_conv2d(call.x, call.w, call.bias, call.shape, written);
+  else if (call.pass == ConvPass::backward_input)
+    native_conv2d_backward_input(call.y, call.w, call.shape, written);
+  else
+    native_conv2d_backward_weight(call.y, call.x, call.shape, written);
+  return true;
+}
+constexpr Implementation<bool, ConvCall> kConvolutions[] = {
+    {"cuDNN", always, cudnn_convolution},
+    {"own kernels", always, own_kernels},
+};
+
 }  // namespace
 
+std::span<const Implementation<bool, ConvCall>> conv_implementations() { return kConvolutions; }
+
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  if (!cudnn_conv2d(x, w, bias, shape, y)) native_conv2d(x, w, bias, shape, y);
+  run_first<kConvolutions>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
 }
 void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  if (!cudnn_conv2d_backward_input(dy, w, shape, dx)) native_conv2d_backward_input(dy, w, shape, dx);
+  run_first<kConvolutions>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
 }
 void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  if (!cudnn_conv2d_backward_weight(dy, x, shape, dw)) native_conv2d_backward_weight(dy, x, shape, dw);
+  run_first<kConvolutions>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
 }
 
 void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
