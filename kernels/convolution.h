@@ -8,6 +8,11 @@
 namespace tandem::kernels {
 
 enum class ConvPass : int64_t { forward, backward_input, backward_weight };
+/// The operation's name in messages and traces.
+inline const char* name_of(ConvPass pass) {
+  constexpr const char* kNames[] = {"conv2d", "conv2d_backward_input", "conv2d_backward_weight"};
+  return kNames[static_cast<size_t>(pass)];
+}
 
 /// Of a 2-d convolution, by (height, width), and whether the tensors are channels-last.
 struct ConvShape {

@@ -123,9 +123,8 @@ template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
     call(cblas_dgemm);
   return true;
 }
-template <class T> constexpr GemmImplementation<T> kAnyProduct = {"OpenBLAS", always, openblas};
 #else
-template <class T> constexpr GemmImplementation<T> kAnyProduct = {"tiles", always, tiles};
+template <class T> bool openblas(const Gemm&, const T*, const T*, T*) { return false; }
 #endif
 
 // Conditions. They are inline because their addresses, which the lists hold, would keep them out of line.
@@ -165,7 +164,7 @@ inline bool is_for_onednn(const Gemm& g) {  // small products are done before on
 
 // oneDNN's sgemm is not in the lists: its kernels keep the address of heap memory in the stack pointer, and a signal
 // that arrives meanwhile writes its frame there.
-template <class T> constexpr GemmImplementation<T> kGemm[] = {kAnyProduct<T>};  // of double
+template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {
     {"transposed tiles", is_wide_rows_by_rows, turned_tiles},
@@ -174,9 +173,9 @@ constexpr GemmImplementation<float> kGemm<float>[] = {
     {"few rows in order", is_few_in_order, few_in_order},
     {"rows by a column", is_rows_by_column, rows_by_column},
     {"tiles", is_faster_by_tiles, tiles},
-    kAnyProduct<float>,
+    {"OpenBLAS", always, openblas},
+    {"tiles", always, tiles},
 };
-template <> constexpr GemmImplementation<Half> kGemm<Half>[] = {{"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<BFloat16> kGemm<BFloat16>[] = {
     {"oneDNN", is_for_onednn, onednn_gemm},
@@ -187,12 +186,11 @@ constexpr GemmImplementation<BFloat16> kGemm<BFloat16>[] = {
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations() { return kGemm<T>; }
 template std::span<const GemmImplementation<float>> gemm_implementations();
 template std::span<const GemmImplementation<double>> gemm_implementations();
-template std::span<const GemmImplementation<Half>> gemm_implementations();
 template std::span<const GemmImplementation<BFloat16>> gemm_implementations();
 
 void gemm(const Gemm& g, const float* a, const float* b, float* c) { run_first<kGemm<float>>(g, a, b, c); }
 void gemm(const Gemm& g, const double* a, const double* b, double* c) { run_first<kGemm<double>>(g, a, b, c); }
-void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { run_first<kGemm<Half>>(g, a, b, c); }
+void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { run_first<kGemm<BFloat16>>(g, a, b, c); }
 
 }  // namespace tandem::kernels::cpu

@@ -29,11 +29,6 @@ struct Problem {
   ConvShape shape;
   auto operator<=>(const Problem&) const = default;
 };
-const char* name_of(ConvPass pass) {
-  return pass == ConvPass::forward          ? "conv2d"
-         : pass == ConvPass::backward_input ? "conv2d_backward_input"
-                                            : "conv2d_backward_weight";
-}
 void check(cudnnStatus_t status, const ConvCall& call) {
   TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, name_of(call.pass), " of ", call.x.sizes(),
                   " with weights ", call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ",

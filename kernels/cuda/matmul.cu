@@ -22,42 +22,33 @@ template <class T> struct MatrixReader {
   __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
-/// Widest tile of a product computed in C.
-template <class C>
-constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;  // a thread's registers hold 64 results of 8 bytes
-/// Calls run<C>(reader of a, reader of b, writer of c, tiling), where C is the type to compute in. @return true
-template <class Run> bool with_readers(const MatmulCall& call, Run run) {
-  const Tensor &a = call.a, &b = call.b, &c = call.c;
-  const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
-  visit_floating("matmul", c.dtype(), [&]<class T>() {
-    const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
-    const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
-    const MatrixWriter<T> writer{c.data<T>(), m, n, call.bias.defined() ? call.bias.data<T>() : nullptr};
-    run.template operator()<Upcast<T>>(rows, columns, writer, tiling_of(batch, m, n, k, kWidest<Upcast<T>>));
-  });
-  return true;
-}
-
 bool cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
 /// Returns whether a or b is a vector, and all sums run along dense memory.
 bool is_vector(const MatmulCall& call) {
   const bool dense = call.a.size(2) <= 1 || (call.a.stride(2) == 1 && call.b.stride(1) == 1);
   return std::min(call.c.size(1), call.c.size(2)) == 1 && dense;
 }
-bool dots(const MatmulCall& call) {
-  return with_readers(call, [&]<class C>(const auto& rows, const auto& columns, const auto& writer, const Tiling& t) {
-    launch_dots<C>("matmul", rows, columns, writer, t, call.c.device());
+template <bool kDots> bool own_kernel(const MatmulCall& call) {
+  const Tensor &a = call.a, &b = call.b, &c = call.c;
+  const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
+  visit_floating("matmul", c.dtype(), [&]<class T>() {
+    const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
+    const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
+    const MatrixWriter<T> writer{c.data<T>(), m, n, call.bias.defined() ? call.bias.data<T>() : nullptr};
+    using C = Upcast<T>;
+    constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;  // a thread's registers hold 64 results of two words
+    const Tiling t = tiling_of(batch, m, n, k, kWidest);
+    if constexpr (kDots)
+      launch_dots<C>("matmul", rows, columns, writer, t, c.device());
+    else
+      launch_tiles<C, kWidest>("matmul", rows, columns, writer, t, c.device());
   });
-}
-bool tiles(const MatmulCall& call) {
-  return with_readers(call, [&]<class C>(const auto& rows, const auto& columns, const auto& writer, const Tiling& t) {
-    launch_tiles<C, kWidest<C>>("matmul", rows, columns, writer, t, call.c.device());
-  });
+  return true;
 }
 constexpr Implementation<bool, MatmulCall> kMatmul[] = {
     {"cuBLASLt", always, cublas},
-    {"dots", is_vector, dots},
-    {"tiles", always, tiles},
+    {"dots", is_vector, own_kernel<true>},
+    {"tiles", always, own_kernel<false>},
 };
 
 }  // namespace
