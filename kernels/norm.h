@@ -2,7 +2,10 @@
 // and their gradients) is float32 beside half types; on the CPU layer_norm takes weight and bias of the half type too,
 // and its backward the weight.
 #pragma once
+#include <span>
+
 #include "tandem/kernels/declare.h"
+#include "tandem/kernels/implementation.h"
 
 /// x (N, C, L), of which (rows, C, 1) are channels-last images too: mean and 1 / sqrt(var + eps) of each channel; var
 /// is returned too
@@ -14,6 +17,16 @@ TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const T
 TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                        const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
                                        Tensor& dx))
+namespace tandem::kernels::cpu {
+/// One way to compute the three kernels above.
+struct BatchNormKernels {
+  decltype(batch_norm_stats)* stats;
+  decltype(batch_norm_apply)* apply;
+  decltype(batch_norm_backward)* backward;
+};
+/// The implementations that they choose from, by x, in order.
+std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations();
+}  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
 /// batch_norm_stats, which moves the running statistics too: (1 - momentum) of what they were plus momentum times the
 /// batch's mean, or its unbiased variance. They are of mean's dtype. batches, an int64 or undefined, becomes one more.

@@ -7,7 +7,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/threads/library_calls.h"
 #include "tandem/core/threads/thread_kept.h"
-#include "tandem/kernels/cpu/isa.h"
+#include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/types.h"
 
 #if TANDEM_HAS_OPENBLAS
@@ -28,22 +28,11 @@ template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, 
   struct Room {
     alignas(64) char bytes[kRoom];
   };
-  const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
-  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {ThreadKept<Room>::get().bytes}};
-  Loop loop{};
-  loop.dtype = dtype_of<T>();
-  for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];
-  const int64_t numbers[] = {g.n,
-                             g.k,
-                             g.transpose_a ? 1 : g.lda,
-                             g.transpose_a ? g.lda : 1,
-                             g.transpose_b ? 1 : g.ldb,
-                             g.transpose_b ? g.ldb : 1,
-                             g.ldc,
-                             g.accumulate,
-                             turned};
-  for (int i = 0; i < 9; ++i) loop.scalars[i].integer = numbers[i];
-  pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
+  call_loop(pick(loops::gemm_rows, dtype_of<T>(), "gemm"), dtype_of<T>(), {c, a, b, ThreadKept<Room>::get().bytes},
+            {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
+             integer(g.transpose_b ? 1 : g.ldb), integer(g.transpose_b ? g.ldb : 1), integer(g.ldc),
+             integer(g.accumulate), integer(turned)},
+            g.m);
 }
 }  // namespace
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) { run_native(g, a, b, c, false); }
@@ -64,22 +53,11 @@ bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
   run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
   return true;
 }
-/// Calls a loop over c, a and b once.
-template <size_t N>
-bool run_loop(const LoopTables& rows, const float* a, const float* b, float* c, const int64_t (&scalars)[N],
-              int64_t range) {
-  const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
-  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}};
-  Loop loop{};
-  loop.dtype = kFloat32;
-  for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
-  for (size_t i = 0; i < N; ++i) loop.scalars[i].integer = scalars[i];
-  pick(rows, kFloat32, "gemm")(loop, 0, range);
-  return true;
-}
 /// Multiplies few rows of a by rows of b. Reads both in place.
 bool few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  return run_loop(loops::gemm_few_rows, a, b, c, {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate}, g.n);
+  call_loop(pick(loops::gemm_few_rows, kFloat32, "gemm"), kFloat32, {c, a, b},
+            {integer(g.m), integer(g.k), integer(g.lda), integer(g.ldb), integer(g.ldc), integer(g.accumulate)}, g.n);
+  return true;
 }
 /// Multiplies few rows of a, which is transposed, by rows of b. Copies some columns of a at a time.
 bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
@@ -95,8 +73,11 @@ bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c)
 }
 /// Multiplies few rows of a by a row-major b. Reads b once, in memory order.
 bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
-  const auto [row, column] = g.transpose_a ? std::pair(int64_t(1), g.lda) : std::pair(g.lda, int64_t(1));
-  return run_loop(loops::gemm_in_order, a, b, c, {g.n, g.k, row, column, g.ldb, g.ldc, g.accumulate}, g.m);
+  call_loop(pick(loops::gemm_in_order, kFloat32, "gemm"), kFloat32, {c, a, b},
+            {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
+             integer(g.ldb), integer(g.ldc), integer(g.accumulate)},
+            g.m);
+  return true;
 }
 /// Multiplies rows of a by one column.
 bool rows_by_column(const Gemm& g, const float* a, const float* b, float* c) {
