@@ -47,7 +47,7 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
-/// Reads x once. A variance is the variance within the blocks plus that of their means.
+/// Reads x once. A variance is the variance within the blocks plus the variance of their means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),

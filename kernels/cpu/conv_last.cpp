@@ -73,7 +73,7 @@ bool is_plain(const ConvShape& s) {
 
 bool conv_few_serves(const ConvProblem& p) {
   const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters in a vector
-  // With more weights the forward of a library is as fast, whose blocks of channels are then full.
+  // A library is as fast forward if there are more weights: its blocks of channels are then full.
   const bool many = p.pass == ConvPass::forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
   return !many && p.pass != ConvPass::backward_input && is_plain(p.shape) && p.channels <= 4 &&
          p.out_channels % width == 0;

@@ -1,5 +1,5 @@
-// Convolutions by cuDNN. It is tried first; Tandem's own kernels compute what it declines, and everything if cuDNN is
-// not in the build, as on the emulated device.
+// Convolutions by cuDNN, which is tried first. Tandem's own kernels compute the calls that it declines: all of them if
+// cuDNN is not in the build, as on the emulated device.
 #pragma once
 #include "tandem/kernels/convolution.h"
 

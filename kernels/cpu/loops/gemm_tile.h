@@ -1,4 +1,4 @@
-// What the loops of the matrix product share: vectors, and a tile of c that stays in registers.
+// Shared by the loops of the matrix product: vectors, and a tile of c that stays in registers.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/cpu/loops/lanes.h"
