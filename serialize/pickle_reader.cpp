@@ -114,7 +114,7 @@ class PickleReader {
     stack_.resize(first);
     return out;
   }
-  /// The last `count` things, none of which may be a mark.
+  /// Pops the last `count` things. Throws if one of them is a mark.
   std::vector<Item> pop_last(size_t count) {
     std::vector<Item> out(count);
     for (size_t i = count; i-- > 0;) out[i] = pop();
