@@ -83,8 +83,9 @@ void time_case(cudnnHandle_t handle, const Case& c, DType dtype, bool last) {
               dtype == kBFloat16 ? "bfloat16" : "float32", last ? "channels-last" : "row-major", c.images, c.channels,
               c.size, c.size, c.kernel, c.filters, c.padding);
   const float one = 1, zero = 0;
-  std::printf("  forward          own: %.1f",
-              microseconds([&] { kernels::cuda::native_conv2d(x, w, Tensor(), shape, y); }));
+  std::printf("  forward          own: %.1f", microseconds([&] {
+                kernels::cuda::native_convolution({kernels::ConvPass::forward, x, w, Tensor(), y, shape});
+              }));
   for (int i = 0; i < CUDNN_CONVOLUTION_FWD_ALGO_COUNT; ++i) {
     const auto algorithm = static_cast<cudnnConvolutionFwdAlgo_t>(i);
     time_algorithm(
@@ -97,8 +98,9 @@ void time_case(cudnnHandle_t handle, const Case& c, DType dtype, bool last) {
                                          space, bytes, &zero, ys, y.data_ptr());
         });
   }
-  std::printf("\n  backward, input  own: %.1f",
-              microseconds([&] { kernels::cuda::native_conv2d_backward_input(y, w, shape, x); }));
+  std::printf("\n  backward, input  own: %.1f", microseconds([&] {
+                kernels::cuda::native_convolution({kernels::ConvPass::backward_input, x, w, Tensor(), y, shape});
+              }));
   for (int i = 0; i < CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT; ++i) {
     const auto algorithm = static_cast<cudnnConvolutionBwdDataAlgo_t>(i);
     time_algorithm(
@@ -111,8 +113,9 @@ void time_case(cudnnHandle_t handle, const Case& c, DType dtype, bool last) {
                                               space, bytes, &zero, xs, x.data_ptr());
         });
   }
-  std::printf("\n  backward, weight own: %.1f",
-              microseconds([&] { kernels::cuda::native_conv2d_backward_weight(y, x, shape, w); }));
+  std::printf("\n  backward, weight own: %.1f", microseconds([&] {
+                kernels::cuda::native_convolution({kernels::ConvPass::backward_weight, x, w, Tensor(), y, shape});
+              }));
   for (int i = 0; i < CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT; ++i) {
     const auto algorithm = static_cast<cudnnConvolutionBwdFilterAlgo_t>(i);
     time_algorithm(

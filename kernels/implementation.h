@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "tandem/core/error.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::kernels {
 
@@ -22,24 +22,19 @@ template <class Result, class Problem, class... Operands> struct Implementation 
 /// The condition of an implementation that serves every problem.
 template <class Problem> bool always(const Problem&) { return true; }
 
+template <class Result> bool is_given(const Result& result) { return static_cast<bool>(result); }
+inline bool is_given(const Tensor& result) { return result.defined(); }
+
 /// Runs the implementations of `list` that serve the problem, in order, until one returns a result. The list is a
 /// template argument, so that the compiler inlines the conditions.
 template <const auto& list, class Problem, class... Operands>
 auto run_first(const Problem& problem, Operands&&... operands) {
   decltype(list[0].run(problem, operands...)) result{};
-  const auto gives_result = [&]<size_t i> {
-    if (!list[i].serves(problem)) return false;
-    result = list[i].run(problem, operands...);
-    if constexpr (requires { result.defined(); })
-      return result.defined();
-    else
-      return static_cast<bool>(result);
+  const auto serve = [&]<size_t... i>(std::index_sequence<i...>) {
+    return ((list[i].serves(problem) && is_given(result = list[i].run(problem, operands...))) || ...);
   };
-  const bool served = [&]<size_t... i>(std::index_sequence<i...>) {
-    return (gives_result.template operator()<i>() || ...);
-  }
-  (std::make_index_sequence<std::size(list)>());
-  TANDEM_CHECK(served, "no implementation serves the problem; the last in the list is ", std::rbegin(list)->name);
+  TANDEM_CHECK(serve(std::make_index_sequence<std::size(list)>()),
+               "no implementation serves the problem; the last in the list is ", std::rbegin(list)->name);
   return result;
 }
 

@@ -2,7 +2,10 @@
 // channel (statistics, weight, bias and their gradients) are float32. On the CPU, layer_norm also accepts weight and
 // bias of the half type, and its backward the weight.
 #pragma once
+#include <span>
+
 #include "tandem/kernels/declare.h"
+#include "tandem/kernels/implementation.h"
 
 /// Computes mean, var and rstd = 1 / sqrt(var + eps) of each channel of x (N, C, L). Channels-last images have the form
 /// (rows, C, 1)
@@ -15,6 +18,16 @@ TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const T
 TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                        const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
                                        Tensor& dx))
+namespace tandem::kernels::cpu {
+/// One way to compute the three kernels above.
+struct BatchNormKernels {
+  decltype(batch_norm_stats)* stats;
+  decltype(batch_norm_apply)* apply;
+  decltype(batch_norm_backward)* backward;
+};
+/// The implementations that they choose from, by x, in order.
+std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations();
+}  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
 /// Computes batch_norm_stats, and updates the running statistics, which have mean's dtype: running = (1 - momentum)
 /// running + momentum new, where new is the batch's mean, or its unbiased variance. Increments batches (int64), unless

@@ -42,6 +42,14 @@ class PickleReader {
     for (int i = 0; i < bytes; ++i) out |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
     return out;
   }
+  double real() {
+    const char* const from = take(8);  // big-endian
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits = bits << 8 | static_cast<uint8_t>(from[i]);
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
   std::string line() {
     const size_t end = text_.find('\n', at_);
     TANDEM_CHECK(end != std::string::npos, "its pickle ends within a name");
@@ -104,6 +112,12 @@ class PickleReader {
     std::vector<Item> out(std::make_move_iterator(stack_.begin() + static_cast<std::ptrdiff_t>(first)),
                           std::make_move_iterator(stack_.end()));
     stack_.resize(first);
+    return out;
+  }
+  /// Pops the last `count` things. Throws if one of them is a mark.
+  std::vector<Item> pop_last(size_t count) {
+    std::vector<Item> out(count);
+    for (size_t i = count; i-- > 0;) out[i] = pop();
     return out;
   }
   std::vector<IValue> values(std::vector<Item> items) {
@@ -251,15 +265,7 @@ void PickleReader::step(uint8_t op) {
     case 'K': push(IValue(number(1))); return;
     case 'M': push(IValue(number(2))); return;
     case 0x8a: push(big_int()); return;
-    case 'G': {
-      const char* const from = take(8);  // the first byte is the highest
-      uint64_t bits = 0;
-      for (int i = 0; i < 8; ++i) bits = bits << 8 | static_cast<uint8_t>(from[i]);
-      double value;
-      std::memcpy(&value, &bits, sizeof value);
-      push(IValue(value));
-      return;
-    }
+    case 'G': push(IValue(real())); return;
     case 'X':
     case 'T': push(IValue(string(4))); return;
     case 0x8c:
@@ -284,12 +290,7 @@ void PickleReader::step(uint8_t op) {
     case 't': tuple(pop_from(pop_mark())); return;
     case 0x85:
     case 0x86:
-    case 0x87: {
-      std::vector<Item> items(op - 0x84u);
-      for (size_t i = items.size(); i-- > 0;) items[i] = pop();
-      tuple(std::move(items));
-      return;
-    }
+    case 0x87: tuple(pop_last(op - 0x84u)); return;
     case 'q': remember(number(1)); return;
     case 'r': remember(number(4)); return;
     case 0x94: remember(memo_.size()); return;

@@ -68,21 +68,11 @@ struct Mask {
   char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
 };
 
-/// Runs a body that is compiled for this processor over `rows` of a block, in this thread.
+/// Calls a loop over `rows` of a block, in this thread.
 template <class T>
 void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
               std::initializer_list<LoopScalar> scalars, int64_t rows) {
-  Buffer buffers[kMaxOperands];
-  Loop loop{};
-  loop.dtype = dtype_of<T>();
-  int i = 0;
-  for (const void* p : operands) {
-    buffers[i] = {static_cast<char*>(const_cast<void*>(p))};
-    loop.operands[i].buffer = p ? &buffers[i] : nullptr;
-    ++i;
-  }
-  std::copy(scalars.begin(), scalars.end(), loop.scalars);
-  pick(tables, loop.dtype, name)(loop, 0, rows);
+  call_loop(pick(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
 }
 /// c (+)= a b, a b^T or a^T b.
 template <class T>

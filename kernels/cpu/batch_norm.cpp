@@ -47,7 +47,7 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
-/// In one pass over memory: a variance is that within the blocks and that of their means.
+/// Reads x once. A variance is the variance within the blocks plus the variance of their means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),
@@ -71,10 +71,10 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                });
   });
 }
-/// slope_sums(sums, slopes) adds up blocks of dy and of dy (x - mean); apply(totals) makes dx of what they come to.
+/// slope_sums(sums, slopes) adds up blocks of dy and of dy (x - mean). apply(totals) computes dx from their totals.
 template <class SlopeSums, class Apply>
-void row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,
-                  Apply apply) {
+void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,
+                         Apply apply) {
   const Finish finish{blocks_of(rows), rstd.numel(), static_cast<double>(rows), 0};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, rstd.device()),
                slopes = core::empty(sums.sizes(), kFloat64, rstd.device()),
@@ -96,39 +96,62 @@ void row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_
   apply(totals);
 }
 
-}  // namespace
+void row_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+               Tensor& y) {
+  run(plan_rows("batch_norm_apply", loops::batch_norm_apply_rows, x.dtype(), {y}, {x, mean, rstd, weight, bias},
+                {integer(x.size(0)), integer(x.size(1)), integer(1)}, x.size(0), x.size(1)));
+}
+void row_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                  bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+  const auto rows = integer(x.size(0)), channels = integer(x.size(1));
+  const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
+    run_blocks("batch_norm_backward", loops::batch_norm_row_slope_sums, {sums, slopes}, {dy, x, mean}, x.dtype(),
+               {rows, channels});
+  };
+  const auto apply = [&](const Tensor& totals) {
+    run(plan_rows("batch_norm_backward", loops::batch_norm_backward_rows, x.dtype(), {dx},
+                  {dy, x, mean, rstd, weight, totals}, {rows, channels, integer(training)}, x.size(0), x.size(1)));
+  };
+  finish_row_backward(x.size(0), rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
+}
 
-void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
-  if (is_rows(x)) return row_stats(x, eps, mean, var, rstd);
+void plane_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   run(plan_rows("batch_norm_stats", loops::batch_norm_stats, x.dtype(), {mean, var, rstd}, {x},
                 {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), real(eps)}, x.size(1),
                 x.size(0) * x.size(2) * 2));
 }
-void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
-                      Tensor& y) {
-  const bool rows = is_rows(x);
-  run(plan_rows("batch_norm_apply", rows ? loops::batch_norm_apply_rows : loops::batch_norm_apply, x.dtype(), {y},
-                {x, mean, rstd, weight, bias}, {integer(x.size(0)), integer(x.size(1)), integer(x.size(2))},
-                rows ? x.size(0) : x.size(0) * x.size(1), rows ? x.size(1) : x.size(2)));
+void plane_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                 Tensor& y) {
+  run(plan_rows("batch_norm_apply", loops::batch_norm_apply, x.dtype(), {y}, {x, mean, rstd, weight, bias},
+                {integer(x.size(0)), integer(x.size(1)), integer(x.size(2))}, x.size(0) * x.size(1), x.size(2)));
 }
-void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                         const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
-  if (is_rows(x)) {
-    const auto rows = integer(x.size(0)), channels = integer(x.size(1));
-    const auto slope_sums = [&](const Tensor& sums, const Tensor& slopes) {
-      run_blocks("batch_norm_backward", loops::batch_norm_row_slope_sums, {sums, slopes}, {dy, x, mean}, x.dtype(),
-                 {rows, channels});
-    };
-    const auto apply = [&](const Tensor& totals) {
-      run(plan_rows("batch_norm_backward", loops::batch_norm_backward_rows, x.dtype(), {dx},
-                    {dy, x, mean, rstd, weight, totals}, {rows, channels, integer(training)}, x.size(0), x.size(1)));
-    };
-    return row_backward(x.size(0), rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
-  }
+void plane_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                    bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
   run(plan_rows("batch_norm_backward", loops::batch_norm_backward, x.dtype(), {sum_dy, sum_dy_xhat, dx},
                 {dy, x, mean, rstd, weight},
                 {integer(x.size(0)), integer(x.size(1)), integer(x.size(2)), integer(training)}, x.size(1),
                 x.size(0) * x.size(2) * 3));
+}
+
+constexpr BatchNormKernels kRows{row_stats, row_apply, row_backward}, kPlanes{plane_stats, plane_apply, plane_backward};
+constexpr Implementation<const BatchNormKernels*, Tensor> kBatchNorm[] = {
+    {"rows", is_rows, [](const Tensor&) { return &kRows; }},
+    {"planes", always, [](const Tensor&) { return &kPlanes; }},
+};
+}  // namespace
+
+std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations() { return kBatchNorm; }
+
+void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
+  run_first<kBatchNorm>(x)->stats(x, eps, mean, var, rstd);
+}
+void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
+                      Tensor& y) {
+  run_first<kBatchNorm>(x)->apply(x, mean, rstd, weight, bias, y);
+}
+void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                         const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx) {
+  run_first<kBatchNorm>(x)->backward(dy, x, mean, rstd, weight, training, sum_dy, sum_dy_xhat, dx);
 }
 
 void norm_relu_pool(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight, const Tensor& bias,
@@ -154,7 +177,7 @@ void norm_relu_pool_backward(const Tensor& dy, const Tensor& chosen, const Tenso
     run(plan_rows("norm_relu_pool_backward", loops::norm_relu_pool_backward, x.dtype(), {dx},
                   {dy, chosen, x, mean, rstd, weight, totals}, scalars, pixels, channels));
   };
-  row_backward(pixels, rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
+  finish_row_backward(pixels, rstd, sum_dy, sum_dy_xhat, slope_sums, apply);
 }
 
 }  // namespace tandem::kernels::cpu

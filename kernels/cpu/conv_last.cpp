@@ -37,22 +37,18 @@ class ConvLastBlock final : public ConvBlock<float> {
       for (int64_t k = 0; k < taps(); ++k) dw[f * taps() + k] = packed[k * p_.out_channels + f];
   }
   void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
-    const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
     const bool forward = p_.pass == ConvPass::forward, to_input = p_.pass == ConvPass::backward_input;
-    const Buffer buffers[] = {{bytes(forward    ? y
-                                     : to_input ? x
-                                                : packed)},
-                              {bytes(to_input ? y : x)},
-                              {bytes(forward || to_input ? packed : y)},
-                              {forward ? bytes(bias) : scratch},
-                              {scratch}};
-    Loop loop{};
-    for (int i = 0; i < 5; ++i) loop.operands[i].buffer = &buffers[i];
     const ConvShape& s = p_.shape;
-    const int64_t numbers[] = {p_.channels,  p_.size[0],   p_.size[1],  p_.out_channels, p_.kernel[0], p_.kernel[1],
-                               s.padding[0], s.padding[1], s.stride[0], s.stride[1],     p_.has_bias};
-    for (int i = 0; i < 11; ++i) loop.scalars[i] = integer(numbers[i]);
-    body_(loop, 0, p_.images);
+    call_loop(body_, kFloat32,
+              {forward    ? y
+               : to_input ? x
+                          : packed,
+               to_input ? y : x, forward || to_input ? packed : y, forward ? static_cast<const void*>(bias) : scratch,
+               scratch},
+              {integer(p_.channels), integer(p_.size[0]), integer(p_.size[1]), integer(p_.out_channels),
+               integer(p_.kernel[0]), integer(p_.kernel[1]), integer(s.padding[0]), integer(s.padding[1]),
+               integer(s.stride[0]), integer(s.stride[1]), integer(p_.has_bias)},
+              p_.images);
   }
 
  private:
@@ -77,7 +73,7 @@ bool is_plain(const ConvShape& s) {
 
 bool conv_few_serves(const ConvProblem& p) {
   const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters in a vector
-  // With more weights the forward of a library is as fast, whose blocks of channels are then full.
+  // A library is as fast forward if there are more weights: its blocks of channels are then full.
   const bool many = p.pass == ConvPass::forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
   return !many && p.pass != ConvPass::backward_input && is_plain(p.shape) && p.channels <= 4 &&
          p.out_channels % width == 0;

@@ -25,18 +25,13 @@ class ConvTapsBlock final : public ConvBlock<float> {
   void pack(const float* w, float* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
   void unpack(const float* packed, float* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
   void run(float* x, float* packed, const float* bias, float* y, char* scratch) const override {
-    const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
-    const Buffer buffers[] = {{bytes(is_forward() ? y : packed)},
-                              {bytes(x)},
-                              {bytes(is_forward() ? packed : y)},
-                              {is_forward() ? bytes(bias) : scratch},
-                              {scratch}};
-    Loop loop{};
-    for (int i = 0; i < 5; ++i) loop.operands[i].buffer = &buffers[i];
-    const int64_t numbers[] = {p_.channels,  p_.size[0],   p_.size[1],          p_.out_channels,
-                               p_.kernel[0], p_.kernel[1], p_.shape.padding[0], p_.shape.padding[1]};
-    for (int i = 0; i < 8; ++i) loop.scalars[i] = integer(numbers[i]);
-    body_(loop, 0, p_.images);
+    call_loop(
+        body_, kFloat32,
+        {is_forward() ? y : packed, x, is_forward() ? packed : y,
+         is_forward() ? static_cast<const void*>(bias) : scratch, scratch},
+        {integer(p_.channels), integer(p_.size[0]), integer(p_.size[1]), integer(p_.out_channels),
+         integer(p_.kernel[0]), integer(p_.kernel[1]), integer(p_.shape.padding[0]), integer(p_.shape.padding[1])},
+        p_.images);
   }
 
  private:

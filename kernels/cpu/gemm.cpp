@@ -7,7 +7,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/threads/library_calls.h"
 #include "tandem/core/threads/thread_kept.h"
-#include "tandem/kernels/cpu/isa.h"
+#include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/types.h"
 
 #if TANDEM_HAS_OPENBLAS
@@ -28,22 +28,11 @@ template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, 
   struct Room {
     alignas(64) char bytes[kRoom];
   };
-  const auto bytes = [](const T* p) { return reinterpret_cast<char*>(const_cast<T*>(p)); };
-  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}, {ThreadKept<Room>::get().bytes}};
-  Loop loop{};
-  loop.dtype = dtype_of<T>();
-  for (int i = 0; i < 4; ++i) loop.operands[i].buffer = &buffers[i];
-  const int64_t numbers[] = {g.n,
-                             g.k,
-                             g.transpose_a ? 1 : g.lda,
-                             g.transpose_a ? g.lda : 1,
-                             g.transpose_b ? 1 : g.ldb,
-                             g.transpose_b ? g.ldb : 1,
-                             g.ldc,
-                             g.accumulate,
-                             turned};
-  for (int i = 0; i < 9; ++i) loop.scalars[i].integer = numbers[i];
-  pick(loops::gemm_rows, dtype_of<T>(), "gemm")(loop, 0, g.m);
+  call_loop(pick(loops::gemm_rows, dtype_of<T>(), "gemm"), dtype_of<T>(), {c, a, b, ThreadKept<Room>::get().bytes},
+            {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
+             integer(g.transpose_b ? 1 : g.ldb), integer(g.transpose_b ? g.ldb : 1), integer(g.ldc),
+             integer(g.accumulate), integer(turned)},
+            g.m);
 }
 }  // namespace
 template <class T> void native_gemm(const Gemm& g, const T* a, const T* b, T* c) { run_native(g, a, b, c, false); }
@@ -64,22 +53,11 @@ bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
   run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
   return true;
 }
-/// Calls a loop over c, a and b once.
-template <size_t N>
-bool run_loop(const LoopTables& rows, const float* a, const float* b, float* c, const int64_t (&scalars)[N],
-              int64_t range) {
-  const auto bytes = [](const float* p) { return reinterpret_cast<char*>(const_cast<float*>(p)); };
-  const Buffer buffers[] = {{bytes(c)}, {bytes(a)}, {bytes(b)}};
-  Loop loop{};
-  loop.dtype = kFloat32;
-  for (int i = 0; i < 3; ++i) loop.operands[i].buffer = &buffers[i];
-  for (size_t i = 0; i < N; ++i) loop.scalars[i].integer = scalars[i];
-  pick(rows, kFloat32, "gemm")(loop, 0, range);
-  return true;
-}
 /// Multiplies few rows of a by rows of b. Reads both in place.
 bool few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
-  return run_loop(loops::gemm_few_rows, a, b, c, {g.m, g.k, g.lda, g.ldb, g.ldc, g.accumulate}, g.n);
+  call_loop(pick(loops::gemm_few_rows, kFloat32, "gemm"), kFloat32, {c, a, b},
+            {integer(g.m), integer(g.k), integer(g.lda), integer(g.ldb), integer(g.ldc), integer(g.accumulate)}, g.n);
+  return true;
 }
 /// Multiplies few rows of a, which is transposed, by rows of b. Copies some columns of a at a time.
 bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
@@ -95,8 +73,11 @@ bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c)
 }
 /// Multiplies few rows of a by a row-major b. Reads b once, in memory order.
 bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
-  const auto [row, column] = g.transpose_a ? std::pair(int64_t(1), g.lda) : std::pair(g.lda, int64_t(1));
-  return run_loop(loops::gemm_in_order, a, b, c, {g.n, g.k, row, column, g.ldb, g.ldc, g.accumulate}, g.m);
+  call_loop(pick(loops::gemm_in_order, kFloat32, "gemm"), kFloat32, {c, a, b},
+            {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
+             integer(g.ldb), integer(g.ldc), integer(g.accumulate)},
+            g.m);
+  return true;
 }
 /// Multiplies rows of a by one column.
 bool rows_by_column(const Gemm& g, const float* a, const float* b, float* c) {
@@ -123,50 +104,48 @@ template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
     call(cblas_dgemm);
   return true;
 }
-template <class T> constexpr GemmImplementation<T> kAnyProduct = {"OpenBLAS", always, openblas};
 #else
-template <class T> constexpr GemmImplementation<T> kAnyProduct = {"tiles", always, tiles};
+template <class T> bool openblas(const Gemm&, const T*, const T*, T*) { return false; }
 #endif
 
-// Conditions.
+// Conditions. They are inline because their addresses, which the lists hold, would keep them out of line.
 
-int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
+inline int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
 /// A product of rows with rows, as of a linear layer's inputs and weights. A library packs both operands; Tandem's
 /// tiles read one of them in place.
-bool is_rows_by_rows(const Gemm& g) {
+inline bool is_rows_by_rows(const Gemm& g) {
   return g.transpose_b && !g.transpose_a && std::min(g.m, g.n) >= 16 && multiplications(g) >= 200'000;
 }
-bool is_wide_rows_by_rows(const Gemm& g) {
-  const CpuIsa isa = cpu_isa();
-  return is_rows_by_rows(g) && 2 * g.m <= g.n && (isa == CpuIsa::v4 || isa == CpuIsa::v3);
+inline bool is_wide_rows_by_rows(const Gemm& g) {
+  return is_rows_by_rows(g) && 2 * g.m <= g.n && (cpu_isa() == CpuIsa::v4 || cpu_isa() == CpuIsa::v3);
 }
 // For fewer rows of a than two tiles have, and for rows of a by one column, the time to read the larger operand is the
 // limit, so that it is read once, in place, with AVX2 and AVX-512 alike.
-bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
-bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
-bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
-bool is_few_in_order(const Gemm& g) {
+inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
+inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
+inline bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
+inline bool is_few_in_order(const Gemm& g) {
   return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // the loop's tiles are no wider
 }
-bool is_rows_by_column(const Gemm& g) {
+inline bool is_rows_by_column(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);
 }
 /// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has kernels for small products, takes
 /// 1.1 to 1.4 times as long for large ones unless c is narrow, and packs both operands of rows by rows. With AVX-512
 /// the tiles win for medium sizes too: above 100 cubed, and below those where a block of a is packed again too often.
-bool is_faster_by_tiles(const Gemm& g) {
+inline bool is_faster_by_tiles(const Gemm& g) {
   if (is_large(g) && g.n >= 4 && (g.n >= 96 || g.m >= 512)) return true;
   const int64_t work = multiplications(g);
   const bool medium = std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
   return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
 }
-bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
+inline bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
   return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
 }
 
 // oneDNN's sgemm is not in the lists: its kernels keep the address of heap memory in the stack pointer, and a signal
 // that arrives meanwhile writes its frame there.
-template <class T> constexpr GemmImplementation<T> kGemm[] = {kAnyProduct<T>};  // of double
+template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {
     {"transposed tiles", is_wide_rows_by_rows, turned_tiles},
@@ -175,9 +154,9 @@ constexpr GemmImplementation<float> kGemm<float>[] = {
     {"few rows in order", is_few_in_order, few_in_order},
     {"rows by a column", is_rows_by_column, rows_by_column},
     {"tiles", is_faster_by_tiles, tiles},
-    kAnyProduct<float>,
+    {"OpenBLAS", always, openblas},
+    {"tiles", always, tiles},
 };
-template <> constexpr GemmImplementation<Half> kGemm<Half>[] = {{"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<BFloat16> kGemm<BFloat16>[] = {
     {"oneDNN", is_for_onednn, onednn_gemm},
@@ -188,12 +167,11 @@ constexpr GemmImplementation<BFloat16> kGemm<BFloat16>[] = {
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations() { return kGemm<T>; }
 template std::span<const GemmImplementation<float>> gemm_implementations();
 template std::span<const GemmImplementation<double>> gemm_implementations();
-template std::span<const GemmImplementation<Half>> gemm_implementations();
 template std::span<const GemmImplementation<BFloat16>> gemm_implementations();
 
 void gemm(const Gemm& g, const float* a, const float* b, float* c) { run_first<kGemm<float>>(g, a, b, c); }
 void gemm(const Gemm& g, const double* a, const double* b, double* c) { run_first<kGemm<double>>(g, a, b, c); }
-void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { run_first<kGemm<Half>>(g, a, b, c); }
+void gemm(const Gemm& g, const Half* a, const Half* b, Half* c) { native_gemm(g, a, b, c); }
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c) { run_first<kGemm<BFloat16>>(g, a, b, c); }
 
 }  // namespace tandem::kernels::cpu

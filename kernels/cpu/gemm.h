@@ -26,7 +26,7 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 template <class T> using GemmImplementation = Implementation<bool, Gemm, const T*, const T*, T*>;
-/// The implementations that gemm chooses from, in order.
+/// The implementations that gemm chooses from, in order. T: float, double or BFloat16.
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations();
 /// Returns whether oneDNN is built in and the processor has bfloat16 instructions, which onednn_gemm needs.
 bool onednn_multiplies_bfloat16();

@@ -1,5 +1,8 @@
 // Rows of loops, compiled once per instruction set, and the choice among them.
 #pragma once
+#include <algorithm>
+#include <initializer_list>
+
 #include "tandem/core/dtype.h"
 #include "tandem/core/loop/loop.h"
 #include "tandem/core/threads/cpu_info.h"
@@ -39,6 +42,21 @@ inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
   return body;
+}
+/// Calls `body` in the calling thread over [0, range), with operands in plain memory. An operand may be null.
+inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const void*> operands,
+                      std::initializer_list<LoopScalar> scalars, int64_t range) {
+  Buffer buffers[kMaxOperands];
+  Loop loop{};
+  loop.dtype = dtype;
+  int i = 0;
+  for (const void* const p : operands) {
+    buffers[i] = {static_cast<char*>(const_cast<void*>(p))};
+    loop.operands[i].buffer = p ? &buffers[i] : nullptr;
+    ++i;
+  }
+  std::copy(scalars.begin(), scalars.end(), loop.scalars);
+  body(loop, 0, range);
 }
 
 }  // namespace tandem::kernels::cpu

@@ -244,7 +244,8 @@ template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem&) { return nul
 #endif
 
 template <class T> bool onednn_serves(const ConvProblem& problem) {
-  // oneDNN's gradient of bfloat16 weights takes as long as that of floats, and is rounded after each block of images.
+  // oneDNN's gradient of bfloat16 weights takes as long as its gradient of floats, and is rounded after each block of
+  // images.
   return TANDEM_HAS_ONEDNN &&
          (std::is_same_v<T, float> || (cpu_multiplies_bfloat16() && problem.pass != ConvPass::backward_weight));
 }

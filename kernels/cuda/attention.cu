@@ -31,6 +31,45 @@ template <class T> struct KeyParts {
   int count;
 };
 
+/// Writes the results of this thread's queries, or of its part of the keys. A bit of `seen` says for each of the
+/// thread's rows whether a key was visible to this thread.
+template <class Tile, class T>
+__device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kOwn],
+                                              T (&sum)[Tile::kOwn], unsigned seen, int part, int matrix, int first,
+                                              const HeadRows<T>& out, T* lse, const KeyParts<T>& parts,
+                                              const AttentionShape& shape) {
+  Tile::for_lanes_of_row([&](int bit) {
+    seen |= __shfl_xor_sync(kFullWarp, seen, bit);
+#pragma unroll
+    for (int i = 0; i < Tile::kOwn; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
+  });
+#pragma unroll
+  for (int i = 0; i < Tile::kOwn; ++i) {
+    const int query = first + Tile::row() + 2 * i;
+    if (query >= shape.l) continue;
+    const bool visible = seen >> i & 1;
+    const int64_t row = int64_t(matrix) * shape.l + query;
+    if (parts.count > 1) {
+      T* const to = parts.data + (int64_t(part) * shape.matrices * shape.l + row) * (shape.v + 3);
+      Tile::store(sums[i], T(1), to, shape.v, false);
+      if (Tile::column() == 0) {
+        to[shape.v] = peak[i];
+        to[shape.v + 1] = sum[i];
+        to[shape.v + 2] = T(visible);
+      }
+      continue;
+    }
+    const Normalizer<T> norm(peak[i], sum[i], visible);
+    if (norm.hidden) {  // zeros, whatever the values are
+#pragma unroll
+      for (auto& group : sums[i]) group = {};
+    }
+    Tile::store(sums[i], norm.hidden ? T(0) : norm.factor,
+                out.of(matrix / shape.heads, matrix % shape.heads) + query * out.line, shape.v, out.aligned);
+    if (Tile::column() == 0) lse[row] = norm.lse;
+  }
+}
+
 template <class T, int D>
 __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_tiles(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, AttentionMask<T> mask,
@@ -57,13 +96,12 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   const int64_t mask_at = b * mask.batch + h * mask.head;
 
   T peak[kOwn], sum[kOwn];
-  typename Tile::Sums sums;
+  typename Tile::Sums sums = {};
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     peak[i] = kNowhere;
     sum[i] = T(0);
   }
-  Tile::clear(sums);
   unsigned seen = 0;  // one bit for each of the thread's rows
   Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
   for (int from = part * Tile::kColumns; from < key_end; from += parts.count * Tile::kColumns) {
@@ -110,36 +148,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     __syncwarp();
     Tile::add_product(scores, values, ::min(key_end - from, Tile::kColumns), sums);
   }
-
-  Tile::for_lanes_of_row([&](int bit) {
-    seen |= __shfl_xor_sync(kFullWarp, seen, bit);
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) sum[i] += __shfl_xor_sync(kFullWarp, sum[i], bit);
-  });
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const int query = first + Tile::row() + 2 * i;
-    if (query >= shape.l) continue;
-    const bool visible = !mask.data || (seen >> i & 1);
-    const int64_t row = int64_t(matrix) * shape.l + query;
-    if (parts.count > 1) {
-      T* const to = parts.data + (int64_t(part) * shape.matrices * shape.l + row) * (shape.v + 3);
-      Tile::store(sums[i], T(1), to, shape.v, false);
-      if (Tile::column() == 0) {
-        to[shape.v] = peak[i];
-        to[shape.v + 1] = sum[i];
-        to[shape.v + 2] = T(visible);
-      }
-      continue;
-    }
-    const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // zeros, even if the values are infinite or NaN
-#pragma unroll
-      for (auto& group : sums[i]) group = {};
-    }
-    Tile::store(sums[i], norm.hidden ? T(0) : norm.factor, out.of(b, h) + query * out.line, shape.v, out.aligned);
-    if (Tile::column() == 0) lse[row] = norm.lse;
-  }
+  store_queries<Tile>(sums, peak, sum, mask.data ? seen : ~0u, part, matrix, first, out, lse, parts, shape);
 }
 
 /// Joins the parts of the keys; one thread for each element of the result.

@@ -194,12 +194,6 @@ template <class T, int D> struct AttentionTile {
       }
     }
   }
-  __device__ static void clear(Sums& sums) {
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i)
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) sums[i][g] = {};
-  }
   /// Stores one of this thread's rows of a result, multiplied by `factor`.
   __device__ static void store(const Packet<T, kWidth> (&sums)[kGroups], T factor, T* to, int columns, bool aligned) {
 #pragma unroll

@@ -48,6 +48,16 @@ template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   if (threadIdx.x == 0) a.mean[row] = sum;
 }
 
+/// Writes this thread's rows of a gradient: every second row from `row` on, and before `row_end`.
+template <class Tile, class T>
+__device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
+                                             int h, int row, int row_end, int width) {
+#pragma unroll
+  for (int i = 0; i < Tile::kOwn; ++i)
+    if (row + 2 * i < row_end)
+      Tile::store(sums[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.line, width, to.rows.aligned);
+}
+
 /// Computes dk and dv of a tile of keys, or dq of a tile of queries, or one part of them: the part sums over every
 /// `parts`-th tile of the other side. The rows of the score tiles are keys if kOfKeys, otherwise queries; the columns
 /// are the other side.
@@ -73,9 +83,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   Tile::template load<ScoreSide::rows>(kOfKeys ? a.k : a.q, b, h, shape.e, first, row_end, rows);
   Tile::template load<ScoreSide::rows>(kOfKeys ? a.v : a.dout, b, h, shape.v, first, row_end, value_rows);
 
-  typename Tile::Sums sums, value_sums;
-  Tile::clear(sums);
-  Tile::clear(value_sums);
+  typename Tile::Sums sums = {}, value_sums = {};
   T lse[kQueries], mean[kQueries];
   const auto load_query = [&](int i, int query) {
     const int64_t at = int64_t(matrix) * shape.l + query;
@@ -132,15 +140,8 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
     __syncwarp();
     Tile::add_product(scores, columns, count, sums);
   }
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    if (row + 2 * i >= row_end) continue;
-    const auto store = [&](const auto& from, const Gradient<T>& to, int width) {
-      Tile::store(from[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.line, width, to.rows.aligned);
-    };
-    store(sums, kOfKeys ? a.dk : a.dq, shape.e);
-    if (kOfKeys) store(value_sums, a.dv, shape.v);
-  }
+  store_slopes<Tile>(sums, kOfKeys ? a.dk : a.dq, part, b, h, row, row_end, shape.e);
+  if (kOfKeys) store_slopes<Tile>(value_sums, a.dv, part, b, h, row, row_end, shape.v);
 }
 
 /// Computes all gradients. The first `key_blocks` blocks have tiles of keys, the others tiles of queries.

@@ -48,6 +48,7 @@ template <class I> struct Sizes {
   bool channels_last;
   Side<I> x, y;
   DividerOf<U> by_kernel, by_kernel_width, by_stride[2];
+  explicit Sizes(const ConvCall& call) : Sizes(call.x, call.w, call.y, call.shape) {}
   Sizes(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s)
       : images(static_cast<I>(x.size(0))),
         groups(static_cast<I>(s.groups)),
@@ -197,12 +198,11 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
 template <class T>
 constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double serves checks only: one kernel each
 
-/// Calls visitor.template operator()<T, I>() with the element type and the index type within an image.
-template <class Visitor>
-void visit(const char* op, const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s, Visitor&& visitor) {
-  const bool small = is_small(x, w, y, s);
-  visit_floating(op, x.dtype(), [&]<class T>() {
-    small ? visitor.template operator()<T, int32_t>() : visitor.template operator()<T, int64_t>();
+/// Calls visitor.template operator()<T>(sizes) with the element type; `sizes` has the index type within an image.
+template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {
+  const auto& [pass, x, w, bias, y, shape] = call;
+  visit_floating(name_of(pass), x.dtype(), [&, small = is_small(x, w, y, shape)]<class T>() {
+    small ? visitor.template operator()<T>(Sizes<int32_t>(call)) : visitor.template operator()<T>(Sizes<int64_t>(call));
   });
 }
 
@@ -215,71 +215,54 @@ void make_images(const char* name, const RowReader<T>& a, const B& b, const Imag
   launch_each<Upcast<T>>(name, a, b, writer, t, device);
 }
 
-}  // namespace
-
-void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  if (!cudnn_conv2d(x, w, bias, shape, y)) native_conv2d(x, w, bias, shape, y);
-}
-void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  if (!cudnn_conv2d_backward_input(dy, w, shape, dx)) native_conv2d_backward_input(dy, w, shape, dx);
-}
-void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  if (!cudnn_conv2d_backward_weight(dy, x, shape, dw)) native_conv2d_backward_weight(dy, x, shape, dw);
-}
-
-void native_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  if (y.numel() == 0) return;
-  visit("conv2d", x, w, y, shape, [&]<class T, class I>() {
-    const Sizes<I> s(x, w, y, shape);
+void make_y(const ConvCall& call) {
+  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), pixels = s.y.pixels(), places = s.places();
-    RowReader<T> rows{w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
+    RowReader<T> rows{call.w.data<T>(), s.y.planes, s.y.planes * taps, taps, 0, 1, Divider(taps)};
     if (s.channels_last) {
       rows.far = 1;
       rows.near = s.x.planes;
       rows.by_run = Divider(places);
     }
-    const PixelColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
-    const ImageWriter<T> writer{
-        y.data<T>(),  bias.defined() ? bias.data<T>() : nullptr, s.groups, s.y.planes, s.y.plane_step, s.y.pixel_step,
-        s.y.by_pixels};
-    make_images<T, I>("conv2d", rows, columns, writer,
-                      tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), x.device());
+    const PixelColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
+    const ImageWriter<T> writer{call.y.data<T>(), call.bias.defined() ? call.bias.data<T>() : nullptr,
+                                s.groups,         s.y.planes,
+                                s.y.plane_step,   s.y.pixel_step,
+                                s.y.by_pixels};
+    make_images<T, I>(name_of(call.pass), rows, columns, writer,
+                      tiling_of(s.groups, s.y.planes, s.images * pixels, taps, kWidestTile<T>), call.x.device());
   });
 }
 
-void native_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  if (dx.numel() == 0) return;
-  visit("conv2d_backward_input", dx, w, dy, shape, [&]<class T, class I>() {
-    const Sizes<I> s(dx, w, dy, shape);
+void make_dx(const ConvCall& call) {
+  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), places = s.places();
-    RowReader<T> rows{w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
+    RowReader<T> rows{call.w.data<T>(), s.x.planes, s.y.planes * taps, places, taps, 1, Divider(places)};
     if (s.channels_last) {
       rows.row_stride = 1;
       rows.near = s.x.planes;
     }
-    const PixelColumns<T, I, Patches<T, I, true>> columns{{dy.data<T>(), s}};
-    const ImageWriter<T> writer{dx.data<T>(),   nullptr,        s.groups,     s.x.planes,
-                                s.x.plane_step, s.x.pixel_step, s.x.by_pixels};
-    make_images<T, I>("conv2d_backward_input", rows, columns, writer,
+    const PixelColumns<T, I, Patches<T, I, true>> columns{{call.y.data<T>(), s}};
+    const ImageWriter<T> writer{call.x.data<T>(), nullptr,        s.groups,     s.x.planes,
+                                s.x.plane_step,   s.x.pixel_step, s.x.by_pixels};
+    make_images<T, I>(name_of(call.pass), rows, columns, writer,
                       tiling_of(s.groups, s.x.planes, s.images * s.x.pixels(), s.y.planes * places, kWidestTile<T>),
-                      dx.device());
+                      call.x.device());
   });
 }
 
-void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  if (dw.numel() == 0) return;
-  visit("conv2d_backward_weight", x, dw, dy, shape, [&]<class T, class I>() {
-    const Sizes<I> s(x, dw, dy, shape);
+void make_dw(const ConvCall& call) {
+  visit(call, [&]<class T, class I>(const Sizes<I>& s) {
     const int64_t taps = s.taps(), pixels = s.y.pixels(), image = s.y.planes * pixels;
-    RowReader<T> rows{dy.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
+    RowReader<T> rows{call.y.data<T>(), s.y.planes, image, pixels, s.groups * image, 1, Divider(pixels)};
     if (s.channels_last) {
       rows.group_stride = s.y.planes;
       rows.row_stride = 1;
       rows.near = s.y.pixel_step;
     }
-    const TapColumns<T, I, Patches<T, I, false>> columns{{x.data<T>(), s}};
+    const TapColumns<T, I, Patches<T, I, false>> columns{{call.x.data<T>(), s}};
     const int64_t places = s.places();
-    WeightWriter<T> writer{dw.data<T>(), s.y.planes, taps, places, 1, Divider(places)};
+    WeightWriter<T> writer{call.w.data<T>(), s.y.planes, taps, places, 1, Divider(places)};
     if (s.channels_last) {
       writer.channel_step = 1;
       writer.place_step = s.x.planes;
@@ -287,9 +270,34 @@ void native_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const Conv
     const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
     if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
       if (s.y.planes * taps >= 32)
-        return launch_tiles<Upcast<T>, kWidestTile<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
-    launch_dots<Upcast<T>>("conv2d_backward_weight", rows, columns, writer, t, x.device());
+        return launch_tiles<Upcast<T>, kWidestTile<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
+    launch_dots<Upcast<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
   });
+}
+
+constexpr Implementation<bool, ConvCall> kConvolutions[] = {
+    {"cuDNN", always, cudnn_convolution},
+    {"own kernels", always, native_convolution},
+};
+}  // namespace
+
+bool native_convolution(const ConvCall& call) {
+  const bool forward = call.pass == ConvPass::forward, to_input = call.pass == ConvPass::backward_input;
+  if ((forward ? call.y : to_input ? call.x : call.w).numel() > 0)
+    (forward ? make_y : to_input ? make_dx : make_dw)(call);
+  return true;
+}
+
+std::span<const Implementation<bool, ConvCall>> conv_implementations() { return kConvolutions; }
+
+void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
+  run_first<kConvolutions>(ConvCall{ConvPass::forward, x, w, bias, y, shape});
+}
+void conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
+  run_first<kConvolutions>(ConvCall{ConvPass::backward_input, dx, w, Tensor(), dy, shape});
+}
+void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
+  run_first<kConvolutions>(ConvCall{ConvPass::backward_weight, x, dw, Tensor(), dy, shape});
 }
 
 }  // namespace tandem::kernels::cuda

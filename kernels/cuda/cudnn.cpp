@@ -19,10 +19,9 @@ namespace {
 /// Algorithms that need a larger workspace are skipped.
 constexpr size_t kWorkspaceLimit = size_t(512) << 20;
 
-enum class Pass { forward, backward_input, backward_weight };
 /// Everything that determines the algorithm.
 struct Problem {
-  Pass pass;
+  ConvPass pass;
   DType dtype;
   Float32Precision precision;
   bool deterministic;
@@ -30,16 +29,10 @@ struct Problem {
   ConvShape shape;
   auto operator<=>(const Problem&) const = default;
 };
-/// Arguments of the call, for messages: x or dx, w or dw, y or dy.
-struct Call {
-  const char* op;
-  const Tensor &x, &w, &y;
-};
-
-void check(cudnnStatus_t status, const Call& call) {
-  TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, call.op, " of ", call.x.sizes(), " with weights ",
-                  call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ", call.x.device(),
-                  " failed in cuDNN: ", cudnnGetErrorString(status));
+void check(cudnnStatus_t status, const ConvCall& call) {
+  TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, name_of(call.pass), " of ", call.x.sizes(),
+                  " with weights ", call.w.sizes(), " to ", call.y.sizes(), " in ", call.x.dtype(), " on ",
+                  call.x.device(), " failed in cuDNN: ", cudnnGetErrorString(status));
 }
 /// Returns whether the status means that cuDNN does not support the case. Since version 9, each reason has its own
 /// code. Codes that indicate an incomplete installation count as errors, because a fallback to Tandem's kernels would
@@ -85,12 +78,12 @@ std::vector<int> rule(const Problem& p) {
                                         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM},
                          plain = {precomputed[1], precomputed[0]};
   switch (p.pass) {
-    case Pass::forward:
+    case ConvPass::forward:
       if (!measured) return precomputed;
       if (products < (half ? 16e6 : 25e6)) return {};
       if (half) return p.w[1] % 8 == 0 ? precomputed : plain;
       return taps >= 64 && products < 1e9 ? plain : precomputed;
-    case Pass::backward_input: return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+    case ConvPass::backward_input: return {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
     default:
       if (measured && products < (half ? 25e6 : 1.5e9)) return {};
       return {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
@@ -99,7 +92,7 @@ std::vector<int> rule(const Problem& p) {
 
 /// Descriptors of one problem, and the chosen algorithm.
 struct Plan {
-  Plan(const Problem& p, const Call& call);
+  Plan(const Problem& p, const ConvCall& call);
   Plan(const Plan&) = delete;
   ~Plan() {
     for (cudnnTensorDescriptor_t each : {x, y, bias})
@@ -115,7 +108,7 @@ struct Plan {
   size_t workspace_bytes = 0;
 };
 
-Plan::Plan(const Problem& p, const Call& call) {
+Plan::Plan(const Problem& p, const ConvCall& call) {
   const cudnnDataType_t type = data_type(p);
   const cudnnTensorFormat_t format = p.shape.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   const auto tensor = [&](cudnnTensorDescriptor_t& descriptor, int n, int c, int h, int width) {
@@ -149,12 +142,12 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, int algorithm, size_t& bytes) {
+cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pass, int algorithm, size_t& bytes) {
   switch (pass) {
-    case Pass::forward:
+    case ConvPass::forward:
       return cudnnGetConvolutionForwardWorkspaceSize(handle, plan.x, plan.w, plan.convolution, plan.y,
                                                      static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), &bytes);
-    case Pass::backward_input:
+    case ConvPass::backward_input:
       return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, plan.w, plan.y, plan.convolution, plan.x,
                                                           static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm),
                                                           &bytes);
@@ -167,7 +160,7 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, Pass pass, i
 
 /// Chooses the rule's first algorithm that cuDNN supports within the workspace limit, or none. @throws CudaError if
 /// there is none and a query failed
-void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
+void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p)) {
     size_t bytes = 0;
@@ -191,7 +184,7 @@ void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullpt
 
 /// Chooses the fastest algorithm by running each of cuDNN's once. The runs write to the call's own output, which the
 /// call then overwrites. Falls back to choose() if there is no memory for the workspace or no algorithm is found.
-void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call) {
+void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   constexpr int kMost = 16;  // maximum number of results; an algorithm may have two, with and without TF32
   Tensor space;
   try {
@@ -213,13 +206,13 @@ void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call
   };
   void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
   int count = 0;
-  if (p.pass == Pass::forward) {
+  if (p.pass == ConvPass::forward) {
     cudnnConvolutionFwdAlgoPerf_t results[kMost];
     const cudnnStatus_t status =
         cudnnFindConvolutionForwardAlgorithmEx(handle, plan.x, x, plan.w, w, plan.convolution, plan.y, y, kMost, &count,
                                                results, space.raw_data(), kWorkspaceLimit);
     take(status, count, results);
-  } else if (p.pass == Pass::backward_input) {
+  } else if (p.pass == ConvPass::backward_input) {
     cudnnConvolutionBwdDataAlgoPerf_t results[kMost];
     const cudnnStatus_t status =
         cudnnFindConvolutionBackwardDataAlgorithmEx(handle, plan.w, w, plan.y, y, plan.convolution, plan.x, x, kMost,
@@ -235,7 +228,7 @@ void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const Call& call
   if (!plan.algorithm) choose(handle, plan, p, call);
 }
 
-cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call& call) {
+cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
   const float one32 = 1, zero32 = 0;
   const double one64 = 1, zero64 = 0;
   const bool wide = call.x.dtype() == kFloat64;
@@ -245,12 +238,12 @@ cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call&
   const Tensor workspace = workspace_of(plan.workspace_bytes, call.x.device());  // released in stream order
   void* const space = data_or_null(workspace);
   void *const x = call.x.raw_data(), *const w = call.w.raw_data(), *const y = call.y.raw_data();
-  switch (pass) {
-    case Pass::forward:
+  switch (call.pass) {
+    case ConvPass::forward:
       return cudnnConvolutionForward(handle, one, plan.x, x, plan.w, w, plan.convolution,
                                      static_cast<cudnnConvolutionFwdAlgo_t>(*plan.algorithm), space,
                                      plan.workspace_bytes, zero, plan.y, y);
-    case Pass::backward_input:
+    case ConvPass::backward_input:
       return cudnnConvolutionBackwardData(handle, one, plan.w, w, plan.y, y, plan.convolution,
                                           static_cast<cudnnConvolutionBwdDataAlgo_t>(*plan.algorithm), space,
                                           plan.workspace_bytes, zero, plan.x, x);
@@ -260,11 +253,11 @@ cudnnStatus_t run(cudnnHandle_t handle, const Plan& plan, Pass pass, const Call&
                                             plan.workspace_bytes, zero, plan.w, w);
   }
 }
-void add_bias(cudnnHandle_t handle, const Plan& plan, const Call& call, const Tensor& bias) {
+void add_bias(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
   const float one32 = 1;
   const double one64 = 1;
   const void* const one = call.x.dtype() == kFloat64 ? static_cast<const void*>(&one64) : &one32;
-  check(cudnnAddTensor(handle, one, plan.bias, bias.raw_data(), one, plan.y, call.y.raw_data()), call);
+  check(cudnnAddTensor(handle, one, plan.bias, call.bias.raw_data(), one, plan.y, call.y.raw_data()), call);
 }
 
 /// Returns the sizes as int, as cuDNN needs them; nullopt if t is empty or too large.
@@ -275,13 +268,16 @@ std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
   return sizes;
 }
 
-bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShape& shape) {
+}  // namespace
+
+bool cudnn_convolution(const ConvCall& call) {
   const auto x = sizes_of(call.x), w = sizes_of(call.w), y = sizes_of(call.y);
   if (!x || !w || !y || !is_floating_point(call.x.dtype())) return false;
   if (call.w.dtype() != call.x.dtype() || call.y.dtype() != call.x.dtype()) return false;
   const RankContext& rank = RankContext::current();
   const Device device = call.x.device();
-  const Problem problem{pass, call.x.dtype(), rank.float32_precision, rank.deterministic_algorithms, *x, *w, *y, shape};
+  const Problem problem{call.pass, call.x.dtype(), rank.float32_precision, rank.deterministic_algorithms, *x, *w,
+                        *y,        call.shape};
   const gpu::DeviceGuard guard(device.index());
   Context& context = HandlePool<Context>::of_this_thread(device);
   const gpu::StreamHandle stream = tandem::cuda::current_stream(device).handle();
@@ -300,26 +296,14 @@ bool convolution(Pass pass, const Call& call, const Tensor& bias, const ConvShap
     plan.asked = true;
   }
   if (!plan.algorithm) return false;
-  const cudnnStatus_t status = run(context.handle, plan, pass, call);
+  const cudnnStatus_t status = run(context.handle, plan, call);
   if (refused(status)) {
     plan.algorithm.reset();
     return false;
   }
   check(status, call);
-  if (bias.defined()) add_bias(context.handle, plan, call, bias);
+  if (call.bias.defined()) add_bias(context.handle, plan, call);
   return true;
-}
-
-}  // namespace
-
-bool cudnn_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y) {
-  return convolution(Pass::forward, {"conv2d", x, w, y}, bias, shape);
-}
-bool cudnn_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx) {
-  return convolution(Pass::backward_input, {"conv2d_backward_input", dx, w, dy}, Tensor(), shape);
-}
-bool cudnn_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw) {
-  return convolution(Pass::backward_weight, {"conv2d_backward_weight", x, dw, dy}, Tensor(), shape);
 }
 
 }  // namespace tandem::kernels::cuda
@@ -328,9 +312,7 @@ bool cudnn_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvS
 
 namespace tandem::kernels::cuda {
 
-bool cudnn_conv2d(const Tensor&, const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
-bool cudnn_conv2d_backward_input(const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
-bool cudnn_conv2d_backward_weight(const Tensor&, const Tensor&, const ConvShape&, Tensor&) { return false; }
+bool cudnn_convolution(const ConvCall&) { return false; }
 
 }  // namespace tandem::kernels::cuda
 #endif

@@ -5,11 +5,9 @@
 
 namespace tandem::kernels::cuda {
 
-/// Compute the functions of kernels/convolution.h, for any floating dtype, stride, padding, dilation and groups. Return
-/// false if cuDNN does not support the case.
+/// Computes a pass of a convolution as kernels/convolution.h declares it, for any floating dtype, stride, padding,
+/// dilation and groups. Returns false if cuDNN does not support the case.
 /// @throws CudaError that names the shapes if cuDNN fails
-bool cudnn_conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& shape, Tensor& y);
-bool cudnn_conv2d_backward_input(const Tensor& dy, const Tensor& w, const ConvShape& shape, Tensor& dx);
-bool cudnn_conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& shape, Tensor& dw);
+bool cudnn_convolution(const ConvCall& call);
 
 }  // namespace tandem::kernels::cuda

@@ -4,7 +4,6 @@
 #include "tandem/kernels/matmul.h"
 
 #include "tandem/kernels/cuda/cublas.h"
-#include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/cuda/tiles.cuh"
 #include "tandem/kernels/visit_floating.h"
 
@@ -23,27 +22,42 @@ template <class T> struct MatrixReader {
   __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
-}  // namespace
-
-void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  if (!cublas_matmul(a, b, bias, c)) native_matmul(a, b, bias, c);
+bool cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
+/// Returns whether a or b is a vector, and all sums run along dense memory.
+bool is_vector(const MatmulCall& call) {
+  const bool dense = call.a.size(2) <= 1 || (call.a.stride(2) == 1 && call.b.stride(1) == 1);
+  return std::min(call.c.size(1), call.c.size(2)) == 1 && dense;
 }
-
-void native_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
-  if (c.numel() == 0) return;
+template <bool kDots> bool own_kernel(const MatmulCall& call) {
+  const Tensor &a = call.a, &b = call.b, &c = call.c;
   const int64_t batch = c.size(0), m = c.size(1), n = c.size(2), k = a.size(2);
   visit_floating("matmul", c.dtype(), [&]<class T>() {
     const MatrixReader<T> rows{a.data<T>(), m, a.stride(0), a.stride(1), a.stride(2)};
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
-    const MatrixWriter<T> writer{c.data<T>(), m, n, bias.defined() ? bias.data<T>() : nullptr};
+    const MatrixWriter<T> writer{c.data<T>(), m, n, call.bias.defined() ? call.bias.data<T>() : nullptr};
     using C = Upcast<T>;
     // In double, a thread's 64 results would fill the 128 registers that it may have in a 128-wide tile.
     constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;
     const Tiling t = tiling_of(batch, m, n, k, kWidest);
-    const bool dense = k <= 1 || (rows.depth_stride == 1 && columns.depth_stride == 1);
-    if (std::min(m, n) == 1 && dense) return launch_dots<C>("matmul", rows, columns, writer, t, c.device());
-    launch_tiles<C, kWidest>("matmul", rows, columns, writer, t, c.device());
+    if constexpr (kDots)
+      launch_dots<C>("matmul", rows, columns, writer, t, c.device());
+    else
+      launch_tiles<C, kWidest>("matmul", rows, columns, writer, t, c.device());
   });
+  return true;
+}
+constexpr Implementation<bool, MatmulCall> kMatmul[] = {
+    {"cuBLASLt", always, cublas},
+    {"dots", is_vector, own_kernel<true>},
+    {"tiles", always, own_kernel<false>},
+};
+
+}  // namespace
+
+std::span<const Implementation<bool, MatmulCall>> matmul_implementations() { return kMatmul; }
+
+void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+  if (c.numel() > 0) run_first<kMatmul>(MatmulCall{a, b, bias, c});
 }
 
 }  // namespace tandem::kernels::cuda

@@ -1,5 +1,5 @@
 // Convolutions on the GPU, our own and the library's, against the sums that define them.
-#include "tandem/kernels/cuda/native.h"
+#include "tandem/kernels/convolution.h"
 #include "tandem/tests/kernels/conv_sums.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
@@ -36,10 +36,20 @@ Result run(bool own, const ConvCase& c, const Tensor& x, const Tensor& w, const 
   };
   Tensor y = garbage(dy), dx = garbage(x), dw = garbage(w);
   const Tensor gpu_x = laid_out(to_gpu(x)), gpu_w = laid_out(to_gpu(w)), gpu_dy = laid_out(to_gpu(dy));
+  const Tensor gpu_bias = bias.defined() ? to_gpu(bias) : bias;
   namespace there = kernels::cuda;
-  (own ? there::native_conv2d : there::conv2d)(gpu_x, gpu_w, bias.defined() ? to_gpu(bias) : bias, c.shape, y);
-  (own ? there::native_conv2d_backward_input : there::conv2d_backward_input)(gpu_dy, gpu_w, c.shape, dx);
-  (own ? there::native_conv2d_backward_weight : there::conv2d_backward_weight)(gpu_dy, gpu_x, c.shape, dw);
+  using kernels::ConvPass;
+  if (own) {
+    const auto& last = there::conv_implementations().back();
+    REQUIRE(last.name == std::string("own kernels"));
+    REQUIRE(last.run({ConvPass::forward, gpu_x, gpu_w, gpu_bias, y, c.shape}));
+    REQUIRE(last.run({ConvPass::backward_input, dx, gpu_w, Tensor(), gpu_dy, c.shape}));
+    REQUIRE(last.run({ConvPass::backward_weight, gpu_x, dw, Tensor(), gpu_dy, c.shape}));
+  } else {
+    there::conv2d(gpu_x, gpu_w, gpu_bias, c.shape, y);
+    there::conv2d_backward_input(gpu_dy, gpu_w, c.shape, dx);
+    there::conv2d_backward_weight(gpu_dy, gpu_x, c.shape, dw);
+  }
   return {to_cpu(y.contiguous()), to_cpu(dx.contiguous()), to_cpu(dw.contiguous())};
 }
 

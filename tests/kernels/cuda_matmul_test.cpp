@@ -1,7 +1,8 @@
 // Products of matrices on the GPU, our own and the library's, against the sum that defines them, in double.
+#include <set>
+#include <string>
 #include <vector>
 
-#include "tandem/kernels/cuda/native.h"
 #include "tandem/kernels/matmul.h"
 #include "tandem/tests/kernels/cuda_tensors.h"
 
@@ -49,6 +50,12 @@ Sum product_at(const Tensor& a, const Tensor& b, const ProductCase& c, int64_t i
   }
   return sum;
 }
+/// Calls f(implementation) for each of Tandem's own that serves the product, in the order in which they are tried.
+template <class F> void for_own(const Tensor& a, const Tensor& b, const Tensor& bias, F f) {
+  Tensor y = core::empty({a.size(0), a.size(1), b.size(2)}, a.dtype(), kCUDA);
+  for (const auto& each : kernels::cuda::matmul_implementations())
+    if (each.name != std::string("cuBLASLt") && each.serves({a, b, bias, y})) f(each);
+}
 
 }  // namespace
 
@@ -56,6 +63,7 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
   TANDEM_NEEDS_GPU();
   manual_seed(11);
   int number = 0;
+  std::set<std::string> chosen;
   std::vector<std::pair<ProductCase, DType>> all;  // half types last: the numbers that the others draw stay
   for (const auto& [first, second] : {std::pair(kFloat32, kFloat64), std::pair(kFloat16, kBFloat16)})
     for (const ProductCase& c : kProducts) all.insert(all.end(), {{c, first}, {c, second}});
@@ -71,13 +79,12 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
       CAPTURE(c.batch, c.m, c.n, c.k, dtype, a_turned, b_turned, biased, a_repeats, b_repeats);
       const Tensor left = laid_out(a, a_turned, a_repeats), right = laid_out(b, b_turned, b_repeats);
       const Tensor row = biased ? to_gpu(bias) : Tensor();
-      for_each_server([&](bool own) {
-        const auto multiply = own ? kernels::cuda::native_matmul : kernels::cuda::matmul;
+      const auto check = [&](const auto& multiply) {
         Tensor y = core::empty({c.batch, c.m, c.n}, dtype, kCUDA), again = core::empty(y.sizes(), dtype, kCUDA);
-        multiply(left, right, row, y);
+        multiply(y);
         const Tensor got = to_cpu(y);
         if (!TANDEM_TEST_SANITIZED) {
-          multiply(left, right, row, again);
+          multiply(again);
           REQUIRE(same_bits(got, to_cpu(again)));
         }
         // k roundings, each of a sum that grows like sqrt(k): together a part of the terms' sum, not k times it. Half
@@ -91,9 +98,21 @@ TEST_CASE("products on the GPU are the sums that define them, however the operan
           worst = std::max(worst, error == 0 ? 0 : error / want.size);
         }
         REQUIRE(worst <= 5 * unit);
+      };
+      for_each_server([&](bool own) {
+        if (!own || c.batch * c.m * c.n == 0)
+          return check([&](Tensor& y) { kernels::cuda::matmul(left, right, row, y); });
+        bool first = true;
+        for_own(left, right, row, [&](const auto& each) {
+          CAPTURE(each.name);
+          if (first) chosen.insert(each.name);
+          first = false;
+          check([&](Tensor& y) { REQUIRE(each.run({left, right, row, y})); });
+        });
       });
     }
   }
+  CHECK(chosen == std::set<std::string>{"dots", "tiles"});  // each of Tandem's own kernels is the first to serve some
 }
 
 TEST_CASE("a product of many tiles takes the widest, and gives every element its place", "[cuda][matmul]") {
@@ -103,8 +122,11 @@ TEST_CASE("a product of many tiles takes the widest, and gives every element its
   const Tensor a = randint(-3, 4, {1, c.m, c.k}).to(kFloat32), b = randint(-3, 4, {1, c.k, c.n}).to(kFloat32);
   for_each_server([&](bool own) {
     Tensor y = core::empty({1, c.m, c.n}, kFloat32, kCUDA);
-    (own ? kernels::cuda::native_matmul : kernels::cuda::matmul)(laid_out(a, true, false), laid_out(b, true, false), {},
-                                                                 y);
+    const Tensor left = laid_out(a, true, false), right = laid_out(b, true, false);
+    if (own)
+      for_own(left, right, {}, [&](const auto& each) { REQUIRE(each.run({left, right, Tensor(), y})); });
+    else
+      kernels::cuda::matmul(left, right, {}, y);
     const Tensor got = to_cpu(y);
     int64_t wrong = 0;
     for (int64_t i = 0; i < got.numel(); ++i) wrong += at(got, i) != product_at(a, b, c, i, false, false).value;
@@ -139,5 +161,5 @@ TEST_CASE("products on the GPU refuse dtypes that they do not exist for", "[cuda
   TANDEM_NEEDS_GPU();
   const Tensor a = core::empty({1, 2, 2}, kInt64, kCUDA);
   Tensor y = core::empty({1, 2, 2}, kInt64, kCUDA);
-  REQUIRE_THROWS_WITH(kernels::cuda::native_matmul(a, a, {}, y), Contains("matmul") && Contains("int64"));
+  REQUIRE_THROWS_WITH(kernels::cuda::matmul(a, a, {}, y), Contains("matmul") && Contains("int64"));
 }

@@ -138,60 +138,28 @@ int64_t moved_by(const Mode& mode) {
   return mode.kind == Mode::Kind::distributed ? distributed::default_group()->bytes_sent() : 0;
 }
 
-/// This rank's part; of DDP in an initialised group.
-RankSample run_rank(const Mode& mode, const Job& job) {
-  const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
-  const int rank = distributed_mode ? distributed::get_rank() : 0;
-  const int ranks = distributed_mode ? distributed::get_world_size() : 1;
-  if (job.probe) {
-    RankSample sample;
-    sample.rank = rank;
-    sample.all_reduce_seconds = time_all_reduces();
-    return sample;
-  }
+/// Returns the observer that makes the device slower, or null if another fault is planted.
+std::shared_ptr<Slowdown> make_slowdown(const Planted& planted, Device device, bool of_ranks) {
+  using Kind = Planted::Kind;
+  const bool slows = planted.kind == Kind::compute || planted.kind == Kind::slow || planted.kind == Kind::link;
+  return slows ? std::make_shared<Slowdown>(planted, device, of_ranks) : nullptr;
+}
+
+template <class F> auto in_phase(const char* name, F f) {
+  const PhaseSpan phase(name);
+  return f();
+}
+
+std::vector<Device> devices_of(const Job& job) {
   std::vector<Device> devices;
   devices.reserve(static_cast<size_t>(job.devices));
   for (int i = 0; i < job.devices; ++i) devices.push_back(device_of(job, i));
-  const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
-  if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
-  std::optional<Batches> loaded;
-  {
-    const PhaseSpan phase("input");
-    loaded.emplace(job, rank, ranks);
-  }
-  const Batches& batches = *loaded;
-  manual_seed(job.seed);
-  Net net(job.model);
-  net->to(home);
-  net->train(!job.plain);
-  std::optional<Worker> worker;
-  {
-    const PhaseSpan phase("replicate");
-    worker = make_worker(mode, net, devices);
-  }
-  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  const Planted& planted = job.planted;
-  std::shared_ptr<Slowdown> slowdown;
-  std::optional<ObserverGuard> observer;
-  const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
-  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
-  if (here && (planted.kind == Planted::Kind::compute || planted.kind == Planted::Kind::slow ||
-               planted.kind == Planted::Kind::link)) {
-    slowdown = std::make_shared<Slowdown>(planted, slow, distributed_mode);
-    observer.emplace(slowdown);
-  }
+  return devices;
+}
 
-  std::shared_ptr<Fingerprints> fingerprints;
-  std::optional<ObserverGuard> fingerprinting;
-  if (job.fingerprints && rank == 0) {
-    fingerprints = std::make_shared<Fingerprints>(home);
-    fingerprinting.emplace(fingerprints);
-  }
-
-  RankSample sample;
-  sample.rank = rank;
-  if (mode.independent_ranks) RankContext::current().state().warned_of_no_collective = true;  // it is meant so
-  constexpr int64_t kFlat = 64;  // elements: at a multiple of them each tensor begins in a flat buffer
+/// Sets the bytes of the net's parameters and buffers.
+void add_sizes(const Net& net, RankSample& sample) {
+  constexpr int64_t kFlat = 64;  // elements: in a flat buffer, each tensor begins at a multiple of them
   const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
   for (const Tensor& p : net->parameters()) {
     sample.parameter_bytes.push_back(p.nbytes());
@@ -202,6 +170,44 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     sample.buffer_bytes.push_back(b.nbytes());
     sample.flat_bytes += flat(b);
   }
+}
+
+/// This rank's part; of DDP in an initialised group.
+RankSample run_rank(const Mode& mode, const Job& job) {
+  const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
+  const int rank = distributed_mode ? distributed::get_rank() : 0;
+  const int ranks = distributed_mode ? distributed::get_world_size() : 1;
+  RankSample sample;
+  sample.rank = rank;
+  if (job.probe) {
+    sample.all_reduce_seconds = time_all_reduces();
+    return sample;
+  }
+  const std::vector<Device> devices = devices_of(job);
+  const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
+  if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
+  const Batches batches = in_phase("input", [&] { return Batches(job, rank, ranks); });
+  manual_seed(job.seed);
+  Net net(job.model);
+  net->to(home);
+  net->train(!job.plain);
+  Worker worker = in_phase("replicate", [&] { return make_worker(mode, net, devices); });
+  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  const Planted& planted = job.planted;
+  const bool here = distributed_mode ? planted.where == rank : planted.where < job.devices;
+  const Device slow = distributed_mode || mode.kind == Mode::Kind::single ? home : device_of(job, planted.where);
+  const std::shared_ptr<Slowdown> slowdown = here ? make_slowdown(planted, slow, distributed_mode) : nullptr;
+  std::optional<ObserverGuard> observer;
+  if (slowdown) observer.emplace(slowdown);
+  std::shared_ptr<Fingerprints> fingerprints;
+  std::optional<ObserverGuard> fingerprinting;
+  if (job.fingerprints && rank == 0) {
+    fingerprints = std::make_shared<Fingerprints>(home);
+    fingerprinting.emplace(fingerprints);
+  }
+
+  if (mode.independent_ranks) RankContext::current().state().warned_of_no_collective = true;  // it is meant so
+  add_sizes(net, sample);
   int64_t moved = 0;
   double slept = 0, slept_before = 0;
   for (int step = 0; step < job.warmup + job.steps; ++step) {
@@ -216,17 +222,17 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     if (fingerprints) fingerprints->begin_step(step);
     const bool last = step + 1 == job.warmup + job.steps;
     if (last && job.trace)
-      for (const Device device : worker->devices) reset_peak_memory_stats(device);
+      for (const Device device : worker.devices) reset_peak_memory_stats(device);
     const double start = trace_clock(), cpu_start = thread_clock();
     std::optional<PlantedMemory> memory;
     if (here && planted.kind == Planted::Kind::memory) memory.emplace(planted, slow);
-    const double loss = step_once(*worker, optimizer, batches, job, step, slept);
+    const double loss = step_once(worker, optimizer, batches, job, step, slept);
     if (step < job.warmup) continue;
     const double cpu_end = thread_clock();
     sample.steps.push_back({start, trace_clock(), cpu_start, cpu_end});
     sample.losses.push_back(loss);
     if (last && job.trace)
-      for (const Device device : worker->devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
+      for (const Device device : worker.devices) sample.allocator_peaks.push_back(memory_stats(device).peak);
   }
   sample.bytes_moved = moved_by(mode) - moved;
   if (slowdown) slept += slowdown->slept() - slept_before;
@@ -237,8 +243,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   if (job.plain) sample.parameters = flat_parameters(net);
   if (!job.trace) return sample;
   sample.events = take_trace();
-  sample.devices = worker->devices;
-  sample.owned = owned_by(*worker, optimizer, distributed_mode);
+  sample.devices = worker.devices;
+  sample.owned = owned_by(worker, optimizer, distributed_mode);
   return sample;
 }
 

@@ -1,0 +1,92 @@
+// Shared by the loops of the matrix product: vectors, and a tile of c that stays in registers.
+#pragma once
+#include "tandem/kernels/cpu/loops/elements.h"
+#include "tandem/kernels/cpu/loops/lanes.h"
+
+namespace tandem::kernels::cpu::TANDEM_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+// Keeps gcc from reading a vector from memory again for each of its uses: of rows that are not aligned, half of the
+// reads cross a line of the cache.
+#if defined(__x86_64__)
+#define TANDEM_IN_REGISTER(v) __asm__("" : "+v"(v))
+#else
+#define TANDEM_IN_REGISTER(v) (void)0
+#endif
+template <class T> struct VectorOf;
+template <> struct VectorOf<float> {
+  typedef float type __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+};
+template <> struct VectorOf<double> {
+  typedef double type __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
+};
+template <class T> using Vector = typename VectorOf<T>::type;
+template <class T> constexpr int64_t kLane = kVectorBytes / int64_t(sizeof(T));
+
+/// Rows of b that tiles multiply, packed or where they lie in b, and the rows that the next tiles will read: each tile
+/// fetches a line or two of each, so that memory is never asked for many at once.
+template <class T> struct Panel {
+  const T* rows;
+  int64_t row;  // elements from one to the next
+  const char* next;
+  int64_t next_row;  // bytes
+};
+constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
+// Tiles of so few rows of b wait for c's lines, even if c is written only: they are fetched first.
+constexpr int64_t kShallow = 64;
+
+/// A tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
+/// `Lines` of each next row are fetched into the cache of number 4 - `Nearness`.
+template <class T, int Rows, int Columns, int Lines = kLinesAhead, int Nearness = 3>
+TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
+  using V = Vector<T>;
+  V sum[Rows][Columns] = {};
+  const T* const rows = b.rows;
+  const char* const next = b.next;
+  const int64_t b_row = b.row, next_row = b.next_row;
+  if (add || depth <= kShallow)
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Columns; ++j) __builtin_prefetch(c + r * ldc + j * kLane<T>);
+    }
+  for (int64_t p = 0; p < depth; ++p) {
+#pragma GCC unroll 8
+    for (int line = 0; line < Lines; ++line) __builtin_prefetch(next + p * next_row + line * 64, 0, Nearness);
+    V right[Columns];
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) {
+      right[j] = reinterpret_cast<const V*>(rows + p * b_row)[j];
+      TANDEM_IN_REGISTER(right[j]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Columns; ++j) sum[r][j] += a[r * row + p] * right[j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    V* const to = reinterpret_cast<V*>(c + r * ldc);
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns; ++j) to[j] = add ? to[j] + sum[r][j] : sum[r][j];
+  }
+}
+/// Copies, or adds, the elements of a tile at an edge of c that lie inside c.
+template <class C>
+TANDEM_ONE_COPY void put_rest(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
+                              bool add) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t q = 0; q < columns; ++q)
+      to[r * ldc + q] = add ? to[r * ldc + q] + rest[r * held + q] : rest[r * held + q];
+}
+
+}  // namespace
+}  // namespace tandem::kernels::cpu::TANDEM_ISA
