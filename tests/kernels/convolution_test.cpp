@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "tandem/core/threads/cpu_info.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/cpu/convolution.h"
 #include "tandem/kernels/cpu/gemm.h"
@@ -167,13 +168,18 @@ TEMPLATE_TEST_CASE("every implementation of the convolution on the CPU is chosen
       if (others) check(c, t, true);
     }
   }
+  constexpr bool single = std::is_same_v<TestType, float>;
+  bool library = false;
+  if constexpr (single || std::is_same_v<TestType, BFloat16>)
+    library = kernels::cpu::onednn_serves<TestType>(problem_of(cases[0], ConvPass::forward));
   for (const auto& each : list) {
     const std::string name = each.name;
     CAPTURE(name);
-    if constexpr (std::is_same_v<TestType, float> || std::is_same_v<TestType, BFloat16>)
-      if (name == "oneDNN" && !kernels::cpu::onednn_serves<TestType>(problem_of(cases[0], ConvPass::forward))) continue;
-    if (std::is_same_v<TestType, BFloat16> && name == "patches as rows" && !kernels::cpu::onednn_multiplies_bfloat16())
-      continue;
+    const bool patches = name.rfind("patches", 0) == 0, loops = name.find("channels, ") != std::string::npos;
+    if (loops && cpu_isa() != CpuIsa::v3 && cpu_isa() != CpuIsa::v4) continue;  // they need AVX2
+    if (name == "oneDNN" && !library) continue;
+    if (patches && single && library) continue;  // whether oneDNN declines a case depends on its version
+    if (patches && std::is_same_v<TestType, BFloat16> && !kernels::cpu::onednn_multiplies_bfloat16()) continue;
     CHECK(chosen.count(name) == 1);
   }
 }
