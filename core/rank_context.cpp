@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/thread_kept.h"
 #include "tandem/core/trace/tracer.h"
 

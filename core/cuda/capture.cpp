@@ -8,7 +8,6 @@
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/core/cuda/streams.h"
 #include "tandem/core/loop/run_loop.h"
 
 namespace tandem::cuda {

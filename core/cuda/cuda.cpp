@@ -11,7 +11,6 @@
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/cuda/streams.h"
-#include "tandem/core/rank_context.h"
 
 namespace tandem::cuda {
 namespace {

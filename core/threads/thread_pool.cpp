@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/core/error.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/threads/cpu_info.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "tandem/kernels/cpu/planner.h"
-#include "tandem/kernels/elementwise.h"
-#include "tandem/kernels/fill.h"
 #include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {

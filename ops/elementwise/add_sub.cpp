@@ -4,7 +4,6 @@
 #include "tandem/autograd/inplace.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/promote_operands.h"
 #include "tandem/ops/shape/copy.h"

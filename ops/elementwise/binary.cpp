@@ -4,13 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/inplace.h"
 
 namespace tandem {

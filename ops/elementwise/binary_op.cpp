@@ -2,9 +2,6 @@
 #include "tandem/ops/elementwise/binary_op.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

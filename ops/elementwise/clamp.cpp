@@ -8,7 +8,6 @@
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/unary_op.h"
 
 namespace tandem {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/special.h"

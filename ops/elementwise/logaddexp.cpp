@@ -3,9 +3,7 @@
 
 #include <numbers>
 
-#include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/promote_operands.h"

@@ -5,11 +5,6 @@
 #include <numbers>
 
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/bitwise.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/logical.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/elementwise/where.h"

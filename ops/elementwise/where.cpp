@@ -1,8 +1,6 @@
 // Choice by a condition: where.
 #include "tandem/ops/elementwise/where.h"
 
-#include "tandem/core/dispatch.h"
-#include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/where_kernel.h"
 #include "tandem/ops/index/nonzero.h"

@@ -6,11 +6,8 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/shape/select_slice.h"
-#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
 using namespace detail;

@@ -1,12 +1,9 @@
 // gather: reads elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/gather.h"
 
-#include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"

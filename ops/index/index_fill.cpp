@@ -2,9 +2,7 @@
 #include "tandem/ops/index/index_fill.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/promote_operands.h"

@@ -7,10 +7,8 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/advanced_index.h"
-#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

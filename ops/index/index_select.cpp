@@ -5,8 +5,6 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {

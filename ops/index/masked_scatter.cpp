@@ -1,7 +1,6 @@
 // masked_scatter and masked_scatter_: write the elements of a source, in order, where a mask is true.
 #include "tandem/ops/index/masked_scatter.h"
 
-#include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

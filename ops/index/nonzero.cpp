@@ -5,11 +5,9 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/index.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {

@@ -1,10 +1,7 @@
 // scatter and scatter_add, also in place: write or add elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/scatter.h"
-#include "tandem/ops/index/scatter_reduce.h"
-#include "tandem/ops/index/tensor_index.h"
 
 #include "tandem/autograd/inplace.h"
-#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"

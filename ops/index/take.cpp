@@ -2,7 +2,6 @@
 #include "tandem/ops/index/take.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/shape/copy.h"

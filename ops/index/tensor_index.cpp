@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/advanced_index.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/shape/copy.h"

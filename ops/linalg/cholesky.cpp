@@ -3,10 +3,7 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
 

@@ -3,11 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/linalg/svd.h"
-#include "tandem/ops/reduce/std_var.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -6,8 +6,6 @@
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
 #include "tandem/ops/shape/cat.h"

@@ -8,7 +8,6 @@
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/eye.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/shape/cat.h"
 

@@ -3,11 +3,8 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
 #include "tandem/ops/shape/cat.h"

@@ -2,7 +2,6 @@
 #include "tandem/ops/linalg/solve.h"
 
 #include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/shape/cat.h"

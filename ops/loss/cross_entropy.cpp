@@ -8,16 +8,11 @@
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/class_loss.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/loss/nll_loss.h"
 #include "tandem/ops/nn/softmax.h"
-#include "tandem/ops/reduce/mean.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/reduce/sum.h"
 
 namespace tandem {
 namespace {

@@ -8,13 +8,11 @@
 #include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/activation.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {

@@ -4,7 +4,6 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 

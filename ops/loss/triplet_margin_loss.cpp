@@ -2,7 +2,6 @@
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/distance.h"
 

@@ -8,11 +8,8 @@
 
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/argument.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/complex.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/unary_op.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/empty.h"
@@ -20,9 +17,6 @@
 #include "tandem/ops/inplace.h"
 #include "tandem/ops/promote_operands.h"
 #include "tandem/ops/promotion.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 /// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype

@@ -11,15 +11,10 @@
 #include "tandem/kernels/attention.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/dropout.h"
 #include "tandem/ops/products/matmul.h"
-#include "tandem/ops/promote_operands.h"
-#include "tandem/ops/shape/expand.h"
 
 namespace tandem {
 namespace {

@@ -6,18 +6,10 @@
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/pad.h"
 #include "tandem/ops/nn/pool_planes.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/reduce/sum.h"
-#include "tandem/ops/shape/as_strided.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
 namespace {

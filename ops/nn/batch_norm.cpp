@@ -7,19 +7,11 @@
 #include "tandem/kernels/norm.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/nn/max_pool.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/reduce/mean.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
 #include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 namespace {

@@ -2,7 +2,6 @@
 #include "tandem/ops/nn/distance.h"
 
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/complex.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/promote_operands.h"

@@ -9,10 +9,8 @@
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/draw.h"
 

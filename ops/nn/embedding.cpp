@@ -5,7 +5,6 @@
 
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

@@ -9,10 +9,7 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/reduce/mean.h"
 #include "tandem/ops/reduce/partial_sums.h"
-#include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,

@@ -7,7 +7,6 @@
 #include "tandem/ops/backward.h"
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/tensor_index.h"
 
 namespace tandem {
 namespace {

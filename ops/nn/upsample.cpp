@@ -5,9 +5,7 @@
 #include <cmath>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/clamp.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/tensor.h"
 
 namespace tandem {

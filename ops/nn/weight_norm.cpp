@@ -2,7 +2,6 @@
 #include "tandem/ops/nn/weight_norm.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {
 Tensor norm_except_dim(const Tensor& v, int64_t p, int64_t dim) {

@@ -3,11 +3,8 @@
 
 #include <cmath>
 
-#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/inplace.h"
 #include "tandem/ops/products/matmul.h"

@@ -2,7 +2,6 @@
 #include "tandem/ops/products/dot.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/products/tensordot.h"
 

@@ -4,7 +4,6 @@
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/matmul.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/binary.h"
 #include "tandem/ops/elementwise/operators.h"
 
 namespace tandem {

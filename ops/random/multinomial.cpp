@@ -7,7 +7,6 @@
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/random/fill_random.h"
 #include "tandem/ops/reduce/searchsorted.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 using namespace detail;

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "tandem/autograd/record.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/core/threads/thread_pool.h"

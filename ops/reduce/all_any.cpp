@@ -1,7 +1,6 @@
 // Logical reductions: all and any, over all elements, one dimension or several.
 #include "tandem/ops/reduce/all_any.h"
 
-#include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/elementwise/operators.h"

@@ -1,7 +1,6 @@
 // logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
 #include "tandem/ops/reduce/logsumexp.h"
 
-#include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

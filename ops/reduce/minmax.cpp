@@ -2,7 +2,6 @@
 #include "tandem/ops/reduce/minmax.h"
 
 #include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/elementwise/operators.h"

@@ -4,7 +4,6 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

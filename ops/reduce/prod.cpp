@@ -6,7 +6,6 @@
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/reduce.h"
 #include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/fill.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"

@@ -5,7 +5,6 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
 namespace {

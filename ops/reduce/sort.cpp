@@ -4,12 +4,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/fill.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/clone.h"
 
 namespace tandem {
 namespace {

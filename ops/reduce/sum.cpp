@@ -2,8 +2,6 @@
 #include "tandem/ops/reduce/sum.h"
 
 #include "tandem/autograd/ops.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/reduce/partial_sums.h"

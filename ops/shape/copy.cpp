@@ -2,12 +2,9 @@
 #include "tandem/ops/shape/copy.h"
 
 #include "tandem/autograd/inplace.h"
-#include "tandem/autograd/record.h"
 #include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/transfer.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/out.h"
 #include "tandem/ops/shape/clone.h"
 

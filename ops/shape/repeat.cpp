@@ -7,9 +7,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/clone.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

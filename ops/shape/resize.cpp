@@ -1,11 +1,8 @@
 // Another size or storage for a tensor: resize_, resize_as_, set_, set_data.
 #include "tandem/ops/shape/resize.h"
 
-#include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"
-#include "tandem/core/memory_format.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 
 namespace tandem {
 

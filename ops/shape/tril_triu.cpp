@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/masked_fill.h"
 
 namespace tandem {
 

@@ -3,10 +3,8 @@
 
 #include "tandem/autograd/record.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/tensor_properties.h"
 
 namespace tandem {
 
