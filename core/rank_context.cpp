@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "tandem/core/generator.h"

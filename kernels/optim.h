@@ -1,8 +1,6 @@
 // Steps of optimizers and what runs over all their tensors, contiguous, of floating dtypes. The state is of the
 // parameter's dtype; a step is computed in float for half types.
 #pragma once
-#include <vector>
-
 #include "tandem/kernels/declare.h"
 #include "tandem/kernels/step_values.h"
 

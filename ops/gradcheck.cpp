@@ -5,9 +5,7 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::autograd {
 namespace {

@@ -1,7 +1,6 @@
 // Capture: begins and ends the capture of a CUDA graph, with its streams and its memory pool.
 #include "tandem/core/cuda/capture.h"
 
-#include <thread>
 #include <unordered_map>
 
 #include "tandem/core/cuda/allocator.h"

@@ -7,14 +7,12 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"

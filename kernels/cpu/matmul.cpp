@@ -60,9 +60,7 @@ void dot(const Tensor& a, const Tensor& b, Tensor& c) {
   sum(partial, total);
   if (half) copy(total, to);
 }
-}  // namespace
 
-namespace {
 /// A batch of products in pieces. `one` is that of a whole piece; the strides are in elements.
 struct Pieces {
   Gemm one;

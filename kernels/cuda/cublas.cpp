@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <optional>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/cuda/handle_pool.h"

@@ -135,7 +135,6 @@ __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state
   return state;
 }
 template <class A> __device__ A warp_sum(A value) { return warp_reduce(Adding<A>(), value); }
-template <class A> __device__ A warp_max(A value) { return warp_reduce(Largest<A>(), value); }
 
 /// Over the blockDim.x threads of one row, a power of two; rows of several threadIdx.y stand side by side in a block of
 /// whole warps, all of whose threads call this. Every thread gets its row's result.

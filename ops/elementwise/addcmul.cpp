@@ -1,11 +1,9 @@
 // Sums with a scaled product or quotient: addcmul, addcdiv, in place too.
 #include "tandem/ops/elementwise/addcmul.h"
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);

@@ -7,11 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
 namespace {

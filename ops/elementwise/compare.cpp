@@ -4,8 +4,6 @@
 
 #include <limits>
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/promotion.h"
 #include "tandem/ops/reduce/searchsorted.h"
 

@@ -3,11 +3,9 @@
 
 #include <numbers>
 
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 namespace derivative {

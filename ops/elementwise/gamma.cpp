@@ -5,14 +5,10 @@
 #include <numbers>
 
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/special.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/out.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 namespace derivative {

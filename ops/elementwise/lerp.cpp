@@ -3,12 +3,9 @@
 
 #include <cmath>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {

@@ -3,13 +3,9 @@
 
 #include <numbers>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/out.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 /// log(base^a + base^b) where the natural logarithm of the base is `scale`.

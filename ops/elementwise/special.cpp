@@ -5,12 +5,9 @@
 #include <numbers>
 
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 namespace derivative {

@@ -4,15 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 

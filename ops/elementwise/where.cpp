@@ -1,13 +1,11 @@
 // Choice by a condition: where.
 #include "tandem/ops/elementwise/where.h"
 
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/where_kernel.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 /// check_holds, but where's numbers become infinite in a half type, as in PyTorch.

@@ -1,18 +1,11 @@
 // index_put and index_put_: write or add to the elements that index({...}) reads.
 #include "tandem/ops/index/index_put.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/advanced_index.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
   size_t leading = 0;  // leading dimensions of size 1; the value may have too many

@@ -1,12 +1,10 @@
 // Filling where a mask holds: masked_fill, masked_fill_.
 #include "tandem/ops/index/masked_fill.h"
 
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/where_kernel.h"
-#include "tandem/ops/inplace.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");

@@ -6,7 +6,6 @@
 #include "tandem/ops/index/nonzero.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::masked_select(const Tensor& mask) const {
   check_not_recorded("masked_select", "the mask's values tell how many elements there are");

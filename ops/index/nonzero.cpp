@@ -1,17 +1,10 @@
 // Positions and counts of non-zero elements: nonzero, nonzero_static, nonzero_numpy and count_nonzero.
 #include "tandem/ops/index/nonzero.h"
 
-#include "tandem/core/dispatch.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor nonzero(const Tensor& x) {
   check_not_recorded("nonzero", "the values tell how many rows there are");

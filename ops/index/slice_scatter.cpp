@@ -4,7 +4,6 @@
 #include "tandem/ops/index/index_checks.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 /// x as it is, with what select, slice, diagonal or as_strided give of it replaced.

@@ -2,15 +2,12 @@
 #include "tandem/ops/index/tensor_index.h"
 
 #include <limits>
-#include <string>
-#include <string_view>
 
 #include "tandem/ops/index/advanced_index.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;

@@ -3,12 +3,6 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/lu.h"
 #include "tandem/ops/linalg/solve.h"

@@ -3,11 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/eye.h"
-
 namespace tandem::detail {
 
 void check_matrices(const char* op, const Tensor& x) {

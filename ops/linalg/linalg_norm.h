@@ -1,9 +1,6 @@
 // Norms of vectors and matrices, of x in `dtype` if that is given: linalg_norm, linalg_vector_norm, linalg_matrix_norm,
 // nuclear_norm, frobenius_norm.
 #pragma once
-#include <string_view>
-
-#include "tandem/core/tensor.h"
 #include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {

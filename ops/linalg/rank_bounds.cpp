@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem::detail {

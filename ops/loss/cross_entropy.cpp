@@ -1,14 +1,7 @@
 // Cross entropy of class indices and of probabilities: cross_entropy and its gradient.
 #include "tandem/ops/loss/cross_entropy.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/class_loss.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/loss/nll_loss.h"

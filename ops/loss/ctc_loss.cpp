@@ -3,14 +3,7 @@
 
 #include <limits>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {

@@ -1,7 +1,6 @@
 // The margin between distances from an anchor: triplet_margin_loss.
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/distance.h"
 

@@ -3,19 +3,10 @@
 // so are the gradients of relu, sigmoid, tanh and silu.
 #include "tandem/ops/nn/activation.h"
 
-#include <cmath>
 #include <numbers>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/promotion.h"
 
 namespace tandem {

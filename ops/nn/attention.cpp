@@ -6,12 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/attention.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/dropout.h"
 #include "tandem/ops/products/matmul.h"

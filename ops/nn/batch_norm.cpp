@@ -2,16 +2,11 @@
 // norm_relu_pool.
 #include "tandem/ops/nn/batch_norm.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/nn/max_pool.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {

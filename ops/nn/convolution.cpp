@@ -2,16 +2,9 @@
 // conv_tbc, convolution.
 #include "tandem/ops/nn/convolution.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {

@@ -3,18 +3,11 @@
 
 #include <algorithm>
 
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/index/scatter_into.h"
 #include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");

@@ -1,7 +1,5 @@
 // Embeddings: embedding and embedding_renorm, which look up and shorten rows of a table, and one_hot.
 #pragma once
-#include <optional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -3,11 +3,7 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/norm_helpers.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
@@ -68,8 +64,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRe
   return {y, mean, inverse};
 }
 
-namespace {
-double epsilon_of(DType dtype) {
+static double epsilon_of(DType dtype) {
   switch (dtype) {
     case kFloat64: return std::numeric_limits<double>::epsilon();
     case kFloat16: return 0x1p-10;
@@ -77,7 +72,6 @@ double epsilon_of(DType dtype) {
     default: return std::numeric_limits<float>::epsilon();
   }
 }
-}  // namespace
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
   check_real("rms_norm", x);
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());

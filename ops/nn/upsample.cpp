@@ -4,9 +4,7 @@
 
 #include <cmath>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 using detail::Resampling;

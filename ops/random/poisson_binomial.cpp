@@ -6,14 +6,11 @@
 #include <cmath>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/philox.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 

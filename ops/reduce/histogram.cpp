@@ -3,16 +3,11 @@
 
 #include <cmath>
 
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/linspace.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/searchsorted.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
   check_not_recorded("bincount", "the values tell how many counts there are");

@@ -3,15 +3,8 @@
 
 #include <cmath>
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

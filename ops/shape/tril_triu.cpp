@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 
