@@ -7,8 +7,6 @@
 #include <thread>
 
 #include "tandem/autograd/graph_task.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/streams.h"
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/core/threads/thread_pool.h"

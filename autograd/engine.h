@@ -1,8 +1,5 @@
 // Backward: walks the graph from its outputs, each node once all that feeds it has arrived. No recursion.
 #pragma once
-#include <functional>
-#include <optional>
-
 #include "tandem/autograd/node.h"
 
 namespace tandem::autograd {

@@ -6,13 +6,9 @@
 #include "tandem/autograd/inplace.h"
 
 namespace tandem::autograd {
-namespace {
-
-bool holds(const variable_list& list, const Tensor& t) {
+static bool holds(const variable_list& list, const Tensor& t) {
   return t.defined() && std::any_of(list.begin(), list.end(), [&](const Tensor& each) { return each.is_same(t); });
 }
-
-}  // namespace
 
 AutogradContext::AutogradContext() = default;
 AutogradContext::~AutogradContext() = default;

@@ -1,7 +1,6 @@
 // Custom differentiable functions: a struct with static forward and backward, as torch::autograd::Function.
 #pragma once
 #include <map>
-#include <optional>
 
 #include "tandem/autograd/ivalue.h"
 #include "tandem/autograd/node.h"

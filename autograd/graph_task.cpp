@@ -2,7 +2,6 @@
 #include "tandem/autograd/graph_task.h"
 
 #include <algorithm>
-#include <tuple>
 #include <typeinfo>
 
 #include "tandem/autograd/anomaly_mode.h"

@@ -3,14 +3,12 @@
 #pragma once
 #include <condition_variable>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 
 #include "tandem/autograd/node.h"
 #include "tandem/core/internal.h"
-#include "tandem/core/rank_context.h"
 
 namespace tandem::autograd {
 

@@ -3,10 +3,7 @@
 #pragma once
 #include <concepts>
 #include <map>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/tensor.h"
 

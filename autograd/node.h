@@ -1,14 +1,9 @@
 // The backward graph: a Node per recorded operation, edges to the nodes of its inputs, and the tensors it saved.
 #pragma once
 #include <any>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "tandem/core/rank_context.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::autograd {

@@ -1,6 +1,5 @@
 // record(): how an operation tells autograd what it did. Keeps nothing when no gradient is wanted.
 #pragma once
-#include <tuple>
 #include <type_traits>
 
 #include "tandem/autograd/meta.h"

@@ -12,7 +12,6 @@
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/core/error.h"
 #include "tandem/core/poison.h"
 #include "tandem/core/trace/memory_trace.h"
 

@@ -1,10 +1,8 @@
 // The one doorway to kernels: TANDEM_DISPATCH(device, op, args...) calls kernels::cpu::op or kernels::cuda::op.
 #pragma once
 #include <type_traits>
-#include <vector>
 
 #include "tandem/core/internal.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {

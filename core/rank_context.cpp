@@ -3,11 +3,9 @@
 
 #include <cstdlib>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/thread_kept.h"
 #include "tandem/core/trace/tracer.h"
 

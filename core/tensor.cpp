@@ -175,7 +175,6 @@ Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat form
     return empty(x.sizes(), dtype, device);
   return empty_dense(x.sizes(), strides_like(x, format), dtype, device);
 }
-Tensor flat_alias(const Tensor& x) { return make_view(x, {x.numel()}, {1}, x.storage_offset()); }
 
 Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* strides) {
   TANDEM_CHECK(device.is_cpu(), "empty: page-locked memory was asked for on ", device, "; accepted: a CPU device");

@@ -1,9 +1,6 @@
 // Functions that make tensors and views without recording them: from_blob for programs; those of detail::core for
 // kernels, planners and the engine.
 #pragma once
-#include <cstdint>
-#include <functional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {
@@ -39,8 +36,6 @@ template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Devi
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
 }
-/// The elements of a tensor without gaps as one dimension, in the order of memory.
-Tensor flat_alias(const Tensor& x);
 /// Gives x, which has no elements, other sizes, and memory of its own for them.
 void allocate(Tensor& x, IntArrayRef sizes);
 /// Row-major unless strides, which leave no gaps, are given; in page-locked memory. `device` is a virtual CPU device.

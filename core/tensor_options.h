@@ -25,45 +25,21 @@ class TensorOptions {
   TensorOptions(DeviceType type) : device_(type) {}
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
   /// Copies with one of them set.
-  TensorOptions dtype(DType dtype) const {
-    TensorOptions copy = *this;
-    copy.dtype_ = dtype;
-    return copy;
-  }
+  TensorOptions dtype(DType dtype) const { return with(&TensorOptions::dtype_, dtype); }
   /// A copy with this device.
-  TensorOptions device(Device device) const {
-    TensorOptions copy = *this;
-    copy.device_ = device;
-    return copy;
-  }
+  TensorOptions device(Device device) const { return with(&TensorOptions::device_, device); }
   TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
   /// A copy that says kStrided.
-  TensorOptions layout(Layout) const {
-    TensorOptions copy = *this;
-    copy.has_layout_ = true;
-    return copy;
-  }
+  TensorOptions layout(Layout) const { return with(&TensorOptions::has_layout_, true); }
   /// A copy of which factories make leaves that require a gradient.
-  TensorOptions requires_grad(bool wanted) const {
-    TensorOptions copy = *this;
-    copy.requires_grad_ = wanted;
-    return copy;
-  }
+  TensorOptions requires_grad(bool wanted) const { return with(&TensorOptions::requires_grad_, wanted); }
 
   /// Whether the host's memory is to be page-locked, so that GPUs copy from and to it while the host goes on.
-  TensorOptions pinned_memory(bool wanted) const {
-    TensorOptions copy = *this;
-    copy.pinned_memory_ = wanted;
-    return copy;
-  }
+  TensorOptions pinned_memory(bool wanted) const { return with(&TensorOptions::pinned_memory_, wanted); }
 
   /// In which order the dimensions lie in memory. Unless it is set: row-major, or of functions named _like and of
   /// to() as in the tensor that they are given.
-  TensorOptions memory_format(MemoryFormat format) const {
-    TensorOptions copy = *this;
-    copy.memory_format_ = format;
-    return copy;
-  }
+  TensorOptions memory_format(MemoryFormat format) const { return with(&TensorOptions::memory_format_, format); }
 
   /// What is set, or the default dtype, the CPU, false; `..._or`: what is set, or what is given.
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
@@ -98,6 +74,13 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
+  /// A copy with this member set.
+  template <class Member, class Value> TensorOptions with(Member TensorOptions::*member, Value value) const {
+    TensorOptions copy = *this;
+    copy.*member = value;
+    return copy;
+  }
+
   std::optional<DType> dtype_;
   std::optional<Device> device_;
   std::optional<MemoryFormat> memory_format_;

@@ -12,12 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
-#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/tensor.h"
 

@@ -82,15 +82,8 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
 inline float __fdividef(float x, float y) { return x / y; }
-// The C library declares these names too, with noexcept.
+// The C library declares this name too, with noexcept.
 inline float __expf(float x) noexcept { return expf(x); }
-inline float __logf(float x) noexcept { return logf(x); }
-inline float __log2f(float x) noexcept { return log2f(x); }
-inline float __log10f(float x) noexcept { return log10f(x); }
-inline float __powf(float x, float y) noexcept { return powf(x, y); }
-inline float __sinf(float x) noexcept { return sinf(x); }
-inline float __cosf(float x) noexcept { return cosf(x); }
-inline float __tanf(float x) noexcept { return tanf(x); }
 
 /// Operations that are rounded once each, and never contracted into a fused multiply-add.
 #define TANDEM_ROUNDED(word, T, expression) \
@@ -109,19 +102,10 @@ TANDEM_ROUNDED(__dmul_rn, double, x* y)
 TANDEM_ROUNDED(__ddiv_rn, double, x / y)
 #undef TANDEM_ROUNDED
 inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
-inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
-inline float __fsqrt_rn(float x) { return sqrtf(x); }
-inline float __frcp_rn(float x) { return 1.0f / x; }
 inline int __float2int_rn(float x) { return static_cast<int>(rintf(x)); }
-inline int __float2int_rz(float x) { return static_cast<int>(x); }
-inline float __int2float_rn(int x) { return static_cast<float>(x); }
 
 // ---- loads and stores with cache hints
 
 template <class T> T __ldg(const T* address) { return *address; }
-template <class T> T __ldca(const T* address) { return *address; }
-template <class T> T __ldcg(const T* address) { return *address; }
 template <class T> T __ldcs(const T* address) { return *address; }
-template <class T> void __stcg(T* address, T value) { *address = value; }
-template <class T> void __stcs(T* address, T value) { *address = value; }
 template <class T> void __stwb(T* address, T value) { *address = value; }

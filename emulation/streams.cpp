@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/emulation/capture.h"

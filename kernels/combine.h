@@ -1,7 +1,5 @@
 // Kernels of the parallel layer, for every dtype.
 #pragma once
-#include <vector>
-
 #include "tandem/kernels/declare.h"
 
 namespace tandem::kernels {

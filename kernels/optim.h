@@ -1,8 +1,6 @@
 // Optimizer steps, and operations over all tensors of an optimizer. Tensors are contiguous and of floating dtypes. The
 // state has the parameter's dtype; a step with half types is computed in float.
 #pragma once
-#include <vector>
-
 #include "tandem/kernels/declare.h"
 #include "tandem/kernels/step_values.h"
 

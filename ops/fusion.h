@@ -1,7 +1,6 @@
 // Operations that are computed as one, without their intermediate results.
 #pragma once
 #include <atomic>
-#include <vector>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"

@@ -5,13 +5,7 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/std_var.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::autograd {
 namespace {

@@ -83,7 +83,6 @@
 #include "tandem/ops/nn/rnn_cell.h"
 #include "tandem/ops/nn/softmax.h"
 #include "tandem/ops/nn/upsample.h"
-#include "tandem/ops/out_forms.h"
 #include "tandem/ops/products/addmm.h"
 #include "tandem/ops/products/dot.h"
 #include "tandem/ops/products/einsum.h"
@@ -141,3 +140,5 @@
 #include "tandem/ops/shape/tril_triu.h"
 #include "tandem/ops/shape/unfold.h"
 #include "tandem/ops/shape/view.h"
+
+#include "tandem/ops/out_forms.h"  // needs the operations above

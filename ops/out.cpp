@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

@@ -1,8 +1,6 @@
 // Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices.
 #include "tandem/ops/promote_operands.h"
 
-#include <optional>
-
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/promotion.h"

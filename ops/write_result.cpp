@@ -6,12 +6,7 @@
 namespace tandem::detail {
 
 Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
-  check_out(op, out, {y});
-  if (prepare_out(op, out, y.sizes(), y.dtype(), y.device()))
-    restride(out, core::strides_like(y, MemoryFormat::Preserve));
-  copy_elements(y, out);
-  out.bump_version();
-  return out;
+  return assign_out(op, out, y, [&] { return y; });
 }
 void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts) {
   TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),

@@ -1,14 +1,12 @@
 // Capture: begins and ends the capture of a CUDA graph, with its streams and its memory pool.
 #include "tandem/core/cuda/capture.h"
 
-#include <thread>
 #include <unordered_map>
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/cuda/page_locked.h"
-#include "tandem/core/cuda/streams.h"
 #include "tandem/core/loop/run_loop.h"
 
 namespace tandem::cuda {

@@ -5,23 +5,17 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
 
 #include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/cuda/streams.h"
-#include "tandem/core/rank_context.h"
 
 namespace tandem::cuda {
-namespace {
-
-void check_exists(Device device, const char* op) {
+static void check_exists(Device device, const char* op) {
   TANDEM_CHECK(device.is_cuda(), op, ": got ", device, "; accepted: a CUDA device");
   check_device_exists(device);
 }
-
-}  // namespace
 
 /// The streams of one device and priority that nobody names at present, the one longest unused first: what its last
 /// user left on it is most likely done.
@@ -116,9 +110,7 @@ float Event::elapsed_time(const Event& end) const {
 /// The streams that a thread's guards have made current, by device index.
 class detail::StreamSet : public std::map<int, Stream> {};
 
-namespace {
-
-const Stream& default_of(Device device, const char* op) {
+static const Stream& default_of(Device device, const char* op) {
   static std::atomic<const Stream*> streams[kMaxDevices];  // each made at its first use, and never destroyed
   std::atomic<const Stream*>& mine = streams[device.index()];
   if (const Stream* const known = mine.load(std::memory_order_acquire)) [[likely]]
@@ -129,8 +121,6 @@ const Stream& default_of(Device device, const char* op) {
   if (!mine.load(std::memory_order_relaxed)) mine.store(new Stream(device), std::memory_order_release);
   return *mine.load(std::memory_order_relaxed);
 }
-
-}  // namespace
 
 const Stream& default_stream(Device device) {
   TANDEM_CHECK(device.is_cuda(), "default_stream: got ", device, "; accepted: a CUDA device");

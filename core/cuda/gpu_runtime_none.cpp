@@ -2,14 +2,10 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 
 namespace tandem::detail::gpu {
-namespace {
-
-[[noreturn]] void refuse(const char* call) {
+[[noreturn]] static void refuse(const char* call) {
   TANDEM_CHECK_AS(CudaError, false, call, ": this build is without CUDA");
   __builtin_unreachable();
 }
-
-}  // namespace
 
 int device_count() noexcept { return 0; }
 std::string unavailable_reason() { return "this build is without CUDA"; }

@@ -7,10 +7,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "tandem/core/cuda/capture.h"
 #include "tandem/core/cuda/event_pool.h"
 #include "tandem/core/poison.h"
-#include "tandem/core/rank_context.h"
 
 namespace tandem {
 namespace {

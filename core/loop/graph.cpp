@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/capture.h"

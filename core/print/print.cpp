@@ -8,7 +8,6 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/print/print_libtorch.h"
 #include "tandem/core/print/print_style.h"
-#include "tandem/core/tensor.h"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,6 @@
 #include <span>
 #include <sstream>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/print/print_libtorch.h"
 
 namespace tandem::detail {

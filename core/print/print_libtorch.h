@@ -1,7 +1,5 @@
 // The text that LibTorch writes for a tensor. Installed for <torch/torch.h>; no other public header includes it.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {

@@ -7,16 +7,13 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "tandem/core/error.h"
 #include "tandem/core/internal.h"
 #include "tandem/core/rank_context.h"
 #include "tandem/core/threads/cpu_info.h"

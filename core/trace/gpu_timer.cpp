@@ -5,17 +5,13 @@
 #include "tandem/core/trace/tracer.h"
 
 namespace tandem::detail {
-namespace {
-
 /// A copy goes by the name that CUDA's profilers give it, by which tools know that nothing is computed.
-std::string name_on_gpu(const KernelCall& call) {
+static std::string name_on_gpu(const KernelCall& call) {
   if (call.reads.empty() || call.writes.empty()) return call.op;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
   if (from == to) return call.op;
   return from.is_cpu() ? "Memcpy HtoD" : to.is_cpu() ? "Memcpy DtoH" : "Memcpy PtoP";
 }
-
-}  // namespace
 
 std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
   if (cuda::is_current_stream_capturing()) return {};

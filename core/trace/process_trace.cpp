@@ -8,7 +8,6 @@
 #include <exception>
 #include <string>
 
-#include "tandem/core/rank_context.h"
 #include "tandem/core/trace/tracer.h"
 
 namespace tandem::detail {

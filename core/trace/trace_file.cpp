@@ -7,8 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "tandem/core/internal.h"
-#include "tandem/core/trace/trace.h"
 #include "tandem/core/trace/tracer.h"
 
 namespace tandem {

@@ -2,7 +2,6 @@
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "tandem/kernels/cpu/planner.h"
 #include "tandem/kernels/elementwise.h"

@@ -1,7 +1,6 @@
 // One pass of a convolution over a block of images in the calling thread: what the library's and our own have in
 // common.
 #pragma once
-#include <memory>
 #include <span>
 
 #include "tandem/kernels/convolution.h"

@@ -1,8 +1,6 @@
 // Planners of elementwise kernels.
 #include "tandem/kernels/elementwise.h"
 
-#include <limits>
-
 #include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/planner.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/library_calls.h"
 #include "tandem/core/threads/thread_kept.h"
 #include "tandem/kernels/cpu/planner.h"

@@ -54,9 +54,6 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
   return true;
 }
 
-}  // namespace
-
-namespace {
 /// Of x (outer, n, inner) and an index of m positions along n; `bytes` are those of a run that is moved as a whole.
 struct Indexed {
   const char* op;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "tandem/kernels/cpu/lapack_calls.h"
 #include "tandem/kernels/cpu/planner.h"
@@ -40,10 +39,18 @@ struct MatrixSizes {
 LapackInt lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
 /// A leading dimension, which is 1 at least.
 LapackInt leading(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v, 1)); }
-/// Calls f<T>() for float32 and float64.
-template <class F> void visit_lapack(const char* op, DType dtype, F f) {
+/// Calls each<T>(sizes, loop, i) for every matrix i of a batch, in T = float or double. `each` captures nothing.
+template <class Each>
+void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads, const MatrixSizes& sizes,
+                int64_t batch, Each /*each*/) {
   TANDEM_CHECK(dtype == kFloat32 || dtype == kFloat64, op, ": dtype is ", dtype, "; accepted: float32 and float64");
-  dtype == kFloat32 ? f.template operator()<float>() : f.template operator()<double>();
+  const auto run_in = [&]<class T>() {
+    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) Each().template operator()<T>(s, loop, i);
+    };
+    run(plan_call(op, dtype, writes, reads, sizes, body, batch, 1));
+  };
+  dtype == kFloat32 ? run_in.template operator()<float>() : run_in.template operator()<double>();
 }
 /// Memory for a call of LAPACK: asked for its size first, by a length of -1.
 template <class T, class Call> void with_workspace(Call call) {
@@ -57,102 +64,78 @@ template <class T, class Call> void with_workspace(Call call) {
 
 void lu_factor(Tensor& a, Tensor& pivots, Tensor& info) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1)};
-  visit_lapack("lu_factor", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0;
-        const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading(s.m);
-        if (s.m > 0 && s.n > 0)
-          Lapack<T>::getrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda,
-                           data<int32_t>(loop, 1) + i * std::min(s.m, s.n), &failed);
-        data<int32_t>(loop, 2)[i] = failed;
-      }
-    };
-    run(plan_call("lu_factor", a.dtype(), {a, pivots, info}, {a}, sizes, body, a.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    LapackInt failed = 0;
+    const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading(s.m);
+    if (s.m > 0 && s.n > 0)
+      Lapack<T>::getrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda, data<int32_t>(loop, 1) + i * std::min(s.m, s.n),
+                       &failed);
+    data<int32_t>(loop, 2)[i] = failed;
+  };
+  run_lapack("lu_factor", a.dtype(), {a, pivots, info}, {a}, sizes, a.size(0), each);
 }
 
 void lu_solve(const Tensor& lu, const Tensor& pivots, Tensor& b) {
   const MatrixSizes sizes{.n = lu.size(1), .k = b.size(1)};
   if (b.numel() == 0) return;
-  visit_lapack("lu_solve", lu.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0;
-        const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
-        Lapack<T>::getrs("N", &n, &k, data<T>(loop, 1) + i * s.n * s.n, &ld, data<int32_t>(loop, 2) + i * s.n,
-                         data<T>(loop, 0) + i * s.n * s.k, &ld, &failed, 1);
-      }
-    };
-    run(plan_call("lu_solve", lu.dtype(), {b}, {lu, pivots, b}, sizes, body, b.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    LapackInt failed = 0;
+    const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
+    Lapack<T>::getrs("N", &n, &k, data<T>(loop, 1) + i * s.n * s.n, &ld, data<int32_t>(loop, 2) + i * s.n,
+                     data<T>(loop, 0) + i * s.n * s.k, &ld, &failed, 1);
+  };
+  run_lapack("lu_solve", lu.dtype(), {b}, {lu, pivots, b}, sizes, b.size(0), each);
 }
 
 void cholesky(Tensor& a, bool upper, Tensor& info) {
   const MatrixSizes sizes{.n = a.size(1), .flags = {upper ? 'U' : 'L'}};
-  visit_lapack("cholesky", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0;
-        const LapackInt n = lapack_int(s.n), ld = leading(s.n);
-        if (n > 0) Lapack<T>::potrf(s.flags, &n, data<T>(loop, 0) + i * s.n * s.n, &ld, &failed, 1);
-        data<int32_t>(loop, 1)[i] = failed;
-      }
-    };
-    run(plan_call("cholesky", a.dtype(), {a, info}, {a}, sizes, body, a.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    LapackInt failed = 0;
+    const LapackInt n = lapack_int(s.n), ld = leading(s.n);
+    if (n > 0) Lapack<T>::potrf(s.flags, &n, data<T>(loop, 0) + i * s.n * s.n, &ld, &failed, 1);
+    data<int32_t>(loop, 1)[i] = failed;
+  };
+  run_lapack("cholesky", a.dtype(), {a, info}, {a}, sizes, a.size(0), each);
 }
 
 void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b) {
   const MatrixSizes sizes{.n = a.size(1), .k = b.size(1), .flags = {upper ? 'U' : 'L', unitriangular ? 'U' : 'N'}};
   if (b.numel() == 0) return;
-  visit_lapack("triangular_solve", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
-        const T one = 1;  // trsm, and not trtrs, which refuses a zero on the diagonal: PyTorch gives infinities
-        Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
-                        data<T>(loop, 0) + i * s.n * s.k, &ld, 1, 1, 1, 1);
-      }
-    };
-    run(plan_call("triangular_solve", a.dtype(), {b}, {a, b}, sizes, body, b.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
+    const T one = 1;  // trsm, and not trtrs, which refuses a zero on the diagonal: PyTorch gives infinities
+    Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
+                    data<T>(loop, 0) + i * s.n * s.k, &ld, 1, 1, 1, 1);
+  };
+  run_lapack("triangular_solve", a.dtype(), {b}, {a, b}, sizes, b.size(0), each);
 }
 
 void geqrf(Tensor& a, Tensor& tau) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1), .k = tau.size(1)};
   if (tau.numel() == 0) return;
-  visit_lapack("geqrf", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        with_workspace<T>([&](T* work, LapackInt length) {
-          LapackInt failed = 0;
-          const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), ld = leading(s.m);
-          Lapack<T>::geqrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &length,
-                           &failed);
-        });
-      }
-    };
-    run(plan_call("geqrf", a.dtype(), {a, tau}, {a}, sizes, body, a.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    with_workspace<T>([&](T* work, LapackInt length) {
+      LapackInt failed = 0;
+      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), ld = leading(s.m);
+      Lapack<T>::geqrf(&m, &n, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &length,
+                       &failed);
+    });
+  };
+  run_lapack("geqrf", a.dtype(), {a, tau}, {a}, sizes, a.size(0), each);
 }
 
 void orgqr(Tensor& a, const Tensor& tau) {
   const MatrixSizes sizes{.m = a.size(2), .n = a.size(1), .k = tau.size(1)};
   if (a.numel() == 0) return;
-  visit_lapack("orgqr", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        with_workspace<T>([&](T* work, LapackInt length) {
-          LapackInt failed = 0;
-          const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.m);
-          Lapack<T>::orgqr(&m, &n, &k, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &length,
-                           &failed);
-        });
-      }
-    };
-    run(plan_call("orgqr", a.dtype(), {a}, {tau, a}, sizes, body, a.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    with_workspace<T>([&](T* work, LapackInt length) {
+      LapackInt failed = 0;
+      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.m);
+      Lapack<T>::orgqr(&m, &n, &k, data<T>(loop, 0) + i * s.m * s.n, &ld, data<T>(loop, 1) + i * s.k, work, &length,
+                       &failed);
+    });
+  };
+  run_lapack("orgqr", a.dtype(), {a}, {tau, a}, sizes, a.size(0), each);
 }
 
 void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor& c) {
@@ -160,125 +143,105 @@ void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor
   const MatrixSizes sizes{
       .m = c.size(2), .n = c.size(1), .k = tau.size(1), .flags = {left ? 'L' : 'R', transpose ? 'T' : 'N'}};
   if (c.numel() == 0 || sizes.k == 0) return;
-  visit_lapack("ormqr", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      const int64_t rows = s.flags[0] == 'L' ? s.m : s.n;
-      for (int64_t i = begin; i < end; ++i) {
-        with_workspace<T>([&](T* work, LapackInt length) {
-          LapackInt failed = 0;
-          const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading(rows),
-                          ldc = leading(s.m);
-          Lapack<T>::ormqr(&s.flags[0], &s.flags[1], &m, &n, &k, data<T>(loop, 1) + i * rows * s.k, &lda,
-                           data<T>(loop, 2) + i * s.k, data<T>(loop, 0) + i * s.m * s.n, &ldc, work, &length, &failed,
-                           1, 1);
-        });
-      }
-    };
-    run(plan_call("ormqr", a.dtype(), {c}, {a, tau, c}, sizes, body, c.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    const int64_t rows = s.flags[0] == 'L' ? s.m : s.n;
+    with_workspace<T>([&](T* work, LapackInt length) {
+      LapackInt failed = 0;
+      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading(rows),
+                      ldc = leading(s.m);
+      Lapack<T>::ormqr(&s.flags[0], &s.flags[1], &m, &n, &k, data<T>(loop, 1) + i * rows * s.k, &lda,
+                       data<T>(loop, 2) + i * s.k, data<T>(loop, 0) + i * s.m * s.n, &ldc, work, &length, &failed, 1,
+                       1);
+    });
+  };
+  run_lapack("ormqr", a.dtype(), {c}, {a, tau, c}, sizes, c.size(0), each);
 }
 
 void svd(Tensor& a, Tensor& u, Tensor& s, Tensor& vt, Tensor& info) {
   const bool vectors = u.defined();
   MatrixSizes sizes{.m = a.size(2), .n = a.size(1), .k = std::min(a.size(1), a.size(2)), .flags = {'N'}};
   if (vectors) sizes.flags[0] = u.size(1) == sizes.m && vt.size(2) == sizes.n ? 'A' : 'S';
-  visit_lapack("svd", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      const bool all = s.flags[0] == 'A';
-      const int64_t columns = all ? s.m : s.k, rows = all ? s.n : s.k;
-      std::vector<LapackInt> places(static_cast<size_t>(8 * s.k + 1));
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0;
-        T* const u = data<T>(loop, 2);
-        T* const vt = data<T>(loop, 3);
-        with_workspace<T>([&](T* work, LapackInt length) {
-          const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading(s.m), ldv = leading(rows);
-          Lapack<T>::gesdd(s.flags, &m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda, data<T>(loop, 1) + i * s.k,
-                           u ? u + i * s.m * columns : work, &lda, vt ? vt + i * rows * s.n : work, &ldv, work, &length,
-                           places.data(), &failed, 1);
-        });
-        data<int32_t>(loop, 4)[i] = failed;
-      }
-    };
-    run(plan_call("svd", a.dtype(), {a, s, u, vt, info}, {a}, sizes, body, a.size(0), 1));
-  });
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    const bool all = s.flags[0] == 'A';
+    const int64_t columns = all ? s.m : s.k, rows = all ? s.n : s.k;
+    std::vector<LapackInt> places(static_cast<size_t>(8 * s.k + 1));
+    LapackInt failed = 0;
+    T* const u = data<T>(loop, 2);
+    T* const vt = data<T>(loop, 3);
+    with_workspace<T>([&](T* work, LapackInt length) {
+      const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), lda = leading(s.m), ldv = leading(rows);
+      Lapack<T>::gesdd(s.flags, &m, &n, data<T>(loop, 0) + i * s.m * s.n, &lda, data<T>(loop, 1) + i * s.k,
+                       u ? u + i * s.m * columns : work, &lda, vt ? vt + i * rows * s.n : work, &ldv, work, &length,
+                       places.data(), &failed, 1);
+    });
+    data<int32_t>(loop, 4)[i] = failed;
+  };
+  run_lapack("svd", a.dtype(), {a, s, u, vt, info}, {a}, sizes, a.size(0), each);
 }
 
 void eigh(Tensor& a, bool upper, bool vectors, Tensor& w, Tensor& info) {
   const MatrixSizes sizes{.n = a.size(1), .flags = {vectors ? 'V' : 'N', upper ? 'U' : 'L'}};
-  visit_lapack("eigh", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0, wanted_places = 1, ask = -1;
-        const LapackInt n = lapack_int(s.n), ld = leading(s.n);
-        const auto call = [&](T* work, LapackInt length, LapackInt* places, const LapackInt* places_length) {
-          Lapack<T>::syevd(&s.flags[0], &s.flags[1], &n, data<T>(loop, 0) + i * s.n * s.n, &ld,
-                           data<T>(loop, 1) + i * s.n, work, &length, places, places_length, &failed, 1, 1);
-        };
-        T wanted = 0;
-        call(&wanted, -1, &wanted_places, &ask);
-        std::vector<T> work(static_cast<size_t>(wanted) + 1);
-        std::vector<LapackInt> places(static_cast<size_t>(wanted_places));
-        call(work.data(), lapack_int(static_cast<int64_t>(work.size())), places.data(), &wanted_places);
-        data<int32_t>(loop, 2)[i] = failed;
-      }
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    LapackInt failed = 0, wanted_places = 1, ask = -1;
+    const LapackInt n = lapack_int(s.n), ld = leading(s.n);
+    const auto call = [&](T* work, LapackInt length, LapackInt* places, const LapackInt* places_length) {
+      Lapack<T>::syevd(&s.flags[0], &s.flags[1], &n, data<T>(loop, 0) + i * s.n * s.n, &ld, data<T>(loop, 1) + i * s.n,
+                       work, &length, places, places_length, &failed, 1, 1);
     };
-    run(plan_call("eigh", a.dtype(), {a, w, info}, {a}, sizes, body, a.size(0), 1));
-  });
+    T wanted = 0;
+    call(&wanted, -1, &wanted_places, &ask);
+    std::vector<T> work(static_cast<size_t>(wanted) + 1);
+    std::vector<LapackInt> places(static_cast<size_t>(wanted_places));
+    call(work.data(), lapack_int(static_cast<int64_t>(work.size())), places.data(), &wanted_places);
+    data<int32_t>(loop, 2)[i] = failed;
+  };
+  run_lapack("eigh", a.dtype(), {a, w, info}, {a}, sizes, a.size(0), each);
 }
 
 void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tensor& s, Tensor& rank, Tensor& info) {
   const MatrixSizes sizes{
       .m = a.size(2), .n = a.size(1), .k = b.size(1), .flags = {}, .rcond = rcond, .driver = driver};
-  visit_lapack("least_squares", a.dtype(), [&]<class T>() {
-    const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
-      const int64_t tall = std::max(s.m, s.n), small = std::min(s.m, s.n);
-      for (int64_t i = begin; i < end; ++i) {
-        LapackInt failed = 0, found = 0;
-        const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading(s.m),
-                        ldb = leading(tall);
-        T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
-        T* const singular = data<T>(loop, 2) + i * small;
-        const T rcond = static_cast<T>(s.rcond);
-        std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // of gelsy: 0, a column that may be moved
-        LapackInt wanted_places = 0;
-        with_workspace<T>([&](T* work, LapackInt length) {
-          switch (s.driver) {
-            case LeastSquares::gels:
-              Lapack<T>::gels("N", &m, &n, &k, a, &lda, b, &ldb, work, &length, &failed, 1);
-              break;
-            case LeastSquares::gelsy:
-              Lapack<T>::gelsy(&m, &n, &k, a, &lda, b, &ldb, places.data(), &rcond, &found, work, &length, &failed);
-              break;
-            case LeastSquares::gelss:
-              Lapack<T>::gelss(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &length, &failed);
-              break;
-            case LeastSquares::gelsd:
-              if (length != -1) places.resize(static_cast<size_t>(wanted_places) + 1);
-              Lapack<T>::gelsd(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &length,
-                               length == -1 ? &wanted_places : places.data(), &failed);
-              break;
-          }
-        });
-        data<int64_t>(loop, 3)[i] = found;
-        data<int32_t>(loop, 4)[i] = failed;
+  const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
+    const int64_t tall = std::max(s.m, s.n), small = std::min(s.m, s.n);
+    LapackInt failed = 0, found = 0;
+    const LapackInt m = lapack_int(s.m), n = lapack_int(s.n), k = lapack_int(s.k), lda = leading(s.m),
+                    ldb = leading(tall);
+    T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
+    T* const singular = data<T>(loop, 2) + i * small;
+    const T rcond = static_cast<T>(s.rcond);
+    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // of gelsy: 0, a column that may be moved
+    LapackInt wanted_places = 0;
+    with_workspace<T>([&](T* work, LapackInt length) {
+      switch (s.driver) {
+        case LeastSquares::gels: Lapack<T>::gels("N", &m, &n, &k, a, &lda, b, &ldb, work, &length, &failed, 1); break;
+        case LeastSquares::gelsy:
+          Lapack<T>::gelsy(&m, &n, &k, a, &lda, b, &ldb, places.data(), &rcond, &found, work, &length, &failed);
+          break;
+        case LeastSquares::gelss:
+          Lapack<T>::gelss(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &length, &failed);
+          break;
+        case LeastSquares::gelsd:
+          if (length != -1) places.resize(static_cast<size_t>(wanted_places) + 1);
+          Lapack<T>::gelsd(&m, &n, &k, a, &lda, b, &ldb, singular, &rcond, &found, work, &length,
+                           length == -1 ? &wanted_places : places.data(), &failed);
+          break;
       }
-    };
-    run(plan_call("least_squares", a.dtype(), {a, b, s, rank, info}, {a, b}, sizes, body, a.size(0), 1));
-  });
+    });
+    data<int64_t>(loop, 3)[i] = found;
+    data<int32_t>(loop, 4)[i] = failed;
+  };
+  run_lapack("least_squares", a.dtype(), {a, b, s, rank, info}, {a, b}, sizes, a.size(0), each);
 }
 
 #else
 
-namespace {
-[[noreturn]] void throw_without_lapack() {
+[[noreturn]] static void throw_without_lapack() {
   TANDEM_CHECK_AS(
       NotImplementedError, false,
       "this build has no LAPACK, which factorizations and solutions of matrices need: it comes with "
       "OpenBLAS (on Debian: apt install libopenblas-dev, then configure again, TANDEM_WITH_OPENBLAS not OFF)");
   throw 0;
 }
-}  // namespace
 bool has_lapack() { return false; }
 void lu_factor(Tensor&, Tensor&, Tensor&) { throw_without_lapack(); }
 void lu_solve(const Tensor&, const Tensor&, Tensor&) { throw_without_lapack(); }

@@ -8,12 +8,10 @@
 
 namespace tandem::kernels::cpu {
 
-namespace {
 /// Of a weight or a bias: x's half type, or what is computed in.
-LoopScalar dtype_of_part(const Tensor& part, DType x) {
+static LoopScalar dtype_of_part(const Tensor& part, DType x) {
   return integer(static_cast<int64_t>(part.defined() ? part.dtype() : x == kFloat64 ? kFloat64 : kFloat32));
 }
-}  // namespace
 
 TANDEM_DECLARE_LOOP(layer_norm)
 TANDEM_DECLARE_LOOP(layer_norm_backward)

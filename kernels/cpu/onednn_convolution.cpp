@@ -4,7 +4,6 @@
 
 #if TANDEM_HAS_ONEDNN
 #include <cstring>
-#include <optional>
 
 #include "tandem/kernels/cpu/onednn.h"
 #endif

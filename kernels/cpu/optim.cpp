@@ -1,8 +1,6 @@
 // Planners of optimizers' steps.
 #include "tandem/kernels/optim.h"
 
-#include <algorithm>
-
 #include "tandem/kernels/cpu/planner.h"
 
 namespace tandem::kernels::cpu {

@@ -4,12 +4,10 @@
 #include "tandem/kernels/collapse.h"
 
 namespace tandem::kernels::cpu {
-namespace {
-
 /// All but extents, range and grain; strides as if all operands were contiguous and of one size.
 /// @param as_one  receives whether they are, or have one element only: the usual cases
-Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
-           std::initializer_list<LoopScalar> scalars, bool& as_one) {
+static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
+                  std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();
   TANDEM_CHECK(count <= kMaxOperands && scalars.size() <= kMaxScalars, name, ": a loop has at most ", kMaxOperands,
                " operands and ", kMaxScalars, " scalars, got ", count, " and ", scalars.size());
@@ -40,8 +38,6 @@ Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, Tens
   std::copy(scalars.begin(), scalars.end(), loop.scalars);
   return loop;
 }
-
-}  // namespace
 
 Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads,
                       std::initializer_list<LoopScalar> scalars, int cost, const DType* dtype) {

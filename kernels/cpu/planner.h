@@ -1,7 +1,6 @@
 // Planners turn tensors into Loops: they check layout, collapse dimensions and choose the grain. Ordinary code,
 // compiled once for the baseline processor.
 #pragma once
-#include <functional>
 #include <initializer_list>
 
 #include "tandem/core/loop/run_loop.h"

@@ -1,8 +1,6 @@
 // Planners of pooling.
 #include "tandem/kernels/pool.h"
 
-#include <algorithm>
-
 #include "tandem/kernels/cpu/planner.h"
 
 namespace tandem::kernels::cpu {

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "tandem/kernels/cpu/planner.h"
-#include "tandem/kernels/elementwise.h"
-#include "tandem/kernels/fill.h"
 #include "tandem/kernels/visit_floating.h"
 
 namespace tandem::kernels::cpu {
@@ -106,13 +104,11 @@ TANDEM_EXTREMUM_PLANNER(min_with_index)
 TANDEM_DECLARE_LOOP(cumsum)
 TANDEM_DECLARE_LOOP(cumprod)
 TANDEM_DECLARE_LOOP(logcumsumexp)
-namespace {
-void scan(const char* name, const LoopTables& rows, const Tensor& x, bool reverse, Tensor& y) {
+static void scan(const char* name, const LoopTables& rows, const Tensor& x, bool reverse, Tensor& y) {
   run(plan_raw(name, pick(rows, x.dtype(), name), x.dtype(), {y}, {x},
                {integer(x.size(1)), integer(x.size(2)), integer(reverse)}, x.size(0) * x.size(2),
                kBlock / std::max<int64_t>(x.size(1), 1)));
 }
-}  // namespace
 void cumsum(const Tensor& x, bool reverse, Tensor& y) { scan("cumsum", loops::cumsum, x, reverse, y); }
 void cumprod(const Tensor& x, Tensor& y) { scan("cumprod", loops::cumprod, x, false, y); }
 void logcumsumexp(const Tensor& x, Tensor& y) { scan("logcumsumexp", loops::logcumsumexp, x, false, y); }

@@ -9,8 +9,7 @@ TANDEM_DECLARE_LOOP(softmax)
 TANDEM_DECLARE_LOOP(log_softmax)
 TANDEM_DECLARE_LOOP(softmax_backward)
 TANDEM_DECLARE_LOOP(log_softmax_backward)
-namespace {
-Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, int64_t cost) {
+static Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, TensorRefs reads, int64_t cost) {
   const Tensor& y = *writes.begin();
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
   Loop loop =
@@ -18,7 +17,6 @@ Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs writes, T
   if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;  // columns, or short rows, go side by side
   return loop;
 }
-}  // namespace
 void softmax(const Tensor& x, Tensor& y) { run(plan_softmax("softmax", loops::softmax, {y}, {x}, 8)); }
 void log_softmax(const Tensor& x, Tensor& y) { run(plan_softmax("log_softmax", loops::log_softmax, {y}, {x}, 8)); }
 void softmax_backward(const Tensor& dy, const Tensor& y, Tensor& dx) {

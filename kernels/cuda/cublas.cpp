@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <optional>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/cuda/handle_pool.h"

@@ -8,7 +8,6 @@
 
 #include <climits>
 #include <map>
-#include <optional>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/kernels/cuda/handle_pool.h"

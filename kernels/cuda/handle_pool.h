@@ -9,7 +9,6 @@
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/device.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/thread_kept.h"
 
 namespace tandem::kernels::cuda {

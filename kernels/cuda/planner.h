@@ -1,10 +1,8 @@
 // Planners of elementwise kernels: they check devices, drop and join dimensions, and choose between vectors and single
 // elements. Ordinary C++, compiled once.
 #pragma once
-#include <functional>
 #include <initializer_list>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cuda/element_plan.h"
 

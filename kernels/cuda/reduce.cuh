@@ -136,7 +136,6 @@ __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state
   return state;
 }
 template <class A> __device__ A warp_sum(A value) { return warp_reduce(Adding<A>(), value); }
-template <class A> __device__ A warp_max(A value) { return warp_reduce(Largest<A>(), value); }
 
 /// Reduces over the blockDim.x threads of a row (a power of two). A block may hold several rows, one per threadIdx.y;
 /// it consists of whole warps, and all its threads must call this. Every thread gets the result of its row.

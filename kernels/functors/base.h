@@ -49,6 +49,11 @@ template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
 template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? neg(x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
+/// Evaluates a polynomial of x by Horner's rule; coefficients from the highest power down.
+template <class T, class... Lower> TANDEM_HD T polynomial(T x, T p, Lower... lower) {
+  ((p = p * x + lower), ...);
+  return p;
+}
 /// a b + c, rounded once if there is an FMA instruction. Used for sums of two products: the compiler would fuse one or
 /// the other of them, depending on the code around them.
 TANDEM_HD float multiply_add(float a, float b, float c) {

@@ -11,20 +11,10 @@ TANDEM_HD double erfc(double x) { return ::erfc(x); }
 /// Error within 1.3 ulp.
 TANDEM_HD float erf(float x) {
   const float a = abs(x), z = x * x, c = a > 4.0f ? 4.0f : a;
-  float p = 8.513087232e-5f;
-  p = p * z - 8.175635012e-4f;
-  p = p * z + 5.203858484e-3f;
-  p = p * z - 2.686050907e-2f;
-  p = p * z + 1.128371507e-1f;
-  p = p * z - 3.761263490e-1f;
-  p = p * z + 1.283791661e-1f;
-  float q = -1.971818128e-4f;
-  q = q * c + 3.055608366e-3f;
-  q = q * c - 2.227708884e-2f;
-  q = q * c + 1.040373668e-1f;
-  q = q * c + 6.370597482e-1f;
-  q = q * c + 1.127749562f;
-  q = q * c + 1.774942939e-4f;
+  const float p = polynomial(z, 8.513087232e-5f, -8.175635012e-4f, 5.203858484e-3f, -2.686050907e-2f, 1.128371507e-1f,
+                             -3.761263490e-1f, 1.283791661e-1f);
+  const float q = polynomial(c, -1.971818128e-4f, 3.055608366e-3f, -2.227708884e-2f, 1.040373668e-1f, 6.370597482e-1f,
+                             1.127749562f, 1.774942939e-4f);
   const ExpArgument e = exp_argument(-q);
   const float t = 1.0f - (exp_fraction(e.r) + 1.0f) * power_of_two(e.k);
   return a < 0.9f ? x + x * p : copysign(t, x);
@@ -42,26 +32,15 @@ TANDEM_HD float exp_of_square(float a, float c) {
 }
 /// e^(t^2) erfc(t) for 0.49 <= t <= 10.26, as a polynomial of u = (t - 3) / (t + 3)
 TANDEM_HD float scaled_erfc(float u) {
-  float p = -5.443412811e-04f;
-  p = p * u + 7.357558352e-04f;
-  p = p * u + 4.251979757e-03f;
-  p = p * u - 2.439857274e-02f;
-  p = p * u + 7.166833431e-02f;
-  p = p * u - 1.501154900e-01f;
-  p = p * u + 2.456036657e-01f;
-  p = p * u - 3.262335658e-01f;
-  p = p * u + 1.790011525e-01f;
-  return p;
+  return polynomial(u, -5.443412811e-04f, 7.357558352e-04f, 4.251979757e-03f, -2.439857274e-02f, 7.166833431e-02f,
+                    -1.501154900e-01f, 2.456036657e-01f, -3.262335658e-01f, 1.790011525e-01f);
 }
 
 /// Error within 5 ulp, also for results below 2^-126.
 TANDEM_HD float erfc(float x) {
   const float a = abs(x), t = a > 10.25f ? 10.25f : a, z = x * x;
-  float p = 4.703023471e-3f;  // erf(x) = x + x p below 0.5
-  p = p * z - 2.675137669e-2f;
-  p = p * z + 1.128276438e-1f;
-  p = p * z - 3.761260808e-1f;
-  p = p * z + 1.283791661e-1f;
+  // erf(x) = x + x p below 0.5
+  const float p = polynomial(z, 4.703023471e-3f, -2.675137669e-2f, 1.128276438e-1f, -3.761260808e-1f, 1.283791661e-1f);
   const float tail = exp_of_square(t, 1.0f) * scaled_erfc((t - 3.0f) / (t + 3.0f));
   return a < 0.5f ? (1.0f - x) - x * p : x < 0.0f ? 2.0f - tail : tail;
 }
@@ -72,11 +51,8 @@ struct Normal {
 };
 TANDEM_HD Normal normal(float x) {
   const float a = abs(x), t = a > 14.5f ? 14.5f : a, z = x * x, pole = 4.24264069f;  // 3 sqrt(2)
-  float p = 1.015936941e-4f;  // Phi(x) = 1/2 + 3/8 x + x p below 0.75
-  p = p * z - 1.179860323e-3f;
-  p = p * z + 9.971885942e-3f;
-  p = p * z - 6.649024785e-2f;
-  p = p * z + 2.394227870e-2f;
+  // Phi(x) = 1/2 + 3/8 x + x p below 0.75
+  const float p = polynomial(z, 1.015936941e-4f, -1.179860323e-3f, 9.971885942e-3f, -6.649024785e-2f, 2.394227870e-2f);
   const float e = exp_of_square(t, 0.5f), tail = 0.5f * (e * scaled_erfc((t - pole) / (t + pole)));
   return {a < 0.75f ? (0.5f + 0.375f * x) + x * p : x < 0.0f ? tail : 1.0f - tail, e * 0.398942280f};
 }

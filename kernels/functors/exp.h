@@ -23,11 +23,7 @@ TANDEM_HD ExpArgument exp_argument(float x) {
 }
 /// e^r - 1 for |r| <= 0.4
 TANDEM_HD float exp_fraction(float r) {
-  float p = 1.388248987e-3f;
-  p = p * r + 8.366691880e-3f;
-  p = p * r + 4.166720435e-2f;
-  p = p * r + 1.666654199e-1f;
-  p = p * r + 0.5f;
+  const float p = polynomial(r, 1.388248987e-3f, 8.366691880e-3f, 4.166720435e-2f, 1.666654199e-1f, 0.5f);
   return p * (r * r) + r;
 }
 TANDEM_HD float power_of_two(int32_t k) { return __builtin_bit_cast(float, uint32_t(k + 127) << 23); }

@@ -38,11 +38,7 @@ TANDEM_HD float cosh(float x) {
 /// The first terms of the Taylor series if |x| < 1. Error within 2.5 ulp.
 TANDEM_HD float sinh(float x) {
   const float z = x * x, e = half_exp(abs(x));
-  float p = 2.50521084e-8f;
-  p = p * z + 2.75573192e-6f;
-  p = p * z + 1.98412698e-4f;
-  p = p * z + 8.33333333e-3f;
-  p = p * z + 1.66666667e-1f;
+  const float p = polynomial(z, 2.50521084e-8f, 2.75573192e-6f, 1.98412698e-4f, 8.33333333e-3f, 1.66666667e-1f);
   return abs(x) < 1.0f ? x + x * (z * p) : copysign(e - 0.25f / e, x);
 }
 

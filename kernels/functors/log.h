@@ -38,15 +38,8 @@ TANDEM_HD float log_limits(float x, float finite) {
 TANDEM_HD float log_of(LogParts parts) {
   const auto [n, f] = parts;
   const float z = f * f;
-  float p = 6.746642292e-2f;
-  p = p * f - 1.167565212e-1f;
-  p = p * f + 1.188816205e-1f;
-  p = p * f - 1.240558848e-1f;
-  p = p * f + 1.421955228e-1f;
-  p = p * f - 1.666799635e-1f;
-  p = p * f + 2.000211924e-1f;
-  p = p * f - 2.500000894e-1f;
-  p = p * f + 3.333331347e-1f;
+  const float p = polynomial(f, 6.746642292e-2f, -1.167565212e-1f, 1.188816205e-1f, -1.240558848e-1f, 1.421955228e-1f,
+                             -1.666799635e-1f, 2.000211924e-1f, -2.500000894e-1f, 3.333331347e-1f);
   const float y = multiply_add(n, -2.12194440e-4f, f * z * p) - 0.5f * z;
   return f + y + n * 0.693359375f;
 }
@@ -55,16 +48,8 @@ TANDEM_HD float easy_log(float x) { return log_of(easy_log_parts(x)); }
 /// log2(1 + f) = f + f p(f). Error within 1.4 ulp.
 TANDEM_HD float log2_of(LogParts parts) {
   const auto [n, f] = parts;
-  float p = -1.163941175e-1f;
-  p = p * f + 1.868651509e-1f;
-  p = p * f - 1.882544607e-1f;
-  p = p * f + 2.041567862e-1f;
-  p = p * f - 2.399521470e-1f;
-  p = p * f + 2.886188030e-1f;
-  p = p * f - 3.606825769e-1f;
-  p = p * f + 4.808965027e-1f;
-  p = p * f - 7.213475108e-1f;
-  p = p * f + 4.426950514e-1f;
+  const float p = polynomial(f, -1.163941175e-1f, 1.868651509e-1f, -1.882544607e-1f, 2.041567862e-1f, -2.399521470e-1f,
+                             2.886188030e-1f, -3.606825769e-1f, 4.808965027e-1f, -7.213475108e-1f, 4.426950514e-1f);
   return n + (f + f * p);
 }
 TANDEM_HD float log2(float x) { return log_limits(x, log2_of(log_parts(x))); }
@@ -73,16 +58,8 @@ TANDEM_HD float easy_log2(float x) { return log2_of(easy_log_parts(x)); }
 /// ulp.
 TANDEM_HD float log10_of(LogParts parts) {
   const auto [n, f] = parts;
-  float p = -3.366225585e-2f;
-  p = p * f + 5.648017675e-2f;
-  p = p * f - 5.751060694e-2f;
-  p = p * f + 6.152607128e-2f;
-  p = p * f - 7.212500274e-2f;
-  p = p * f + 8.687043190e-2f;
-  p = p * f - 1.085808724e-1f;
-  p = p * f + 1.447647512e-1f;
-  p = p * f - 2.171471864e-1f;
-  p = p * f - 3.205518005e-3f;
+  const float p = polynomial(f, -3.366225585e-2f, 5.648017675e-2f, -5.751060694e-2f, 6.152607128e-2f, -7.212500274e-2f,
+                             8.687043190e-2f, -1.085808724e-1f, 1.447647512e-1f, -2.171471864e-1f, -3.205518005e-3f);
   return n * 0.3010253906f + (0.4375f * f + multiply_add(n, 4.60503898e-6f, f * p));
 }
 TANDEM_HD float log10(float x) { return log_limits(x, log10_of(log_parts(x))); }
@@ -97,10 +74,7 @@ TANDEM_HD float log1p(float x) {
 /// ln(1 + x) for x in [0, 1], by the series of 2 artanh(x / (2 + x)). Error within 2 ulp.
 TANDEM_HD float log1p_of_fraction(float x) {
   const float s = x / (2.0f + x), w = s * s;
-  float p = 1.400337666e-1f;
-  p = p * w + 1.400151402e-1f;
-  p = p * w + 2.001071870e-1f;
-  p = p * w + 3.333320916e-1f;
+  const float p = polynomial(w, 1.400337666e-1f, 1.400151402e-1f, 2.001071870e-1f, 3.333320916e-1f);
   const float twice = s + s;
   return twice + twice * (w * p);
 }
@@ -113,22 +87,14 @@ TANDEM_HD float pow(float x, float y) {
   // s = f / (2 + f) by one step of Newton's iteration from a reciprocal in float
   const double below = 2.0 + double(f), guess = double(1.0f / (2.0f + f));
   const double s = double(f) * (guess * (2.0 - below * guess)), w = s * s;
-  double p = 3.40727911255107929e-1;
-  p = p * w + 4.11672833145563355e-1;
-  p = p * w + 5.77083583137930733e-1;
-  p = p * w + 9.61796673351040465e-1;
-  p = p * w + 2.88539008179007839;
+  const double p = polynomial(w, 3.40727911255107929e-1, 4.11672833145563355e-1, 5.77083583137930733e-1,
+                              9.61796673351040465e-1, 2.88539008179007839);
   const double t = (double(n) + s * p) * double(y);
   const double exponent = t < -160.0 ? -160.0 : t > 140.0 ? 140.0 : t;
   const double shifted = exponent + 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
   const double r = exponent - (shifted - 6755399441055744.0);
-  double q = 1.53533620179354562e-4;
-  q = q * r + 1.33988744322664842e-3;
-  q = q * r + 9.61843735665939698e-3;
-  q = q * r + 5.55033247105990932e-2;
-  q = q * r + 2.40226479136376125e-1;
-  q = q * r + 6.93147202855120659e-1;
-  q = q * r + 1.0;
+  const double q = polynomial(r, 1.53533620179354562e-4, 1.33988744322664842e-3, 9.61843735665939698e-3,
+                              5.55033247105990932e-2, 2.40226479136376125e-1, 6.93147202855120659e-1, 1.0);
   const uint64_t scale = (__builtin_bit_cast(uint64_t, shifted) << 52) + 0x3ff0000000000000u;
   float size = float(q * __builtin_bit_cast(double, scale));
   // a = 0 and a = infinity, for which log_parts is not valid

@@ -21,12 +21,8 @@ TANDEM_HD Angle reduced_angle(float x) {
   const double n = double(shifted - 12582912.0f);
   const float r = float((double(x) - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11);
   const float z = r * r;
-  float s = -1.951682643e-4f;
-  s = s * z + 8.332182653e-3f;
-  s = s * z - 1.666665524e-1f;
-  float c = 2.443120138e-5f;
-  c = c * z - 1.388730365e-3f;
-  c = c * z + 4.166664556e-2f;
+  const float s = polynomial(z, -1.951682643e-4f, 8.332182653e-3f, -1.666665524e-1f);
+  const float c = polynomial(z, 2.443120138e-5f, -1.388730365e-3f, 4.166664556e-2f);
   return {r + r * (z * s), (1.0f - 0.5f * z) + z * z * c, __builtin_bit_cast(uint32_t, shifted)};
 }
 /// Returns x, with its sign changed if bit `bit` of k is set.
@@ -64,11 +60,7 @@ TANDEM_HD float atan2(float y, float x) {
   const float ratio = larger == 0.0f ? 0.0f : smaller == __builtin_inff() ? 1.0f : smaller / larger;
   const bool steep = ratio > 0.414213562f;
   const float t = steep ? (ratio - 1.0f) / (ratio + 1.0f) : ratio, z = t * t;
-  float p = -6.077757105e-2f;
-  p = p * z + 1.059363931e-1f;
-  p = p * z - 1.424351037e-1f;
-  p = p * z + 1.999846995e-1f;
-  p = p * z - 3.333331645e-1f;
+  const float p = polynomial(z, -6.077757105e-2f, 1.059363931e-1f, -1.424351037e-1f, 1.999846995e-1f, -3.333331645e-1f);
   const float base = t + t * (z * p), octant = steep ? 0.785398185f + (base - 2.18556941e-8f) : base;
   const float quadrant = a > b ? 1.57079637f - (octant + 4.37113883e-8f) : octant;
   const float half = copysign(1.0f, x) < 0.0f ? 3.14159274f - (quadrant + 8.74227766e-8f) : quadrant;
@@ -79,11 +71,7 @@ TANDEM_HD float atan2(float y, float x) {
 /// error within 2e-7.
 TANDEM_HD float cos_of_turns(float v) {
   const float b = 0.25f - (v < 0.0f ? -v : v), z = b * b;
-  float p = 39.536705017f;
-  p = p * z - 76.549781799f;
-  p = p * z + 81.601005554f;
-  p = p * z - 41.341655731f;
-  p = p * z + 6.283185005f;
+  const float p = polynomial(z, 39.536705017f, -76.549781799f, 81.601005554f, -41.341655731f, 6.283185005f);
   return p * b;
 }
 

@@ -1,16 +1,10 @@
 // Sums and differences: add, sub, subtract, rsub.
 #include "tandem/ops/elementwise/add_sub.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/out.h"
-#include "tandem/ops/promote_operands.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, add, rsub, sub)
 

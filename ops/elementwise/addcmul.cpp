@@ -1,11 +1,9 @@
 // Sums with a scaled product or quotient: addcmul, addcdiv, in place too.
 #include "tandem/ops/elementwise/addcmul.h"
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(promote, addcdiv, addcmul)
 

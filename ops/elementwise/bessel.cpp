@@ -7,14 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/index/masked_fill.h"
-#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
 

@@ -5,17 +5,9 @@
 #include <limits>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/masked_fill.h"
-#include "tandem/ops/inplace.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(float32, float_power, pow)
 TANDEM_CAST_POLICY(promote, atan2)

@@ -1,15 +1,6 @@
 // Shared implementation of the operations of two tensors that core/elementwise_ops.h lists.
 #include "tandem/ops/elementwise/binary_op.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
-
 namespace tandem::detail {
 namespace {
 BinaryOp::Saves operator|(BinaryOp::Saves a, BinaryOp::Saves b) { return BinaryOp::Saves(unsigned(a) | unsigned(b)); }

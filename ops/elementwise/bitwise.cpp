@@ -5,7 +5,6 @@
 #include "tandem/ops/elementwise/unary_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift)
 

@@ -4,19 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, clamp)
 

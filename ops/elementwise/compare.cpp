@@ -3,15 +3,8 @@
 #include "tandem/ops/elementwise/compare.h"
 
 #include <limits>
-#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/bitwise.h"
-#include "tandem/ops/elementwise/logical.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/promotion.h"
 #include "tandem/ops/reduce/searchsorted.h"
 

@@ -1,7 +1,6 @@
 // Comparisons: eq, ne, lt, le, gt, ge, isnan, isinf, isfinite, isclose, allclose, equal, isin, isreal, isposinf,
 // isneginf, is_same_size.
 #pragma once
-#include "tandem/core/tensor.h"
 #include "tandem/ops/declare_op.h"
 
 namespace tandem {

@@ -3,12 +3,9 @@
 
 #include <numbers>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/unary_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(float32, erfinv)
 TANDEM_CAST_POLICY(none, erf, erfc)

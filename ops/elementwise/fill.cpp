@@ -1,12 +1,8 @@
 // Filling with one number: fill, zero, and both in place.
 #include "tandem/ops/elementwise/fill.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

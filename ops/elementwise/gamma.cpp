@@ -4,16 +4,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/special.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/out.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, digamma, igamma, igammac, lgamma, mvlgamma)
 

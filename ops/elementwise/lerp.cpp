@@ -4,12 +4,9 @@
 #include <cmath>
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, lerp)
 

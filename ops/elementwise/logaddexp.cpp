@@ -3,15 +3,9 @@
 
 #include <numbers>
 
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/out.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, logaddexp, logaddexp2)
 

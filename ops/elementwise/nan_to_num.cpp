@@ -1,13 +1,9 @@
 // NaN and infinities replaced by numbers: nan_to_num, nan_to_num_.
 #include "tandem/ops/elementwise/nan_to_num.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, nan_to_num)
 

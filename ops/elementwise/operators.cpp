@@ -4,7 +4,6 @@
 #include "tandem/ops/promote_operands.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor operator-(const Scalar& a, const Tensor& b) {
   check_subtraction("sub", a.is_boolean());

@@ -1,14 +1,7 @@
 // Orthogonal polynomials of torch.special: Chebyshev, Hermite, Laguerre, Legendre.
 #include "tandem/ops/elementwise/polynomials.h"
 
-#include <algorithm>
-
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -2,7 +2,6 @@
 // special_legendre_polynomial_p, in tandem::special as legendre_polynomial_p. Of float32 and float64; integers and bool
 // become the default floating dtype first.
 #pragma once
-#include "tandem/core/tensor.h"
 #include "tandem/ops/write_result.h"
 
 namespace tandem {

@@ -5,12 +5,9 @@
 #include <numbers>
 
 #include "tandem/ops/elementwise/binary_op.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, special_erfcx, special_log_ndtr, special_ndtr, special_ndtri, special_xlog1py, special_zeta)
 

@@ -4,20 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/bitwise.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/logical.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, tan)
 TANDEM_CAST_POLICY(none, abs, acosh, angle, asinh, atan, atanh, ceil, cos, deg2rad, exp2, floor, frac, frexp, logit,

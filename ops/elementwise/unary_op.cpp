@@ -1,8 +1,6 @@
 // Shared implementation of the operations of one tensor that core/elementwise_ops.h lists.
 #include "tandem/ops/elementwise/unary_op.h"
 
-#include "tandem/ops/argument.h"
-
 namespace tandem::detail {
 namespace {
 /// x as op computes with it.

@@ -1,11 +1,8 @@
 // Shared implementation of the operations of one tensor that core/elementwise_ops.h lists: UnaryOp is a line of a list,
 // from which the operation, its in-place form and its form with an output come. Internal.
 #pragma once
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/out.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

@@ -1,16 +1,12 @@
 // Choice by a condition: where.
 #include "tandem/ops/elementwise/where.h"
 
-#include "tandem/core/dispatch.h"
-#include "tandem/kernels/elementwise.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/where_kernel.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/promotion.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, where)
 

@@ -1,10 +1,8 @@
 // How where and masked_fill call the kernel of where.
 #include "tandem/ops/elementwise/where_kernel.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

@@ -8,7 +8,6 @@
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return arange(0, end, 1, options); }
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {

@@ -4,7 +4,6 @@
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor empty(IntArrayRef sizes, const TensorOptions& options, std::optional<MemoryFormat> format) {
   const TensorOptions all = format ? options.memory_format(*format) : options;

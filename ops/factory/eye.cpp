@@ -7,7 +7,6 @@
 #include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {

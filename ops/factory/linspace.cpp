@@ -1,17 +1,14 @@
 // Sequences of so many numbers: linspace, logspace.
 #include "tandem/ops/factory/linspace.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/make_empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
-using namespace detail;
 
-namespace {
 /// Both ends cut to integers first, and then what lies between them, as in PyTorch: counted from the nearer end.
-Tensor integer_linspace(double start, double end, int64_t steps, const TensorOptions& options) {
+static Tensor integer_linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   Tensor host = core::empty({steps}, options.dtype(), kCPU);
   if (steps == 0) return host.to(options.device());
   visit_dtype(host.dtype(), [&]<class T>() {
@@ -26,7 +23,6 @@ Tensor integer_linspace(double start, double end, int64_t steps, const TensorOpt
   if (steps == 1) host.fill_(start);
   return host.to(options.device());
 }
-}  // namespace
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
   TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: dtype is bool; accepted: numbers");

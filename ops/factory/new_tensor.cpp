@@ -1,10 +1,8 @@
 // New tensors like another one: the methods new_empty, new_empty_strided, new_full, new_ones, new_zeros.
-#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/make_empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::new_empty(IntArrayRef sizes, const TensorOptions& options) const {
   return empty(sizes, made_as(*this, options));

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/make_empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace detail {
 

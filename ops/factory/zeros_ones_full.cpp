@@ -1,13 +1,11 @@
 // New tensors of one number: zeros, ones, full, and zeros_like, ones_like, full_like.
 #include "tandem/ops/factory/zeros_ones_full.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 Tensor filled(const char* op, Tensor out, const Scalar& value, const TensorOptions& options) {

@@ -3,22 +3,13 @@
 
 #include <algorithm>
 
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/shape/select_slice.h"
-#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
-using namespace detail;
 
-namespace {
 /// Whether a tensor among the indices is a mask. uint8 is the dtype that masks once had.
-bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
-}  // namespace
+static bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
 Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
                            std::vector<std::pair<int64_t, Tensor>>& tensors) {
   using namespace indexing;
@@ -75,9 +66,8 @@ void detail::check_mask(const char* op, const Tensor& x, int64_t dim, const Tens
   TANDEM_CHECK(mask.device() == x.device(), op, ": a mask on ", mask.device(), " for x on ", x.device());
 }
 
-namespace {
 /// Positions along `dim`, counted from its front. One look at them on the host is less than the calls of seven kernels.
-Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
+static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
   check_not_recorded(op, "the host looks whether the positions are in range");
   const Tensor list = places.contiguous();
   const int64_t n = x.size(dim), count = list.numel();
@@ -91,7 +81,6 @@ Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tenso
                   " for dimension ", dim, " of ", x.sizes(), "; accepted: ", -n, " to ", n - 1);
   return least < 0 ? where(places < 0, places + n, places) : places;
 }
-}  // namespace
 detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
   std::vector<int64_t> dims;
   std::vector<Tensor> positions;

@@ -1,8 +1,6 @@
 // Shared by index and index_put: numbers and slices give a view, tensors name positions in that view. Internal.
 #pragma once
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/index/tensor_index.h"

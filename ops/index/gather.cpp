@@ -1,13 +1,7 @@
 // gather: reads elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/gather.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"
 
@@ -17,15 +11,13 @@ TANDEM_CAST_POLICY(none, gather)
 
 using detail::around;
 
-namespace {
 /// zeros(sizes).scatter_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
-Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+static Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   const Tensor dx = zeros(sizes, dy.options());
   scatter_into("gather", dx, dim, index, dy, true);
   return record("scatter_add", dx, {dy}, {index},
                 [dim](const Context& ctx, const Tensor& ddx) -> Grads { return {ddx.gather(dim, ctx.saved(0))}; });
 }
-}  // namespace
 Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
   dim = wrap_dim("gather", dim, this->dim());
   const Tensor places = checked_places("gather", *this, dim, index);

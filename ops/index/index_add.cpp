@@ -1,11 +1,7 @@
 // index_add and index_add_: add slices to the slices that a 1-d index names.
 #include "tandem/ops/index/index_add.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {

@@ -1,9 +1,7 @@
 // Checks of indices and sources, and conversion of negative positions: checked_places, from_front.
 #include "tandem/ops/index/index_checks.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

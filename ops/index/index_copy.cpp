@@ -1,12 +1,10 @@
 // index_copy and index_copy_: replace the slices that a 1-d index names.
 #include "tandem/ops/index/index_copy.h"
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(promote, index_copy)
 

@@ -1,16 +1,10 @@
 // index_fill and index_fill_: fill the slices that a 1-d index names with one number.
 #include "tandem/ops/index/index_fill.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/index_checks.h"
-#include "tandem/ops/promote_operands.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, index_fill)
 

@@ -1,20 +1,11 @@
 // index_put and index_put_: write or add to the elements that index({...}) reads.
 #include "tandem/ops/index/index_put.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/advanced_index.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(promote, index_put)
 

@@ -1,12 +1,10 @@
 // index_reduce and index_reduce_: reduce the slices whose indices name one position.
 #include "tandem/ops/index/index_reduce.h"
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/reduce_by_place.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, index_reduce)
 

@@ -1,13 +1,8 @@
 // index_select: selects slices along a dimension at the positions that a 1-d index names.
 #include "tandem/ops/index/index_select.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 
@@ -15,9 +10,8 @@ TANDEM_CAST_POLICY(none, index_select)
 
 using detail::around, detail::checked_index;
 
-namespace {
 /// zeros(sizes).index_add(dim, index, dy), and recorded as that, without the copy of the zeros: linear in dy.
-Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+static Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   Tensor dx = zeros(sizes, dy.options());
   const Tensor g = around(dy, dim), at = index.contiguous();
   Tensor y = around(dx, dim);
@@ -26,7 +20,6 @@ Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index,
     return {ddx.index_select(dim, ctx.saved(0))};
   });
 }
-}  // namespace
 Tensor detail::select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index) {
   const Tensor places = checked_index(op, from, index);
   dim = wrap_dim(op, dim, from.dim());

@@ -1,12 +1,10 @@
 // Filling where a mask holds: masked_fill, masked_fill_.
 #include "tandem/ops/index/masked_fill.h"
 
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/where_kernel.h"
-#include "tandem/ops/inplace.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, masked_fill)
 

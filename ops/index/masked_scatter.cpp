@@ -1,17 +1,12 @@
 // masked_scatter and masked_scatter_: write the elements of a source, in order, where a mask is true.
 #include "tandem/ops/index/masked_scatter.h"
 
-#include "tandem/autograd/record.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, masked_scatter)
 

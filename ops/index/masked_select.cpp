@@ -6,7 +6,6 @@
 #include "tandem/ops/index/nonzero.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, masked_select)
 

@@ -1,19 +1,10 @@
 // Non-zero elements: nonzero, nonzero_static, nonzero_numpy, count_nonzero and is_nonzero.
 #include "tandem/ops/index/nonzero.h"
 
-#include "tandem/core/dispatch.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, count_nonzero, nonzero, nonzero_numpy, nonzero_static)
 

@@ -1,13 +1,10 @@
 // put and put_: write or add elements at flat positions.
 #include "tandem/ops/index/put.h"
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, put)
 

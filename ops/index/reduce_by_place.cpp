@@ -2,16 +2,9 @@
 // index_reduce.
 #include "tandem/ops/index/reduce_by_place.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 Reduce detail::parse_reduce(const char* op, const std::string& name, bool with_sum) {
   if (with_sum && name == "sum") return Reduce::sum;

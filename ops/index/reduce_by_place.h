@@ -1,8 +1,6 @@
 // Sums, products, means and extremes of the elements whose indices name one position, for scatter_reduce and
 // index_reduce. Internal.
 #pragma once
-#include <string>
-
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 

@@ -1,17 +1,10 @@
 // scatter and scatter_add, also in place: write or add elements along a dimension at the positions that an index names.
 #include "tandem/ops/index/scatter.h"
-#include "tandem/ops/index/scatter_reduce.h"
-#include "tandem/ops/index/tensor_index.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(promote, scatter_add)
 TANDEM_CAST_POLICY(none, scatter)
@@ -57,9 +50,9 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
                 });
 }
 
-namespace {
 /// scatter and scatter_add in place.
-Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {
+static Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                            bool add) {
   dim = wrap_dim(op, dim, x.dim());
   const Tensor places = checked_places(op, x, dim, index), part = placed_part(op, x, places, source);
   const auto direct = [&] {
@@ -71,7 +64,6 @@ Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index
     return add ? old.scatter_add(dim, places, part) : old.scatter(dim, places, part);
   });
 }
-}  // namespace
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& source) const {
   return scatter_over("scatter_", self(), dim, index, source, false);
 }

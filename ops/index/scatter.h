@@ -2,8 +2,6 @@
 // Each returns a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -1,9 +1,7 @@
 // Scattering into an existing tensor: scatter_into.
 #include "tandem/ops/index/scatter_into.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
 
 namespace tandem::detail {
 

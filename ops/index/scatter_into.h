@@ -1,8 +1,7 @@
 // Scattering into an existing tensor (scatter_into), and in-place versions of operations by index (write_in_place).
 // Internal.
 #pragma once
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

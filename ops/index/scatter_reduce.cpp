@@ -1,12 +1,10 @@
 // scatter_reduce and scatter_reduce_: reduce the elements whose indices name one position.
 #include "tandem/ops/index/scatter_reduce.h"
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/reduce_by_place.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, scatter_reduce)
 

@@ -5,7 +5,6 @@
 #include "tandem/ops/index/index_checks.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter)
 

@@ -1,7 +1,5 @@
 // Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #pragma once
-#include <optional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -1,14 +1,11 @@
 // take and take_along_dim: read elements at flat positions, and along a dimension.
 #include "tandem/ops/index/take.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/index_select.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, take, take_along_dim)
 

@@ -1,7 +1,5 @@
 // take and take_along_dim: read elements at flat positions, and along a dimension.
 #pragma once
-#include <optional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

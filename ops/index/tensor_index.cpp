@@ -2,16 +2,12 @@
 #include "tandem/ops/index/tensor_index.h"
 
 #include <limits>
-#include <string>
-#include <string_view>
 
-#include "tandem/ops/argument.h"
 #include "tandem/ops/index/advanced_index.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, index)
 

@@ -1,8 +1,5 @@
 // Types of arguments and results of linear algebra: OptionalDims, ThreeTensors.
 #pragma once
-#include <tuple>
-#include <vector>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {

@@ -1,12 +1,6 @@
 // Factors of positive-definite matrices: linalg_cholesky, linalg_cholesky_ex, cholesky_solve, cholesky_inverse.
 #include "tandem/ops/linalg/cholesky.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
 

@@ -4,9 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/inverse.h"
 #include "tandem/ops/linalg/norm.h"

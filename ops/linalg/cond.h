@@ -1,7 +1,5 @@
 // Condition numbers: linalg_cond.
 #pragma once
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

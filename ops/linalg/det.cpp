@@ -3,18 +3,10 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/lu.h"
 #include "tandem/ops/linalg/solve.h"
 #include "tandem/ops/linalg/svd.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 

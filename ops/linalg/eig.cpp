@@ -1,10 +1,6 @@
 // Eigenvalues and their vectors: linalg_eigh, linalg_eigvalsh of symmetric matrices; linalg_eig, linalg_eigvals.
 #include "tandem/ops/linalg/eig.h"
 
-#include <string_view>
-
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -1,7 +1,5 @@
 // Eigenvalues and their vectors: linalg_eigh, linalg_eigvalsh of symmetric matrices; linalg_eig, linalg_eigvals.
 #pragma once
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

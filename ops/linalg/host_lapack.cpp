@@ -3,14 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
-
 namespace tandem::detail {
 
 void check_matrices(const char* op, const Tensor& x) {

@@ -3,9 +3,8 @@
 #pragma once
 #include <limits>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/lapack.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

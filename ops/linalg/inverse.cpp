@@ -1,8 +1,6 @@
 // Inverses: linalg_inv, linalg_inv_ex, inverse.
 #include "tandem/ops/linalg/inverse.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/factory/eye.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -1,7 +1,5 @@
 // Least squares: linalg_lstsq.
 #pragma once
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

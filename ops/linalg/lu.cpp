@@ -1,16 +1,8 @@
 // LU factors: linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack, linalg_lu_solve, lu_solve.
 #include "tandem/ops/linalg/lu.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

@@ -1,6 +1,5 @@
 // LU factors: linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack, linalg_lu_solve, lu_solve.
 #pragma once
-#include "tandem/core/tensor.h"
 #include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {

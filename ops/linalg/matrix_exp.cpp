@@ -1,16 +1,7 @@
 // Exponentials of matrices: linalg_matrix_exp, matrix_exp.
 #include "tandem/ops/linalg/matrix_exp.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

@@ -1,9 +1,7 @@
 // Powers of matrices: linalg_matrix_power, matrix_power.
 #include "tandem/ops/linalg/matrix_power.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/linalg/inverse.h"
 
 namespace tandem {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/eig.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/rank_bounds.h"

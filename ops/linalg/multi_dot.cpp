@@ -1,8 +1,6 @@
 // Products of many matrices in the cheapest order: linalg_multi_dot, chain_matmul.
 #include "tandem/ops/linalg/multi_dot.h"
 
-#include <vector>
-
 #include "tandem/ops/shape/copy.h"
 
 namespace tandem {

@@ -3,23 +3,12 @@
 
 #include <cmath>
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/linalg/svd.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/reduce/partial_sums.h"
 #include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 

@@ -2,9 +2,6 @@
 // frobenius_norm, norm_except_dim; renorm, which scales slices down to a maximum norm. core/reduce_ops.h says how a
 // list of dimensions is given.
 #pragma once
-#include <string_view>
-
-#include "tandem/core/tensor.h"
 #include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {

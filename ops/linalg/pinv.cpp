@@ -1,10 +1,6 @@
 // Pseudoinverses: linalg_pinv, pinverse.
 #include "tandem/ops/linalg/pinv.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/eig.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/rank_bounds.h"
@@ -21,9 +17,8 @@ Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a)
   return down - a.matmul(p.matmul(down)) + across - across.matmul(p).matmul(a) - pt.matmul(dp).matmul(pt);
 }
 
-namespace {
 /// The pseudoinverse, and its gradient by its own formula: that of singular vectors would not exist for equal values.
-Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
+static Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
   hermitian ? check_square(op, a) : check_matrices(op, a);
   Tensor p;
   {
@@ -44,7 +39,6 @@ Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool
     return {pinv_backward(dp, ctx.saved(1), ctx.saved(0))};
   });
 }
-}  // namespace
 
 Tensor linalg_pinv(const Tensor& a, const std::optional<Tensor>& atol, const std::optional<Tensor>& rtol,
                    bool hermitian) {

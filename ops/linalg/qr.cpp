@@ -1,16 +1,8 @@
 // QR factors and Householder's reflectors: linalg_qr, geqrf, linalg_householder_product, orgqr, ormqr.
 #include "tandem/ops/linalg/qr.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/linalg/host_lapack.h"
 #include "tandem/ops/linalg/solve.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

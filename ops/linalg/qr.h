@@ -1,7 +1,5 @@
 // QR factors and Householder's reflectors: linalg_qr, geqrf, linalg_householder_product, orgqr, ormqr.
 #pragma once
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -4,11 +4,7 @@
 #include <algorithm>
 
 #include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem::detail {
 

@@ -1,8 +1,6 @@
 // Solutions of linear equations: linalg_solve, linalg_solve_ex, linalg_solve_triangular, triangular_solve.
 #include "tandem/ops/linalg/solve.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -3,13 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/eye.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
 
 namespace tandem {

@@ -1,8 +1,5 @@
 // Singular values and their vectors: linalg_svd, linalg_svdvals, svd.
 #pragma once
-#include <string_view>
-
-#include "tandem/core/tensor.h"
 #include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {

@@ -1,8 +1,6 @@
 // Linear maps of tensors: linalg_tensorsolve, linalg_tensorinv.
 #include "tandem/ops/linalg/tensorsolve.h"
 
-#include <vector>
-
 #include "tandem/ops/linalg/inverse.h"
 #include "tandem/ops/linalg/solve.h"
 #include "tandem/ops/shape/copy.h"

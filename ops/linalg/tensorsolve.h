@@ -1,6 +1,5 @@
 // Linear maps of tensors: linalg_tensorsolve, linalg_tensorinv.
 #pragma once
-#include "tandem/core/tensor.h"
 #include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {

@@ -3,11 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/linalg/host_lapack.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

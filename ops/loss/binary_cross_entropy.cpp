@@ -3,10 +3,7 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
 #include "tandem/kernels/nll.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/activation.h"
 

@@ -1,16 +1,8 @@
 // Losses of class indices: checks of their arguments, and means by weight.
 #include "tandem/ops/loss/class_loss.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/transpose.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 

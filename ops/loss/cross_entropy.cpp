@@ -1,24 +1,12 @@
 // Cross entropy of class indices and of probabilities: cross_entropy and its gradient.
 #include "tandem/ops/loss/cross_entropy.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/class_loss.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/loss/nll_loss.h"
 #include "tandem/ops/nn/softmax.h"
 #include "tandem/ops/promotion.h"
-#include "tandem/ops/reduce/mean.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/reduce/sum.h"
 
 namespace tandem {
 

@@ -3,19 +3,7 @@
 
 #include <limits>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/mean.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

@@ -2,9 +2,6 @@
 // at the margin is 1, as in PyTorch.
 #include "tandem/ops/loss/embedding_loss.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,9 +1,6 @@
 // Huber's loss: huber_loss.
 #include "tandem/ops/loss/huber_loss.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,8 +1,6 @@
 // The Kullback-Leibler divergence: kl_div.
 #include "tandem/ops/loss/kl_div.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,8 +1,6 @@
 // Absolute errors: l1_loss and smooth_l1_loss.
 #include "tandem/ops/loss/l1_loss.h"
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,8 +1,6 @@
 // Helpers of the losses: checks of x and target, their difference, and the reduction. Internal.
 #pragma once
-#include "tandem/core/internal.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::detail {

@@ -5,16 +5,8 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/activation.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 

@@ -1,11 +1,7 @@
 // The mean squared error: mse_loss.
 #include "tandem/ops/loss/mse_loss.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,11 +1,8 @@
 // Negative log likelihood: nll_loss and its gradient.
 #include "tandem/ops/loss/nll_loss.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/nll.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/loss/class_loss.h"
 
 namespace tandem {

@@ -3,9 +3,6 @@
 
 #include <numbers>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/loss/loss_helpers.h"
 
 namespace tandem {

@@ -1,8 +1,6 @@
 // The margin between distances from an anchor: triplet_margin_loss, triplet_margin_with_distance_loss.
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/distance.h"
 

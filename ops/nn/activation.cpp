@@ -3,26 +3,11 @@
 // so are the gradients of relu, sigmoid, tanh and silu.
 #include "tandem/ops/nn/activation.h"
 
-#include <cmath>
 #include <numbers>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/elementwise/unary_op.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/promotion.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 

@@ -1,8 +1,6 @@
 // Activations: celu, gelu, glu, hardtanh, mish, prelu, rrelu, selu, softshrink and others, also in place. They are of
 // floating-point numbers unless they say otherwise.
 #pragma once
-#include <string_view>
-
 #include "tandem/ops/declare_op.h"
 
 namespace tandem {

@@ -7,25 +7,16 @@
 #include <limits>
 #include <numeric>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/attention.h"
 #include "tandem/kernels/implementation.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/nn/dropout.h"
 #include "tandem/ops/nn/linear.h"
 #include "tandem/ops/products/matmul.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/expand.h"
 
 namespace tandem {
 

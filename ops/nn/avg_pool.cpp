@@ -1,23 +1,10 @@
 // Average pooling: avg_pool1d, avg_pool2d, avg_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d.
 #include "tandem/ops/nn/avg_pool.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/pool.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
 #include "tandem/ops/nn/pool_planes.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/reduce/sum.h"
-#include "tandem/ops/shape/as_strided.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
 
@@ -102,9 +89,7 @@ Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag 
                     inner);
 }
 
-namespace {
-Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
-}  // namespace
+static Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last);
 Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
     check_real("adaptive_avg_pool2d", input);
@@ -130,8 +115,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
                   return {ctx.flat_in(0, adaptive_backward(dy, sizes, last))};
                 });
 }
-namespace {
-Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
+static Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
   TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
                "; of its sizes, the last two must be positive");
   const Planes p("adaptive_avg_pool2d_backward", dy, last);
@@ -141,7 +125,6 @@ Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
   return record("adaptive_avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
                 [size](const Context&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
-}  // namespace
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
   return as_line(adaptive_avg_pool2d(as_row("adaptive_avg_pool1d", x), {1, size}));
 }

@@ -2,24 +2,11 @@
 // norm_relu_pool.
 #include "tandem/ops/nn/batch_norm.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/fusion.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/nn/max_pool.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/reduce/mean.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
 

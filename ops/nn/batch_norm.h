@@ -1,7 +1,5 @@
 // Batch normalisation: batch_norm, native_batch_norm. Namespace and names as torch:: has them.
 #pragma once
-#include <memory>
-
 #include "tandem/ops/nn/expanding_array.h"
 
 namespace tandem {

@@ -2,28 +2,9 @@
 // conv_tbc, convolution.
 #include "tandem/ops/nn/convolution.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/convolution.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/reduce/sum.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
 
 namespace tandem {
 

@@ -2,11 +2,7 @@
 #include "tandem/ops/nn/distance.h"
 
 #include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/promotion.h"
 #include "tandem/ops/shape/tril_triu.h"
 
@@ -29,13 +25,11 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
     return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
   });
 }
-namespace {
 /// Returns how many elements of each row are not zero, without history: NaN if one of them is NaN, unlike norm(0).
-Tensor differing(const Tensor& rows) {
+static Tensor differing(const Tensor& rows) {
   const NoGradGuard guard;
   return rows.abs().ceil().clamp_max(1).sum(-1);
 }
-}  // namespace
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",

@@ -3,17 +3,8 @@
 
 #include <cmath>
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/random/draw.h"
 
 namespace tandem {
@@ -67,9 +58,8 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
   return x * dropout(ones(sizes, x.options()), p, true);
 }
 
-namespace {
 /// `sizes`: those of the noise, which broadcasts to x's.
-Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
+static Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
   TANDEM_CHECK(p >= 0 && p <= 1, op, ": p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
@@ -79,7 +69,6 @@ Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, Int
   const Tensor kept = empty(sizes, x.options()).bernoulli_(1 - p);
   return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
 }
-}  // namespace
 Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
   return alpha_noise("alpha_dropout", x, p, training, x.sizes());
 }

@@ -5,24 +5,16 @@
 #include <limits>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/index_add.h"
 #include "tandem/ops/index/index_select.h"
 #include "tandem/ops/index/masked_fill.h"
 #include "tandem/ops/index/scatter_into.h"
 #include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, embedding, one_hot)
 

@@ -1,6 +1,5 @@
 // Embeddings: embedding, embedding_bag and embedding_renorm, which look up, sum and shorten rows of a table; one_hot.
 #pragma once
-#include <optional>
 #include <variant>
 
 #include "tandem/core/option.h"

@@ -1,11 +1,8 @@
 // The windows of a convolution as columns, and back: im2col and col2im.
 #include "tandem/ops/nn/fold.h"
 
-#include "tandem/core/internal.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 

@@ -2,17 +2,9 @@
 // affine_grid_generator.
 #include "tandem/ops/nn/grid_sampler.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/linspace.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/nn/pad.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 

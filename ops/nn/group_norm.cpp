@@ -1,9 +1,6 @@
 // Normalisation of groups of channels: group_norm, native_group_norm.
 #include "tandem/ops/nn/group_norm.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/layer_norm.h"
 #include "tandem/ops/nn/norm_helpers.h"
 

@@ -1,9 +1,6 @@
 // Normalisation of the channels of each sample: instance_norm.
 #include "tandem/ops/nn/instance_norm.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/batch_norm.h"
 #include "tandem/ops/nn/norm_helpers.h"
 

@@ -3,16 +3,9 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/norm.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/nn/norm_helpers.h"
-#include "tandem/ops/reduce/mean.h"
 #include "tandem/ops/reduce/partial_sums.h"
-#include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/reduce/std_var.h"
 
 namespace tandem {
 
@@ -74,8 +67,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& x, IntArrayRe
   return {y, mean, inverse};
 }
 
-namespace {
-double epsilon_of(DType dtype) {
+static double epsilon_of(DType dtype) {
   switch (dtype) {
     case kFloat64: return std::numeric_limits<double>::epsilon();
     case kFloat16: return 0x1p-10;
@@ -83,7 +75,6 @@ double epsilon_of(DType dtype) {
     default: return std::numeric_limits<float>::epsilon();
   }
 }
-}  // namespace
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
   check_real("rms_norm", x);
   const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());

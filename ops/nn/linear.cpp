@@ -1,8 +1,7 @@
 // Linear maps: linear, bilinear.
 #include "tandem/ops/nn/linear.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/products/multiply_matrices.h"

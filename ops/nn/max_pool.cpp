@@ -4,28 +4,11 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/pool.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pool_planes.h"
-#include "tandem/ops/promote_operands.h"
 #include "tandem/ops/random/rand.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
 #include "tandem/ops/reduce/unique.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
-#include "tandem/ops/shape/tensor_properties.h"
 
 namespace tandem {
 

@@ -1,9 +1,7 @@
 // Helpers of the normalisations: checks of weight and bias, 1 / deviation, and the statistics that native_batch_norm,
 // native_layer_norm and native_group_norm give. Internal.
 #pragma once
-#include "tandem/core/internal.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
 #include "tandem/ops/reduce/std_var.h"
 

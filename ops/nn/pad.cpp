@@ -3,11 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -1,9 +1,6 @@
 // Padding: pad, constant_pad_nd, reflection_pad1d to 3d, replication_pad1d to 3d. Pads come in pairs (before, after),
 // those of the last dimension first: {left, right, top, bottom, front, back}. A negative one cuts elements off.
 #pragma once
-#include <optional>
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -1,9 +1,7 @@
 // Pixels and channels in another order: pixel_shuffle, pixel_unshuffle, channel_shuffle.
 #include "tandem/ops/nn/pixel_shuffle.h"
 
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

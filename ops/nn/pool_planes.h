@@ -1,7 +1,6 @@
 // Helpers of the pools: the sizes of results, images as the kernels take them, and one and three dimensions as two.
 // Internal.
 #pragma once
-#include "tandem/core/internal.h"
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/argument.h"
 #include "tandem/ops/nn/expanding_array.h"

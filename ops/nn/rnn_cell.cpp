@@ -1,8 +1,7 @@
 // Cells of recurrent networks: rnn_tanh_cell, rnn_relu_cell, lstm_cell, gru_cell.
 #include "tandem/ops/nn/rnn_cell.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/linear.h"
 
 namespace tandem {

@@ -1,12 +1,8 @@
 // Softmax: softmax and log_softmax, and their gradients, which are operations themselves.
 #include "tandem/ops/nn/softmax.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/softmax.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

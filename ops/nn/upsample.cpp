@@ -4,11 +4,7 @@
 
 #include <cmath>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/clamp.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/avg_pool.h"
 
 namespace tandem {

@@ -1,7 +1,6 @@
 // Images of other sizes: interpolate, upsample_nearest1d to 3d, upsample_linear1d, upsample_bilinear2d,
 // upsample_bicubic2d and others.
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "tandem/core/tensor.h"

@@ -3,13 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/products/matmul.h"
 #include "tandem/ops/promotion.h"
 
@@ -47,9 +41,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   return scaled(product, alpha) + added;
 }
 
-namespace {
 /// scaled(x, beta) + scaled(product, alpha) for the op that the user called, after a check of x and the numbers.
-Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
+static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
   check_one_dtype(op, "x", x, "the product", product);
@@ -57,7 +50,6 @@ Tensor add_product(const char* op, const Tensor& x, const Tensor& product, doubl
   const Tensor added = scaled(x, beta);
   return scaled(product, alpha) + added;
 }
-}  // namespace
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   return tandem::addmm(*this, a, b, beta, alpha);
 }

@@ -1,9 +1,7 @@
 // Products of vectors with a sum: dot, vdot, inner, linalg_vecdot.
 #include "tandem/ops/products/dot.h"
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/products/tensordot.h"
 
 namespace tandem {

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
-#include "tandem/ops/argument.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

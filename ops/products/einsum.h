@@ -1,7 +1,5 @@
 // Sums of products in Einstein's notation: einsum.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

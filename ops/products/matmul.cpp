@@ -1,8 +1,7 @@
 // Matrix products: matmul, mm, bmm, mv, linalg_matmul.
 #include "tandem/ops/products/matmul.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/argument.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/products/multiply_matrices.h"
 
 namespace tandem {

@@ -1,17 +1,13 @@
 // Matrix products without a history, for matmul and linear.
 #include "tandem/ops/products/multiply_matrices.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/matmul.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 
-namespace {
 /// As (batch, rows, columns), recorded nowhere: as it is when its rows or its columns lie densely, else a copy.
-Tensor straight(const Tensor& x) {
+static Tensor straight(const Tensor& x) {
   const Tensor lifted =
       x.dim() == 3 ? core::alias(x)
                    : core::as_strided(x, {1, x.size(0), x.size(1)}, {0, x.stride(0), x.stride(1)}, x.storage_offset());
@@ -20,7 +16,6 @@ Tensor straight(const Tensor& x) {
   const NoGradGuard guard;
   return rows || columns ? lifted : lifted.clone(MemoryFormat::Contiguous);
 }
-}  // namespace
 
 void detail::multiply_matrices(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& y) {
   const Tensor left = straight(a), right = straight(b),

@@ -1,10 +1,7 @@
 // Sums of products along pairs of dimensions: tensordot.
 #include "tandem/ops/products/tensordot.h"
 
-#include <vector>
-
-#include "tandem/ops/argument.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

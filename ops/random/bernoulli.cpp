@@ -1,22 +1,17 @@
 // Bernoulli numbers: bernoulli, bernoulli_.
 #include "tandem/ops/random/bernoulli.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
-namespace {
 /// Uniform numbers below p: as the kernel of bernoulli_(double) has it, by 24 bits.
-Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
+static Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   const NoGradGuard guard;
   check_each_in_range("bernoulli", "p", p, 0, 1);
   return rand(sizes, TensorOptions(kFloat32).device(p.device())) < p.to(p.dtype() == kFloat64 ? kFloat64 : kFloat32);
 }
-}  // namespace
 Tensor& Tensor::bernoulli_(double p) const {
   TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_: p is ", p, "; accepted: 0 to 1");
   return fill_random("bernoulli_", self(), [&](const Draw& d, Tensor& y) {

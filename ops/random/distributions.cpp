@@ -4,11 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor& Tensor::exponential_(double lambd) const {
   check_floating("exponential_", self());

@@ -3,13 +3,11 @@
 
 #include <map>
 #include <mutex>
-#include <tuple>
 
 #include "tandem/core/cuda/capture.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/core/generator.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/fill.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 namespace {

@@ -1,12 +1,7 @@
 // Helpers of the operations that draw random numbers: fill a tensor in place, check parameters. Internal.
 #pragma once
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/rank_context.h"
 #include "tandem/core/trace/observer.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/random/draw.h"
 #include "tandem/ops/random/rand.h"
 

@@ -3,14 +3,10 @@
 
 #include <limits>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
 #include "tandem/ops/random/fill_random.h"
 #include "tandem/ops/reduce/searchsorted.h"
-#include "tandem/ops/shape/view.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor Tensor::multinomial(int64_t num_samples, Flag replacement) const {
   check_floating("multinomial", *this);

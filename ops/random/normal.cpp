@@ -3,13 +3,10 @@
 
 #include <limits>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor& Tensor::normal_(double mean, double std) const {
   TANDEM_CHECK(is_floating_point() && std >= 0, "normal_: standard deviation ", std, " of ", dtype(),

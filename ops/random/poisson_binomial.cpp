@@ -5,17 +5,13 @@
 
 #include <cmath>
 
-#include "tandem/autograd/record.h"
 #include "tandem/core/generator.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/kernels/philox.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 

@@ -4,7 +4,6 @@
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem {
-using namespace detail;
 
 namespace {
 /// Of no elements any dtype can be asked for, as in PyTorch.

@@ -3,13 +3,11 @@
 
 #include <limits>
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/factory/make_empty.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);

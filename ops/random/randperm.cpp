@@ -10,7 +10,6 @@
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");

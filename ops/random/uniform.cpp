@@ -1,12 +1,10 @@
 // Uniform numbers: uniform, uniform_.
 #include "tandem/ops/random/uniform.h"
 
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/fill.h"
 #include "tandem/ops/random/fill_random.h"
 
 namespace tandem {
-using namespace detail;
 
 Tensor& Tensor::uniform_(double low, double high) const {
   TANDEM_CHECK(is_floating_point() && low <= high, "uniform_: from ", low, " to ", high, " of ", dtype(),

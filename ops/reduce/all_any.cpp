@@ -1,10 +1,8 @@
 // Logical reductions: all and any, over all elements, one dimension or several.
 #include "tandem/ops/reduce/all_any.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {

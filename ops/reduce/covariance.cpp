@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

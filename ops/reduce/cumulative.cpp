@@ -3,21 +3,9 @@
 
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/fill.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/inplace.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

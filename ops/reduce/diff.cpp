@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -1,14 +1,9 @@
 // gradient: slopes along dimensions, estimated from differences of neighbours.
 #include "tandem/ops/reduce/gradient.h"
 
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/promote_operands.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, gradient)
 

@@ -3,19 +3,11 @@
 
 #include <cmath>
 
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/linspace.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/reduce/searchsorted.h"
 
 namespace tandem {
-using namespace detail;
 
 TANDEM_CAST_POLICY(none, bincount, histc, histogram)
 

@@ -1,7 +1,5 @@
 // Counting values: bincount, histc and histogram. They have no derivatives.
 #pragma once
-#include <optional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -1,11 +1,7 @@
 // logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
 #include "tandem/ops/reduce/logsumexp.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {

@@ -1,13 +1,8 @@
 // Means: mean and nanmean, over all elements or some dimensions; mean_out.
 #include "tandem/ops/reduce/mean.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/complex.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/out.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

@@ -1,13 +1,8 @@
 // Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
 #include "tandem/ops/reduce/minmax.h"
 
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {

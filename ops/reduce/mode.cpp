@@ -1,11 +1,8 @@
 // mode: the most frequent element along a dimension.
 #include "tandem/ops/reduce/mode.h"
 
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 

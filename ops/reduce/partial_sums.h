@@ -1,8 +1,6 @@
 // Sums that several reductions use: over dimensions that are not adjacent, over all but the channels, in a wider dtype,
 // of squares. Internal.
 #pragma once
-#include <optional>
-
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {

@@ -1,17 +1,9 @@
 // Products: prod, over all elements or along a dimension.
 #include "tandem/ops/reduce/prod.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/backward.h"
-#include "tandem/ops/elementwise/fill.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/reduced_dims.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

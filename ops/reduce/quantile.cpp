@@ -1,12 +1,8 @@
 // Quantiles: quantile and nanquantile, by sorting and interpolation between neighbours.
 #include "tandem/ops/reduce/quantile.h"
 
-#include "tandem/core/loop/run_loop.h"
 #include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

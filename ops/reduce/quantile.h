@@ -1,7 +1,5 @@
 // Quantiles: quantile and nanquantile, over all elements or along a dimension.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

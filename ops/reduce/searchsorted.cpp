@@ -1,10 +1,7 @@
 // Searching in sorted sequences: searchsorted and bucketize.
 #include "tandem/ops/reduce/searchsorted.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/promotion.h"
 
 namespace tandem {

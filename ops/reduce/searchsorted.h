@@ -1,8 +1,5 @@
 // Searching in sorted sequences: searchsorted and bucketize. They have no derivatives.
 #pragma once
-#include <optional>
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

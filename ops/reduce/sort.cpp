@@ -1,15 +1,8 @@
 // Sorting: sort, argsort, topk and kthvalue.
 #include "tandem/ops/reduce/sort.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/elementwise/fill.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/clone.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -3,12 +3,8 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/reduce.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

@@ -1,11 +1,7 @@
 // Sums: sum and nansum, over all elements or some dimensions; sum_out; sum_to_size.
 #include "tandem/ops/reduce/sum.h"
 
-#include "tandem/autograd/ops.h"
-#include "tandem/ops/elementwise/compare.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
 
 namespace tandem {

@@ -1,13 +1,8 @@
 // Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2.
 #include "tandem/ops/reduce/unique.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 namespace {

@@ -1,8 +1,6 @@
 // Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2. They have no
 // derivatives. A Graph does not record them: the values decide the sizes of the results.
 #pragma once
-#include <optional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

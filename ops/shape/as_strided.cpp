@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/ops.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/shape/view_helpers.h"
 
 namespace tandem {

@@ -5,16 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/index.h"
-#include "tandem/ops/argument.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/promotion.h"
 #include "tandem/ops/shape/atleast.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 

@@ -1,8 +1,7 @@
 // Copies: clone.
 #include "tandem/ops/shape/clone.h"
 
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -1,10 +1,7 @@
 // Choices of elements of vectors: cartesian_prod, combinations.
 #include "tandem/ops/shape/combinations.h"
 
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/shape/meshgrid.h"
 
 namespace tandem {

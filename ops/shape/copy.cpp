@@ -1,14 +1,9 @@
 // Copies: contiguous, to, copy_, pin_memory; copy_elements and clear_of for other operations.
 #include "tandem/ops/shape/copy.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/dispatch.h"
 #include "tandem/kernels/elementwise.h"
 #include "tandem/kernels/transfer.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/out.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/shape/clone.h"
 
 namespace tandem {
@@ -48,8 +43,8 @@ Tensor Tensor::contiguous(MemoryFormat format) const {
   return is_contiguous(format) ? *this : tandem::clone(*this, format);
 }
 
-namespace {
-Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned, MemoryFormat format) {
+static Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned,
+                      MemoryFormat format) {
   // As in PyTorch: what has gaps keeps its format here, and not, as in clone(), its order of dimensions.
   if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
     format = x.suggest_memory_format();
@@ -65,7 +60,6 @@ Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, b
     return {dy.to(from, type)};
   });
 }
-}  // namespace
 
 Tensor Tensor::to(Device device, DType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> format) const {
   const MemoryFormat wanted = format.value_or(MemoryFormat::Preserve);

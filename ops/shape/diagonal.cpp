@@ -3,15 +3,8 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/promotion.h"
-#include "tandem/ops/reduce/all_any.h"
-#include "tandem/ops/reduce/minmax.h"
-#include "tandem/ops/reduce/std_var.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem {
 

@@ -1,8 +1,7 @@
 // Broadcasting views: expand, broadcast_tensors.
 #include "tandem/ops/shape/expand.h"
 
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -4,16 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/nn/embedding.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

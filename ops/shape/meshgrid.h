@@ -1,7 +1,5 @@
 // The grid that vectors span: meshgrid.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem {

@@ -3,14 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/ops.h"
-#include "tandem/autograd/record.h"
-#include "tandem/core/loop/run_loop.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 
@@ -87,9 +80,8 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
       reshape({outer * n, 1, inner}).expand({outer * n, repeats, inner}).clone(MemoryFormat::Contiguous), sizes);
 }
 
-namespace {
 /// Each place in `counts`, which is of one dimension, as often as it says.
-Tensor places_of(const Tensor& counts, int64_t places) {
+static Tensor places_of(const Tensor& counts, int64_t places) {
   check_not_recorded("repeat_interleave", "the repeats tell how many slices there are");
   TANDEM_CHECK(counts.dim() <= 1 && (counts.dtype() == kInt64 || counts.dtype() == kInt32),
                "repeat_interleave: repeats is ", counts.dtype(), counts.sizes(),
@@ -109,7 +101,6 @@ Tensor places_of(const Tensor& counts, int64_t places) {
   std::copy(index.begin(), index.end(), y.data<int64_t>());
   return y.to(counts.device());
 }
-}  // namespace
 Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> given) const {
   if (!given || dim() == 0) {
     if (given) wrap_dim("repeat_interleave", *given, dim());

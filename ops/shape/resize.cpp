@@ -1,21 +1,15 @@
 // Another size or storage for a tensor: resize_, resize_as_, set_, set_data.
 #include "tandem/ops/shape/resize.h"
 
-#include "tandem/autograd/inplace.h"
-#include "tandem/autograd/ops.h"
-#include "tandem/core/memory_format.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 
-namespace {
-void check_no_grad(const char* op, const Tensor& x) {
+static void check_no_grad(const char* op, const Tensor& x) {
   check_changeable(op, x);
   TANDEM_CHECK(!x.requires_grad(), op,
                ": the tensor requires a gradient; accepted: one that does not, as detach() gives");
 }
-}  // namespace
 
 const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> format) const {
   check_no_grad("resize_", self());

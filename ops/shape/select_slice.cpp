@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

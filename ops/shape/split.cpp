@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/define_op.h"
 #include "tandem/ops/shape/view_helpers.h"
 
 namespace tandem {
@@ -85,12 +82,10 @@ std::vector<Tensor> Tensor::unbind(int64_t d) const {
   });
 }
 
-namespace {
-std::vector<Tensor> apart(std::vector<Tensor> parts) {
+static std::vector<Tensor> apart(std::vector<Tensor> parts) {
   for (Tensor& part : parts) part = part.clone();
   return parts;
 }
-}  // namespace
 std::vector<Tensor> Tensor::unsafe_chunk(int64_t chunks, int64_t dim) const { return apart(chunk(chunks, dim)); }
 std::vector<Tensor> Tensor::unsafe_split(int64_t size, int64_t dim) const { return apart(split(size, dim)); }
 std::vector<Tensor> Tensor::unsafe_split_with_sizes(IntArrayRef sizes, int64_t dim) const {

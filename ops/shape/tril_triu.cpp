@@ -4,11 +4,7 @@
 #include <algorithm>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/index/masked_fill.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

@@ -1,12 +1,7 @@
 // All windows along a dimension, as a view: Tensor::unfold.
 #include "tandem/ops/shape/unfold.h"
 
-#include "tandem/autograd/record.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/arange.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/tensor_properties.h"
+#include "tandem/ops/define_op.h"
 
 namespace tandem {
 

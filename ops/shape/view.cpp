@@ -1,16 +1,5 @@
 // Views of all elements: view, reshape, alias.
 #include "tandem/ops/shape/view.h"
-#include "tandem/ops/shape/as_strided.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/diagonal.h"
-#include "tandem/ops/shape/expand.h"
-#include "tandem/ops/shape/resize.h"
-#include "tandem/ops/shape/select_slice.h"
-#include "tandem/ops/shape/split.h"
-#include "tandem/ops/shape/squeeze.h"
-#include "tandem/ops/shape/tensor_properties.h"
-#include "tandem/ops/shape/transpose.h"
-#include "tandem/ops/shape/unfold.h"
 
 #include "tandem/ops/shape/copy.h"
 #include "tandem/ops/shape/view_helpers.h"

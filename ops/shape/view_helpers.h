@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tandem/autograd/inplace.h"
-#include "tandem/autograd/record.h"
 
 namespace tandem::detail {
 

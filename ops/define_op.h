@@ -1,0 +1,22 @@
+// Headers that sources of operations need: dispatch to kernels, records of gradients, of changes in place and of steps,
+// checks of operands, and the operations used in derivatives. Internal.
+#pragma once
+#include "tandem/autograd/inplace.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/autograd/record.h"
+#include "tandem/core/dispatch.h"
+#include "tandem/core/loop/run_loop.h"
+#include "tandem/ops/argument.h"
+#include "tandem/ops/backward.h"
+#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/elementwise/where.h"
+#include "tandem/ops/factory/arange.h"
+#include "tandem/ops/factory/empty.h"
+#include "tandem/ops/factory/eye.h"
+#include "tandem/ops/factory/tensor.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
+#include "tandem/ops/inplace.h"
+#include "tandem/ops/out.h"
+#include "tandem/ops/promote_operands.h"
+#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/shape/copy.h"
