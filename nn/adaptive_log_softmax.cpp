@@ -8,7 +8,6 @@
 #include "tandem/nn/containers/sequential.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem::nn {

@@ -4,7 +4,6 @@
 #include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
 #include "tandem/ops/loss/loss_helpers.h"
 #include "tandem/ops/nn/activation.h"
 #include "tandem/ops/nn/distance.h"

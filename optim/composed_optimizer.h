@@ -1,7 +1,5 @@
 // ComposedOptimizer: base class of the optimizers whose step is composed of tensor operations. Internal.
 #pragma once
-#include <array>
-
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim::detail {

@@ -1,10 +1,8 @@
 // DistributedDataParallel without its templates: broadcast of states, no_sync, Join, and the calls of the reducer.
 #include "tandem/parallel/distributed_data_parallel.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/trace/tracer.h"
@@ -12,11 +10,8 @@
 #include "tandem/nn/module/same_parameters.h"
 #include "tandem/nn/utils/checkpoint.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/join.h"
 #include "tandem/parallel/reducer.h"
 

@@ -8,7 +8,6 @@
 
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 namespace {

@@ -7,7 +7,6 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn::parallel::detail {
 

@@ -1,9 +1,6 @@
 // The copies of a module on several devices, which follow it from step to step.
 #pragma once
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/nn/module.h"
 #include "tandem/parallel/broadcast.h"

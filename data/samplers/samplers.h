@@ -1,8 +1,5 @@
 // Samplers: which examples, in which order.
 #pragma once
-#include <optional>
-#include <vector>
-
 #include "tandem/core/tensor.h"
 #include "tandem/data/example_streams.h"
 

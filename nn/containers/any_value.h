@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tandem/core/error.h"
-#include "tandem/core/version.h"
 
 namespace tandem::detail {
 /// The type's name as C++ spells it.

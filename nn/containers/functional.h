@@ -1,7 +1,5 @@
 // Functional: a function of a tensor as a module.
 #pragma once
-#include <functional>
-#include <optional>
 #include <type_traits>
 #include <utility>
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/tensor_tree.h"
 #include "tandem/nn/module/module_hooks.h"

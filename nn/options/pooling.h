@@ -4,8 +4,6 @@
 #include <array>
 #include <concepts>
 #include <initializer_list>
-#include <optional>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"

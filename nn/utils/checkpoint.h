@@ -1,8 +1,5 @@
 // Checkpoints: a part of a forward that keeps its inputs alone, and runs again in backward. Memory for time.
 #pragma once
-#include <functional>
-#include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 

@@ -1,6 +1,7 @@
 // CallQueue: posts calls, serves them on the lanes' threads, and coalesces transfers.
 #include "tandem/parallel/collectives/call_queue.h"
 
+#include <list>
 #include <optional>
 
 #include "tandem/core/cuda/allocator.h"

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <map>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"

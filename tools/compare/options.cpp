@@ -5,7 +5,6 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
-#include <memory>
 
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/compare/compare.h"

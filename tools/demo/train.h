@@ -1,10 +1,5 @@
 // The demo's ways to train one network: on one device, under DataParallel, and under DistributedDataParallel.
 #pragma once
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tandem/data/data.h"
 #include "tandem/tools/demo/history.h"
 #include "tandem/tools/demo/net.h"

@@ -1,9 +1,5 @@
 // The causes that lie in a script, in the order in which they are turned off.
 #pragma once
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "tandem/tools/explain/script.h"
 
 namespace tandem::tools::explain {

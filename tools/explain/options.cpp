@@ -2,7 +2,6 @@
 #include "tandem/tools/explain/options.h"
 
 #include <limits>
-#include <memory>
 
 #include "tandem/core/device.h"
 #include "tandem/tools/command_line.h"

@@ -1,9 +1,5 @@
 // What a training script does to its data: which examples each step of each rank takes, and how it weighs them.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::tools::explain {

@@ -1,9 +1,5 @@
 // One attempt to run a job: this launcher's ranks, from their start to the end of the last. Internal to ranks.cpp.
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tandem/tools/launch/cause.h"
 #include "tandem/tools/launch/nodes.h"
 #include "tandem/tools/launch/output.h"

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/tools/usage.h"

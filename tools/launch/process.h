@@ -2,9 +2,6 @@
 #pragma once
 #include <sys/types.h>
 
-#include <string>
-#include <vector>
-
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/parallel/collectives/store/watchdog.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <mutex>
-#include <optional>
 #include <set>
 #include <thread>
 

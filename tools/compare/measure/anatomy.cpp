@@ -2,7 +2,6 @@
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "tandem/core/internal.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "tandem/core/internal.h"

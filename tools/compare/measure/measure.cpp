@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
-#include <optional>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/internal.h"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <sstream>
 #include <thread>
-#include <vector>
 
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
