@@ -3,7 +3,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <utility>
 
 #include "tandem/core/option.h"
 #include "tandem/data/chunk_buffer.h"

@@ -1,7 +1,6 @@
 // DataLoaderBase: what loaders of all kinds have in common, the workers and the walk through an epoch.
 #pragma once
 #include <type_traits>
-#include <utility>
 
 #include "tandem/data/data_loader_options.h"
 #include "tandem/data/example_streams.h"

@@ -2,7 +2,6 @@
 #pragma once
 #include <concepts>
 #include <type_traits>
-#include <utility>
 
 #include "tandem/data/example.h"
 #include "tandem/data/transforms.h"

@@ -1,7 +1,5 @@
 // Batches on their way to a GPU: through page-locked memory, by a stream of their own, while the last one is computed.
 #pragma once
-#include <utility>
-
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor_tree.h"
 

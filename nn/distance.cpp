@@ -1,7 +1,6 @@
 // Modules of distances: how they print.
 #include "tandem/nn/distance.h"
 
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
 
 namespace tandem::nn {

@@ -4,9 +4,7 @@
 #include <limits>
 
 #include "tandem/autograd/record.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/loop/run_loop.h"
-#include "tandem/core/print_style.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/ops.h"

@@ -1,7 +1,5 @@
 // Tables of rows that are looked up: Embedding, and EmbeddingBag, which reduces the rows of a bag to one.
 #pragma once
-#include <variant>
-
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
 #include "tandem/ops/index/tensor_index.h"

@@ -6,7 +6,6 @@
 #include "tandem/nn/convolution.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/factory/empty.h"
 
 namespace tandem::nn {
 template class Cloneable<LinearImpl>;

@@ -1,7 +1,6 @@
 // Losses: functions that are made of operations, and the printing of modules.
 #include "tandem/nn/loss.h"
 
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"

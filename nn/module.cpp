@@ -10,7 +10,6 @@
 #include <typeinfo>
 
 #include "tandem/core/generator.h"
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/cloning.h"
 #include "tandem/nn/module/print_libtorch.h"
 

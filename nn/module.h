@@ -1,7 +1,6 @@
 // Module: parameters, buffers and children under names, as torch::nn::Module.
 #pragma once
 #include <type_traits>
-#include <utility>
 
 #include "tandem/core/tensor.h"
 #include "tandem/nn/containers/ordered_dict.h"

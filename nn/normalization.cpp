@@ -6,7 +6,6 @@
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
 #include "tandem/ops/nn/avg_pool.h"
-#include "tandem/ops/nn/expanding_array.h"
 #include "tandem/ops/nn/pad.h"
 #include "tandem/ops/shape/cat.h"
 

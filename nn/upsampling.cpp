@@ -4,7 +4,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/nn/avg_pool.h"
 #include "tandem/ops/nn/expanding_array.h"

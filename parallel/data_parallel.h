@@ -14,7 +14,6 @@
 #pragma once
 #include <sstream>
 #include <type_traits>
-#include <utility>
 
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/factory/tensor.h"
 

@@ -1,6 +1,5 @@
 // The JSON header of a safetensors file, as plain values.
 #pragma once
-#include "tandem/core/internal.h"
 #include "tandem/serialize/file.h"
 #include "tandem/serialize/safetensors.h"
 

@@ -1,7 +1,6 @@
 // A value of any type: what modules of any kind take and give.
 #pragma once
 #include <any>
-#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>

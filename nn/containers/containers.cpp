@@ -1,7 +1,6 @@
 // ModuleList, ModuleDict, ParameterList and ParameterDict: changes of their contents, copies, printing.
 #include "tandem/nn/containers/containers.h"
 
-#include "tandem/core/print_style.h"
 #include "tandem/nn/module/cloning.h"
 
 namespace tandem::nn {

@@ -2,7 +2,6 @@
 // it.
 #pragma once
 #include <type_traits>
-#include <utility>
 
 #include "tandem/nn/containers/sequential.h"
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <unordered_map>
-#include <utility>
 
 #include "tandem/core/error.h"
 #include "tandem/core/tensor_tree.h"

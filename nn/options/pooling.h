@@ -1,7 +1,6 @@
 // Options of pools. Size: int64_t, or Pair or Triple, of which one number is a window of equal sides.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <initializer_list>
 

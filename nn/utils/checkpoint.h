@@ -1,7 +1,6 @@
 // Checkpoints: a part of a forward that keeps its inputs alone, and runs again in backward. Memory for time.
 #pragma once
 #include <type_traits>
-#include <utility>
 
 #include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/option.h"

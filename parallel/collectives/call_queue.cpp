@@ -2,7 +2,6 @@
 #include "tandem/parallel/collectives/call_queue.h"
 
 #include <list>
-#include <optional>
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/gpu_runtime.h"

@@ -12,7 +12,6 @@
 #include <filesystem>
 
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/measure/rank_file.h"
 #include "tandem/tools/compare/predict.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tandem/core/internal.h"
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/job.h"

@@ -4,7 +4,6 @@
 #include <ctime>
 
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "tandem/core/threads/thread_pool.h"
 #include "tandem/data/images/png_of.h"

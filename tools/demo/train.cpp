@@ -2,7 +2,6 @@
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <numeric>
 

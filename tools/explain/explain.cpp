@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/data_folder.h"
 #include "tandem/tools/explain/causes.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/explain/groups.h"

@@ -6,7 +6,6 @@
 
 #include <mutex>
 #include <set>
-#include <thread>
 
 namespace tandem::distributed {
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::tools::compare {

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/measure/progress.h"

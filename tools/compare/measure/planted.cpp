@@ -5,8 +5,6 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/core/error.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/core/trace/tracer.h"
 

@@ -4,8 +4,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tandem/core/error.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/thread_pool.h"
 
 namespace tandem::tools::compare {

@@ -4,7 +4,6 @@
 #include <csignal>
 
 #include "tandem/benchmarks/scratch_folder.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/measure/links.h"
