@@ -2,10 +2,8 @@
 #include "tandem/nn/loss.h"
 
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/loss/loss_helpers.h"
-#include "tandem/ops/nn/activation.h"
-#include "tandem/ops/nn/distance.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn {
 

@@ -5,9 +5,7 @@
 #include <sstream>
 
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/nn/avg_pool.h"
-#include "tandem/ops/nn/expanding_array.h"
-#include "tandem/ops/nn/upsample.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::detail {
 namespace {

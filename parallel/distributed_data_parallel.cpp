@@ -9,9 +9,7 @@
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/module/same_parameters.h"
 #include "tandem/nn/utils/checkpoint.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/ops.h"
 #include "tandem/parallel/join.h"
 #include "tandem/parallel/reducer.h"
 
