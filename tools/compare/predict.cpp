@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "tandem/tools/page/format.h"
-#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/job.h"
 #include "tandem/tools/simulate/skill.h"
 

@@ -1,6 +1,5 @@
 // Strong and weak scaling: predicted steps of DDP and DataParallel over numbers of devices.
 #pragma once
-#include <cstdint>
 #include <optional>
 
 #include "tandem/tools/simulate/step.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "tandem/core/internal.h"
-
 namespace tandem::tools::compare {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 
 namespace tandem::tools::compare {
