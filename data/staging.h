@@ -3,9 +3,7 @@
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor_tree.h"
 
-namespace tandem::data {
-
-namespace detail {
+namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
@@ -64,5 +62,4 @@ class Staging {
   std::optional<cuda::Stream> copies_;  // when the device is a GPU
 };
 
-}  // namespace detail
-}  // namespace tandem::data
+}  // namespace tandem::data::detail

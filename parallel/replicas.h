@@ -5,9 +5,7 @@
 #include "tandem/nn/module.h"
 #include "tandem/parallel/broadcast.h"
 
-namespace tandem::nn::parallel {
-
-namespace detail {
+namespace tandem::nn::parallel::detail {
 
 // Note [Replicas]: a replica is built once, as a module of its own; its tensors stay the same handles, which layers
 // hold as members, and are given new elements and a new history in each step:
@@ -77,5 +75,4 @@ class Replicas {
   std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: the module's, and its own
 };
 
-}  // namespace detail
-}  // namespace tandem::nn::parallel
+}  // namespace tandem::nn::parallel::detail
