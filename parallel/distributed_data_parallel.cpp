@@ -186,8 +186,7 @@ void DistributedDataParallelBase::check_unchanged() const {
                  " when the module was wrapped; wrap a module when its parameters are complete, or anew");
     TANDEM_CHECK(now[i].value().device() == device_, "DistributedDataParallel: ", now[i].key(), " is on ",
                  now[i].value().device(), ", and was on ", device_,
-                 " when the module was wrapped; move a module before it "
-                 "is wrapped");
+                 " when the module was wrapped; move a module before it is wrapped");
     TANDEM_CHECK(!frozen_when_wrapped_[i] || !now[i].value().requires_grad(), "DistributedDataParallel: ", now[i].key(),
                  " requires a gradient now, and was frozen when the module was wrapped; wrap a module before "
                  "some of its parameters are frozen, or anew");
