@@ -2,13 +2,7 @@
 #pragma once
 #include <atomic>
 #include <exception>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/data/chunk_buffer.h"

@@ -1,10 +1,6 @@
 // DataLoader: batches of a dataset, in a sampler's order or as the dataset hands them out, made ahead by workers.
 #pragma once
 #include <concepts>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "tandem/data/data_loader_base.h"
 #include "tandem/data/samplers/samplers.h"

@@ -1,10 +1,6 @@
 // DataLoaderBase: what loaders of all kinds have in common, the workers and the walk through an epoch.
 #pragma once
-#include <memory>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/data/data_loader_options.h"
 #include "tandem/data/example_streams.h"

@@ -1,7 +1,6 @@
 // How a DataLoader works.
 #pragma once
 #include <cstddef>
-#include <optional>
 
 #include "tandem/core/durations.h"
 #include "tandem/core/option.h"

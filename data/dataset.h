@@ -1,10 +1,7 @@
 // Datasets: examples by index, and what `map` makes of them.
 #pragma once
 #include <concepts>
-#include <optional>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/data/example.h"
 #include "tandem/data/transforms.h"

@@ -1,7 +1,5 @@
 // Example: what a dataset holds at one index, and a whole batch of them after Stack.
 #pragma once
-#include <utility>
-
 #include "tandem/core/tensor_tree.h"
 
 namespace tandem::data {

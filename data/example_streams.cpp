@@ -4,7 +4,6 @@
 #include <atomic>
 #include <mutex>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "tandem/core/generator.h"

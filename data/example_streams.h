@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <memory>
 
-namespace tandem {
-namespace serialize {
+namespace tandem::serialize {
 class InputArchive;
 class OutputArchive;
-}  // namespace serialize
+}  // namespace tandem::serialize
 
 // Note [Random numbers of examples]
 //
@@ -23,7 +22,7 @@ class OutputArchive;
 // epoch of all ranks if the sampler deals them out; with other samplers the rank is a part of the stream. save() and
 // load() of a loader keep seed, epoch and position.
 
-namespace data::detail {
+namespace tandem::data::detail {
 
 /// Positions in an epoch of the examples that come next: first, first + stride, ...
 struct Positions {
@@ -106,5 +105,4 @@ class EachExample {
 /// Sets this rank's number for the samplers that know nothing of ranks; 0 until then.
 void set_data_rank(int rank);
 
-}  // namespace data::detail
-}  // namespace tandem
+}  // namespace tandem::data::detail

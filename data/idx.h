@@ -1,7 +1,5 @@
 // IDX, the file format of MNIST: a magic number, sizes, and bytes; often gzipped.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::data {

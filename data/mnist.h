@@ -1,7 +1,5 @@
 // MNIST and FashionMNIST, read from their published files.
 #pragma once
-#include <string>
-
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {

@@ -1,7 +1,6 @@
 // Prefetcher: worker threads that turn requests into batches, ahead of the consumer.
 #pragma once
 #include <exception>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>

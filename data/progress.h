@@ -1,7 +1,6 @@
 // progress: a bar on the terminal for a loop over batches, or over anything else, as Python's tqdm draws one.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

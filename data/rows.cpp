@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "tandem/core/internal.h"
-#include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/shape/cat.h"
 
 namespace tandem::data::detail {

@@ -1,7 +1,5 @@
 // Making one tensor of many rows: the copying behind Stack and behind datasets that are tensors already.
 #pragma once
-#include <vector>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::data::detail {

@@ -1,7 +1,5 @@
 // SharedBatchDataset: one dataset that several loaders or workers use, in the place of a copy for each.
 #pragma once
-#include <memory>
-
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {

@@ -1,14 +1,9 @@
 // Batches on their way to a GPU: through page-locked memory, by a stream of their own, while the last one is computed.
 #pragma once
-#include <optional>
-#include <utility>
-
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor_tree.h"
 
-namespace tandem::data {
-
-namespace detail {
+namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
@@ -67,5 +62,4 @@ class Staging {
   std::optional<cuda::Stream> copies_;  // when the device is a GPU
 };
 
-}  // namespace detail
-}  // namespace tandem::data
+}  // namespace tandem::data::detail

@@ -2,13 +2,7 @@
 #pragma once
 #include "tandem/data/dataset.h"
 
-namespace tandem {
-namespace serialize {
-class InputArchive;
-class OutputArchive;
-}  // namespace serialize
-
-namespace data::datasets {
+namespace tandem::data::datasets {
 
 /// Answers requests, batch sizes as a rule, until it has no more for this epoch: then with nothing. A loader of it
 /// takes no sampler, and all its workers use the one dataset: get_batch is called by several threads at once.
@@ -36,5 +30,4 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, StatefulDa
   return archive;
 }
 
-}  // namespace data::datasets
-}  // namespace tandem
+}  // namespace tandem::data::datasets

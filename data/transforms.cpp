@@ -1,8 +1,6 @@
 // Stack: how a batch of examples becomes one.
 #include "tandem/data/transforms.h"
 
-#include "tandem/data/rows.h"
-
 namespace tandem::data::transforms {
 
 Example<> Stack<Example<>>::apply_batch(std::vector<Example<>> examples) {

@@ -1,8 +1,6 @@
 // What happens to examples on their way from a dataset to a batch.
 #pragma once
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "tandem/data/example.h"
 #include "tandem/data/example_streams.h"

@@ -1,7 +1,6 @@
 // WorkerException: what went wrong in a loader's worker, as the thread that iterates sees it.
 #pragma once
 #include <exception>
-#include <string>
 
 #include "tandem/core/error.h"
 

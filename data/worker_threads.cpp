@@ -2,8 +2,6 @@
 #include "tandem/data/worker_threads.h"
 
 #include <condition_variable>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "tandem/core/internal.h"

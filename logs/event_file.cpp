@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tandem/core/error.h"
 #include "tandem/logs/crc32c.h"
 #include "tandem/logs/protobuf.h"
 #include "tandem/logs/summary.h"

@@ -1,7 +1,6 @@
 // One of TensorBoard's event files: records of bytes with checksums, as TensorFlow's RecordWriter lays them out.
 #pragma once
 #include <chrono>
-#include <string>
 
 #include "tandem/logs/summary_writer.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "tandem/core/internal.h"
 #include "tandem/data/images/png_of.h"

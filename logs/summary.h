@@ -2,10 +2,6 @@
 // tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, histogram.proto and tensor.proto; what
 // follows a field's number in summary.cpp is its name there.
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::logs {

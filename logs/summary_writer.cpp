@@ -5,7 +5,6 @@
 #include <ctime>
 #include <mutex>
 
-#include "tandem/core/error.h"
 #include "tandem/logs/event_file.h"
 #include "tandem/logs/summary.h"
 

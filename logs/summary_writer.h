@@ -1,10 +1,6 @@
 // SummaryWriter: logs of a training that TensorBoard shows, under the names of torch.utils.tensorboard.
 #pragma once
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
-#include <string>
 
 #include "tandem/core/option.h"
 #include "tandem/core/owned.h"

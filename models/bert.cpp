@@ -1,10 +1,8 @@
 // BertModel: its layers' reset() and forward(), and BertConfig from config.json.
 #include "tandem/models/bert.h"
 
-#include "tandem/core/internal.h"
 #include "tandem/models/json_file.h"
 #include "tandem/nn/init.h"
-#include "tandem/ops/nn/attention.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file.h"

@@ -1,9 +1,6 @@
 // BERT (Devlin et al. 2018, arXiv:1810.04805). Modules and parameters have Hugging Face's names, so that its
 // model.safetensors and pytorch_model.bin are read as they are.
 #pragma once
-#include <string>
-#include <tuple>
-
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
 #include "tandem/nn/dropout.h"

@@ -3,9 +3,7 @@
 
 #include <cmath>
 
-#include "tandem/core/internal.h"
 #include "tandem/nn/init.h"
-#include "tandem/ops/nn/attention.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file.h"

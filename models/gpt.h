@@ -1,8 +1,6 @@
 // GPT-2 (Radford et al. 2019), a decoder that says for each token which one follows. Modules and parameters have
 // Hugging Face's names and shapes, so that its model.safetensors and pytorch_model.bin are read as they are.
 #pragma once
-#include <string>
-
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
 #include "tandem/nn/dropout.h"

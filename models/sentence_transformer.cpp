@@ -7,7 +7,6 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/models/json_file.h"
-#include "tandem/nn/normalization.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/module.h"
 

@@ -1,9 +1,6 @@
 // SentenceTransformer: sentences to vectors whose product says how near two meanings are (Reimers & Gurevych 2019,
 // arXiv:1908.10084).
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/data/text/wordpiece.h"
 #include "tandem/models/bert.h"
 

@@ -2,7 +2,6 @@
 #include "tandem/nn/activation.h"
 
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn {
 template class Cloneable<PReLUImpl>;

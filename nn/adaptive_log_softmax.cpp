@@ -5,11 +5,6 @@
 #include <cmath>
 
 #include "tandem/core/internal.h"
-#include "tandem/nn/containers/sequential.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/nonzero.h"
-#include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/shape/cat.h"
 
 namespace tandem::nn {
 

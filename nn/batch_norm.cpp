@@ -3,12 +3,7 @@
 
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/nn/batch_norm.h"
-#include "tandem/ops/nn/expanding_array.h"
-#include "tandem/ops/nn/instance_norm.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem {
 namespace nn {

@@ -1,7 +1,5 @@
 // Batch and instance norm of one, two and three dimensions, which keep running statistics.
 #pragma once
-#include <optional>
-
 #include "tandem/nn/module.h"
 #include "tandem/nn/options/normalization.h"
 

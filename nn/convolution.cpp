@@ -6,8 +6,6 @@
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem {
 namespace nn {

@@ -1,7 +1,5 @@
 // Convolutions and transposed ones in one, two and three dimensions, as modules and as functions of options.
 #pragma once
-#include <optional>
-
 #include "tandem/nn/module.h"
 #include "tandem/nn/options/convolution.h"
 #include "tandem/ops/nn/convolution.h"

@@ -1,7 +1,6 @@
 // Embedding and EmbeddingBag: rows of a table by index, and sums, means and maxima of bags of rows.
 #include "tandem/nn/embedding.h"
 
-#include "tandem/core/internal.h"
 #include "tandem/core/print/print_style.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"

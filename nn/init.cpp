@@ -6,8 +6,7 @@
 
 #include "tandem/ops/ops.h"
 
-namespace tandem::nn {
-namespace init {
+namespace tandem::nn::init {
 
 Tensor uniform_(Tensor t, double low, double high) {
   const NoGradGuard guard;
@@ -99,6 +98,4 @@ Tensor kaiming_normal_(Tensor t, double a, FanMode mode, Nonlinearity nonlineari
   return normal_(std::move(t), 0, std);
 }
 
-}  // namespace init
-
-}  // namespace tandem::nn
+}  // namespace tandem::nn::init

@@ -6,9 +6,6 @@
 #include "tandem/nn/convolution.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn {
 template class Cloneable<LinearImpl>;

@@ -1,7 +1,5 @@
 // Linear and bilinear layers, Identity, and layers that join or divide dimensions.
 #pragma once
-#include <vector>
-
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/linear.h"
 #include "tandem/ops/ops.h"

@@ -3,7 +3,7 @@
 
 #include "tandem/core/print/print_style.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/operators.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn {
 

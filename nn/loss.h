@@ -1,8 +1,6 @@
 // Losses: their options, their functions of namespace functional, their modules. What they compute says
 // ops/loss/.
 #pragma once
-#include <functional>
-#include <optional>
 #include <variant>
 
 #include "tandem/core/option.h"

@@ -13,10 +13,6 @@
 #include "tandem/core/print/print_style.h"
 #include "tandem/nn/module/cloning.h"
 #include "tandem/nn/module/print_libtorch.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/shape/clone.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem {
 TANDEM_DICT_OF(Tensor, )

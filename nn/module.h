@@ -1,11 +1,6 @@
 // Module: parameters, buffers and children under names, as torch::nn::Module.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/tensor.h"
 #include "tandem/nn/containers/ordered_dict.h"

@@ -3,15 +3,7 @@
 
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/print.h"
-#include "tandem/ops/elementwise/binary.h"
-#include "tandem/ops/elementwise/operators.h"
-#include "tandem/ops/elementwise/unary.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/nn/avg_pool.h"
-#include "tandem/ops/nn/expanding_array.h"
-#include "tandem/ops/nn/pad.h"
-#include "tandem/ops/shape/cat.h"
+#include "tandem/ops/ops.h"
 
 namespace tandem::nn {
 

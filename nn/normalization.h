@@ -1,9 +1,6 @@
 // Normalisations by layers, groups, neighbours and norms: options, functions with options, modules. The modules of
 // batch and instance norm are in nn/batch_norm.h.
 #pragma once
-#include <optional>
-#include <vector>
-
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/options/normalization.h"
 #include "tandem/ops/nn/batch_norm.h"

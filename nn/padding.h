@@ -1,7 +1,6 @@
 // Paddings: options, functional::pad, modules. What they compute says ops/nn/pad.h.
 #pragma once
 #include <array>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"

@@ -1,7 +1,5 @@
 // Recurrent networks over whole sequences, and single steps of them: RNN, LSTM and GRU, RNNCell, LSTMCell and GRUCell.
 #pragma once
-#include <string>
-
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module.h"

@@ -1,6 +1,5 @@
 // The layers of a transformer, stacks of them, and the whole of it (Vaswani et al. 2017, arXiv:1706.03762).
 #pragma once
-#include <functional>
 #include <variant>
 
 #include "tandem/nn/activation.h"

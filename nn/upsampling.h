@@ -1,9 +1,6 @@
 // Upsampling: modes of interpolation, options, functional::interpolate, the module. What it computes says
 // ops/nn/upsample.h.
 #pragma once
-#include <optional>
-#include <vector>
-
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/module/simple_module.h"

@@ -1,8 +1,6 @@
 // Adam and AdamW: their options, state and update, by kernels that change all parameters of a group.
 #include "tandem/optim/adam.h"
 
-#include <map>
-
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"
@@ -12,20 +10,16 @@
 #include "tandem/optim/update.h"
 
 namespace tandem::optim {
-namespace {
-template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
-  f("lr", &o.lr());
-  f("beta1", &std::get<0>(o.betas()));
-  f("beta2", &std::get<1>(o.betas()));
-  f("eps", &o.eps());
-  f("weight_decay", &o.weight_decay());
-  f("amsgrad", &o.amsgrad());
-}
-}  // namespace
 template class OptimizerCloneableOptions<AdamOptions>;
-void AdamOptions::visit(const Visitor& f) { visit_adam(*this, f); }
+void AdamOptions::visit(const Visitor& f) {
+  detail::visit_adam(*this, f);
+  f("amsgrad", &amsgrad());
+}
 template class OptimizerCloneableOptions<AdamWOptions>;
-void AdamWOptions::visit(const Visitor& f) { visit_adam(*this, f); }
+void AdamWOptions::visit(const Visitor& f) {
+  detail::visit_adam(*this, f);
+  f("amsgrad", &amsgrad());
+}
 namespace {
 
 template <class Options> void check_values(const char* op, const OptimizerOptions& options) {

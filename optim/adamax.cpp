@@ -6,35 +6,14 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamaxOptions>;
-void AdamaxOptions::visit(const Visitor& f) {
-  f("lr", &lr());
-  f("beta1", &std::get<0>(betas()));
-  f("beta2", &std::get<1>(betas()));
-  f("eps", &eps());
-  f("weight_decay", &weight_decay());
-}
+void AdamaxOptions::visit(const Visitor& f) { detail::visit_adam(*this, f); }
 
 Adamax::Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& defaults)
-    : ComposedOptimizer(
-          "Adamax", {{"exp_avg"}, {"exp_inf"}},
-          [](const OptimizerOptions& options) {
-            const auto& o = static_cast<const AdamaxOptions&>(options);
-            return Numbers{.lr = o.lr(),
-                           .beta1 = std::get<0>(o.betas()),
-                           .beta2 = std::get<1>(o.betas()),
-                           .eps = o.eps(),
-                           .weight_decay = o.weight_decay()};
-          },
-          defaults.clone()) {
+    : ComposedOptimizer("Adamax", {{"exp_avg"}, {"exp_inf"}}, adam_numbers<AdamaxOptions>, defaults.clone()) {
   add_param_groups(std::move(groups));
 }
 void Adamax::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<AdamaxOptions>("Adamax", options);
-  detail::check_not_negative("Adamax: lr", o.lr());
-  detail::check_not_negative("Adamax: eps", o.eps());
-  detail::check_not_negative("Adamax: weight_decay", o.weight_decay());
-  detail::check_beta("Adamax", "beta1", std::get<0>(o.betas()));
-  detail::check_beta("Adamax", "beta2", std::get<1>(o.betas()));
+  detail::check_adam<AdamaxOptions>("Adamax", options);
 }
 
 std::vector<Tensor> Adamax::coefficients(const OptimizerOptions&, const NumberTensors& n) const {

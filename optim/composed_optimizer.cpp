@@ -1,8 +1,6 @@
 // ComposedOptimizer: makes the state, groups parameters by device and dtype, and widens half types around a step.
 #include "tandem/optim/composed_optimizer.h"
 
-#include <map>
-
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"

@@ -1,7 +1,5 @@
 // ComposedOptimizer: base class of the optimizers whose step is composed of tensor operations. Internal.
 #pragma once
-#include <array>
-
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim::detail {
@@ -35,6 +33,12 @@ class ComposedOptimizer : public Optimizer {
     std::vector<Tensor> coefficients;  // 0-dim, in the order in which coefficients() gives them
   };
   using ReadNumbers = Numbers (*)(const OptimizerOptions& options);
+  /// Reads the settings that Adam and its relatives have in common.
+  template <class Options> static Numbers adam_numbers(const OptimizerOptions& options) {
+    const auto& o = static_cast<const Options&>(options);
+    const auto& [beta1, beta2] = o.betas();
+    return {.lr = o.lr(), .beta1 = beta1, .beta2 = beta2, .eps = o.eps(), .weight_decay = o.weight_decay()};
+  }
 
   /// @param name  for messages
   /// @param numbers  reads the settings; it is called before each replay of a recorded step too

@@ -1,7 +1,5 @@
 // L-BFGS.
 #pragma once
-#include <string>
-
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim {

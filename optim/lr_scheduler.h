@@ -1,8 +1,5 @@
 // Schedules of the learning rate, with the names of torch.optim.lr_scheduler.
 #pragma once
-#include <functional>
-#include <vector>
-
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim {

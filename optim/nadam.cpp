@@ -7,11 +7,7 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<NAdamOptions>;
 void NAdamOptions::visit(const Visitor& f) {
-  f("lr", &lr());
-  f("beta1", &std::get<0>(betas()));
-  f("beta2", &std::get<1>(betas()));
-  f("eps", &eps());
-  f("weight_decay", &weight_decay());
+  detail::visit_adam(*this, f);
   f("momentum_decay", &momentum_decay());
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
@@ -20,25 +16,16 @@ NAdam::NAdam(std::vector<OptimizerParamGroup> groups, const NAdamOptions& defaul
     : ComposedOptimizer(
           "NAdam", {{"mu_product", /*scalar=*/true}, {"exp_avg"}, {"exp_avg_sq"}},
           [](const OptimizerOptions& options) {
-            const auto& o = static_cast<const NAdamOptions&>(options);
-            return Numbers{.lr = o.lr(),
-                           .beta1 = std::get<0>(o.betas()),
-                           .beta2 = std::get<1>(o.betas()),
-                           .eps = o.eps(),
-                           .weight_decay = o.weight_decay(),
-                           .extra = {o.momentum_decay()}};
+            Numbers numbers = adam_numbers<NAdamOptions>(options);
+            numbers.extra[0] = static_cast<const NAdamOptions&>(options).momentum_decay();
+            return numbers;
           },
           defaults.clone()) {
   add_param_groups(std::move(groups));
 }
 void NAdam::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<NAdamOptions>("NAdam", options);
-  detail::check_not_negative("NAdam: lr", o.lr());
-  detail::check_not_negative("NAdam: eps", o.eps());
-  detail::check_not_negative("NAdam: weight_decay", o.weight_decay());
+  const auto& o = detail::check_adam<NAdamOptions>("NAdam", options);
   detail::check_not_negative("NAdam: momentum_decay", o.momentum_decay());
-  detail::check_beta("NAdam", "beta1", std::get<0>(o.betas()));
-  detail::check_beta("NAdam", "beta2", std::get<1>(o.betas()));
 }
 double NAdam::initial_value(const OptimizerOptions&, size_t entry) const { return entry == 0 ? 1 : 0; }
 

@@ -1,7 +1,5 @@
 // The 1cycle schedule.
 #pragma once
-#include <string>
-
 #include "tandem/optim/lr_scheduler.h"
 
 namespace tandem::optim {

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "tandem/core/internal.h"
 #include "tandem/optim/step_values.h"
 #include "tandem/optim/update.h"
 

@@ -1,14 +1,8 @@
 // What optimizers share, as torch::optim: groups of parameters with options, gradients to clear, state to save.
 #pragma once
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"

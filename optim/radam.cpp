@@ -7,36 +7,15 @@
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RAdamOptions>;
 void RAdamOptions::visit(const Visitor& f) {
-  f("lr", &lr());
-  f("beta1", &std::get<0>(betas()));
-  f("beta2", &std::get<1>(betas()));
-  f("eps", &eps());
-  f("weight_decay", &weight_decay());
+  detail::visit_adam(*this, f);
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }
 
 RAdam::RAdam(std::vector<OptimizerParamGroup> groups, const RAdamOptions& defaults)
-    : ComposedOptimizer(
-          "RAdam", {{"exp_avg"}, {"exp_avg_sq"}},
-          [](const OptimizerOptions& options) {
-            const auto& o = static_cast<const RAdamOptions&>(options);
-            return Numbers{.lr = o.lr(),
-                           .beta1 = std::get<0>(o.betas()),
-                           .beta2 = std::get<1>(o.betas()),
-                           .eps = o.eps(),
-                           .weight_decay = o.weight_decay()};
-          },
-          defaults.clone()) {
+    : ComposedOptimizer("RAdam", {{"exp_avg"}, {"exp_avg_sq"}}, adam_numbers<RAdamOptions>, defaults.clone()) {
   add_param_groups(std::move(groups));
 }
-void RAdam::check_options(const OptimizerOptions& options) const {
-  const auto& o = detail::options_as<RAdamOptions>("RAdam", options);
-  detail::check_not_negative("RAdam: lr", o.lr());
-  detail::check_not_negative("RAdam: eps", o.eps());
-  detail::check_not_negative("RAdam: weight_decay", o.weight_decay());
-  detail::check_beta("RAdam", "beta1", std::get<0>(o.betas()));
-  detail::check_beta("RAdam", "beta2", std::get<1>(o.betas()));
-}
+void RAdam::check_options(const OptimizerOptions& options) const { detail::check_adam<RAdamOptions>("RAdam", options); }
 
 std::vector<Tensor> RAdam::coefficients(const OptimizerOptions&, const NumberTensors& n) const {
   const Tensor power2 = n.beta2.pow(n.steps), correction2 = 1 - power2;

@@ -1,7 +1,5 @@
 // A schedule that looks at how training goes.
 #pragma once
-#include <vector>
-
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim {

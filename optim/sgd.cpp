@@ -1,8 +1,6 @@
 // SGD: its options, momentum buffers and update, by kernels that change all parameters of a group.
 #include "tandem/optim/sgd.h"
 
-#include <map>
-
 #include "tandem/core/dispatch.h"
 #include "tandem/core/loop/run_loop.h"
 #include "tandem/kernels/optim.h"

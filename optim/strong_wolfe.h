@@ -1,7 +1,5 @@
 // A line search for the strong Wolfe conditions. Internal.
 #pragma once
-#include <functional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::optim::detail {

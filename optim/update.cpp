@@ -3,8 +3,6 @@
 
 #include <cstdio>
 
-#include "tandem/core/rank_context.h"
-
 namespace tandem::optim::detail {
 
 /// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.

@@ -40,5 +40,24 @@ template <class Options> const Options& options_as(const char* op, const Optimiz
   TANDEM_CHECK(own, op, ": a parameter group has the options of another optimizer");
   return *own;
 }
+/// The options of Adam or one of its relatives. @throws Error unless lr, eps and weight_decay are 0 or more, and the
+/// betas below 1
+template <class Options> const Options& check_adam(const std::string& op, const OptimizerOptions& options) {
+  const auto& o = options_as<Options>(op.c_str(), options);
+  check_not_negative((op + ": lr").c_str(), o.lr());
+  check_not_negative((op + ": eps").c_str(), o.eps());
+  check_not_negative((op + ": weight_decay").c_str(), o.weight_decay());
+  check_beta(op.c_str(), "beta1", std::get<0>(o.betas()));
+  check_beta(op.c_str(), "beta2", std::get<1>(o.betas()));
+  return o;
+}
+/// Shows the settings that Adam and its relatives have in common.
+template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
+  f("lr", &o.lr());
+  f("beta1", &std::get<0>(o.betas()));
+  f("beta2", &std::get<1>(o.betas()));
+  f("eps", &o.eps());
+  f("weight_decay", &o.weight_decay());
+}
 
 }  // namespace tandem::optim::detail

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "tandem/autograd/record.h"
 #include "tandem/core/trace/tracer.h"
-#include "tandem/ops/elementwise/add_sub.h"
-#include "tandem/ops/elementwise/compare.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/parallel/step_node.h"

@@ -1,7 +1,5 @@
 // Broadcast and reduce-add of many tensors at once, packed into flat buffers. Each is the other's backward.
 #pragma once
-#include <vector>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn::parallel {

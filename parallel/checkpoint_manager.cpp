@@ -8,7 +8,6 @@
 #include <iterator>
 #include <set>
 
-#include "tandem/core/internal.h"
 #include "tandem/parallel/folder_lock.h"
 #include "tandem/serialize/file.h"
 

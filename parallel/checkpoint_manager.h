@@ -1,11 +1,5 @@
 // CheckpointManager: all that a training needs to go on, in one file a step, of all ranks.
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tandem/core/generator.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/serialize/archive.h"

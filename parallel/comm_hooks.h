@@ -1,9 +1,6 @@
 // Communication hooks: how DistributedDataParallel averages a bucket of gradients is the program's to say.
 #pragma once
-#include <functional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/parallel/collectives/process_group.h"
 

@@ -1,9 +1,7 @@
 // DataParallel without its templates: the choice of devices, and the checks of a module and of its inputs.
 #include "tandem/parallel/data_parallel.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/internal.h"

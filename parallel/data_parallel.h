@@ -12,15 +12,8 @@
 // So 3 (k-1) transfers forward, and the first device holds more than the others: the module, the whole batch, the
 // outputs, the optimizer's state. loss() saves the outputs' way there and back.
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"

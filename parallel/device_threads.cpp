@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <latch>
-#include <optional>
-#include <string>
 
 #include "tandem/core/generator.h"
 #include "tandem/core/loop/run_loop.h"

@@ -1,7 +1,5 @@
 // Threads that run the replicas of a module side by side, one per device.
 #pragma once
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "tandem/core/device.h"

@@ -1,22 +1,15 @@
 // DistributedDataParallel without its templates: broadcast of states, no_sync, Join, and the calls of the reducer.
 #include "tandem/parallel/distributed_data_parallel.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
 #include "tandem/autograd/record.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/module/same_parameters.h"
 #include "tandem/nn/utils/checkpoint.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/tensor_index.h"
-#include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
+#include "tandem/ops/ops.h"
 #include "tandem/parallel/join.h"
 #include "tandem/parallel/reducer.h"
 
@@ -193,8 +186,7 @@ void DistributedDataParallelBase::check_unchanged() const {
                  " when the module was wrapped; wrap a module when its parameters are complete, or anew");
     TANDEM_CHECK(now[i].value().device() == device_, "DistributedDataParallel: ", now[i].key(), " is on ",
                  now[i].value().device(), ", and was on ", device_,
-                 " when the module was wrapped; move a module before it "
-                 "is wrapped");
+                 " when the module was wrapped; move a module before it is wrapped");
     TANDEM_CHECK(!frozen_when_wrapped_[i] || !now[i].value().requires_grad(), "DistributedDataParallel: ", now[i].key(),
                  " requires a gradient now, and was frozen when the module was wrapped; wrap a module before "
                  "some of its parameters are frozen, or anew");

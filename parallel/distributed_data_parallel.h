@@ -1,8 +1,5 @@
 // DistributedDataParallel: every rank trains its own copy of a module on its own data, with averaged gradients.
 #pragma once
-#include <optional>
-#include <tuple>
-
 #include "tandem/core/generator.h"
 #include "tandem/core/option.h"
 #include "tandem/core/owned.h"

@@ -1,7 +1,5 @@
 // Join: ranks that run out of batches at different times.
 #pragma once
-#include <vector>
-
 #include "tandem/parallel/distributed_data_parallel.h"
 
 namespace tandem::nn::parallel {

@@ -7,7 +7,6 @@
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/factory/tensor.h"
 #include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 

@@ -1,8 +1,5 @@
 // How fast the ranks' link is, and the size of buckets that suits it. Internal.
 #pragma once
-#include <cstdint>
-#include <string>
-
 #include "tandem/parallel/collectives/process_group.h"
 
 namespace tandem::nn::parallel::detail {

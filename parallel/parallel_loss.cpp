@@ -5,8 +5,6 @@
 #include "tandem/ops/argument.h"
 #include "tandem/ops/elementwise/operators.h"
 #include "tandem/ops/elementwise/where.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
-#include "tandem/ops/index/gather.h"
 #include "tandem/parallel/broadcast.h"
 
 namespace tandem::nn::parallel::detail {

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
 
 #include "tandem/ops/factory/empty.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::parallel {
 namespace {

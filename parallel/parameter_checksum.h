@@ -1,8 +1,6 @@
 // Whether all ranks have the same parameters, to the last bit: by hashes, which are small enough to be exchanged.
 // Internal.
 #pragma once
-#include <cstdint>
-
 #include "tandem/nn/module.h"
 #include "tandem/parallel/collectives/process_group.h"
 

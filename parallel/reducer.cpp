@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "tandem/autograd/engine.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::nn::parallel::detail {
 

@@ -1,16 +1,11 @@
 // The copies of a module on several devices, which follow it from step to step.
 #pragma once
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/nn/module.h"
 #include "tandem/parallel/broadcast.h"
 
-namespace tandem::nn::parallel {
-
-namespace detail {
+namespace tandem::nn::parallel::detail {
 
 // Note [Replicas]: a replica is built once, as a module of its own; its tensors stay the same handles, which layers
 // hold as members, and are given new elements and a new history in each step:
@@ -80,5 +75,4 @@ class Replicas {
   std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: the module's, and its own
 };
 
-}  // namespace detail
-}  // namespace tandem::nn::parallel
+}  // namespace tandem::nn::parallel::detail

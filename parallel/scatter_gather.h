@@ -1,8 +1,5 @@
 // Scatter and gather: the rows of a batch to several devices, and back. Each is the other's backward.
 #pragma once
-#include <optional>
-#include <vector>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn::parallel {

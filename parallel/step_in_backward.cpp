@@ -1,7 +1,6 @@
 // StepInBackward: steps the parameters of a bucket as soon as the bucket's gradients are averaged.
 #include "tandem/parallel/step_in_backward.h"
 
-#include <map>
 #include <set>
 
 #include "tandem/core/trace/tracer.h"

@@ -1,7 +1,5 @@
 // StepInBackward: the optimizer's steps, made in the backwards of a DistributedDataParallel.
 #pragma once
-#include <vector>
-
 #include "tandem/optim/optimizer.h"
 #include "tandem/parallel/distributed_data_parallel.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "tandem/autograd/graph_task.h"
-#include "tandem/autograd/record.h"
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::nn::parallel::detail {

@@ -1,8 +1,5 @@
 // How the steps of data parallelism are recorded: a node with any number of inputs and outputs on several devices.
 #pragma once
-#include <functional>
-#include <vector>
-
 #include "tandem/autograd/node.h"
 #include "tandem/core/internal.h"
 

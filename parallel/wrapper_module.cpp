@@ -1,7 +1,6 @@
 // WrapperModule: saves and loads the wrapped module's state under the wrapped module's own names.
 #include "tandem/parallel/wrapper_module.h"
 
-#include "tandem/core/internal.h"
 #include "tandem/serialize/file.h"
 #include "tandem/serialize/module.h"
 

@@ -1,7 +1,6 @@
 // OutputArchive and InputArchive: writing, finding and reading of keys; pickle_save and pickle_load.
 #include "tandem/serialize/archive.h"
 
-#include <algorithm>
 #include <cstring>
 #include <istream>
 #include <iterator>

@@ -1,9 +1,7 @@
 // OutputArchive and InputArchive: values under keys, as torch::serialize has them. See Note [Files of archives].
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <iosfwd>
-#include <optional>
 
 #include "tandem/autograd/ivalue.h"
 #include "tandem/serialize/safetensors.h"

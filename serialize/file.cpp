@@ -13,8 +13,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tandem/core/error.h"
-
 namespace tandem::detail {
 
 void ByteSource::read(uint64_t at, void* to, uint64_t bytes) const {

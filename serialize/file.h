@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"

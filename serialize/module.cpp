@@ -1,8 +1,6 @@
 // nn::Module::save and load, save_module and load_module, by whichever format the file has.
 #include "tandem/serialize/module.h"
 
-#include <set>
-
 #include "tandem/autograd/value_container.h"
 #include "tandem/serialize/file.h"
 #include "tandem/serialize/optimizer_state.h"

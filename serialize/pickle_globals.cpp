@@ -49,49 +49,16 @@ constexpr Known kKnown[] = {{"collections", "OrderedDict", Global::ordered_dict}
                             {"torch.jit._pickle", "build_boollist", Global::list},
                             {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
 
-/// PyTorch's dtypes and quantization schemes that Tandem lacks. As values they are strings.
-constexpr const char* kOtherDTypes[] = {"bcomplex32",
-                                        "bits16",
-                                        "bits1x8",
-                                        "bits2x4",
-                                        "bits4x2",
-                                        "bits8",
-                                        "complex128",
-                                        "complex32",
-                                        "complex64",
-                                        "float4_e2m1fn_x2",
-                                        "float8_e4m3fn",
-                                        "float8_e4m3fnuz",
-                                        "float8_e5m2",
-                                        "float8_e5m2fnuz",
-                                        "float8_e8m0fnu",
-                                        "int1",
-                                        "int2",
-                                        "int3",
-                                        "int4",
-                                        "int5",
-                                        "int6",
-                                        "int7",
-                                        "per_channel_affine",
-                                        "per_channel_affine_float_qparams",
-                                        "per_channel_symmetric",
-                                        "per_tensor_affine",
-                                        "per_tensor_symmetric",
-                                        "qint32",
-                                        "qint8",
-                                        "quint2x4",
-                                        "quint4x2",
-                                        "quint8",
-                                        "uint1",
-                                        "uint16",
-                                        "uint2",
-                                        "uint3",
-                                        "uint32",
-                                        "uint4",
-                                        "uint5",
-                                        "uint6",
-                                        "uint64",
-                                        "uint7"};
+/// PyTorch's dtypes and quantization schemes that Tandem lacks, each between spaces. As values they are strings.
+constexpr std::string_view kOtherDTypes =
+    " bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 complex128 complex32 complex64 float4_e2m1fn_x2 float8_e4m3fn "
+    "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7 per_channel_affine "
+    "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 qint8 "
+    "quint2x4 quint4x2 quint8 uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 ";
+
+bool is_other_dtype(const std::string& name) {
+  return name.find(' ') == std::string::npos && kOtherDTypes.find(" " + name + " ") != std::string_view::npos;
+}
 
 /// "torch.FloatTensor", "torch.cuda.sparse.HalfTensor", "torch.QInt8Storage": the classes of tensors and storages.
 bool is_tensor_class(const std::string& module, const std::string& name) {
@@ -119,8 +86,7 @@ Item find_global(const std::string& given_module, const std::string& name) {
       if (name == known.storage) return global(Global::storage, known.dtype);
       if (name == known.name) return {IValue(known.dtype)};
     }
-    for (const char* const known : kOtherDTypes)
-      if (name == known) return {IValue("torch." + name)};
+    if (is_other_dtype(name)) return {IValue("torch." + name)};
   }
   if (is_tensor_class(module, name)) return global(Global::class_name);
   if (module == "__torch__" || module.starts_with("__torch__.")) return global(Global::object);

@@ -1,7 +1,6 @@
 // What pickles call: the globals that tensors and containers need, and nothing else.
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>

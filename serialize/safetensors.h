@@ -2,9 +2,7 @@
 #pragma once
 #include <initializer_list>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/tensor.h"
 

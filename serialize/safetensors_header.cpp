@@ -166,8 +166,7 @@ std::map<std::string, std::string> parse_safetensors_index(const std::string& te
   const Json json = parse_json(text, path);
   TANDEM_CHECK(json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object(),
                "load_safetensors: ", path,
-               " has no weight_map; accepted: an index, such as "
-               "model.safetensors.index.json");
+               " has no weight_map; accepted: an index, such as model.safetensors.index.json");
   std::map<std::string, std::string> out;
   for (const auto& [name, file] : json.at("weight_map").items()) {
     const std::string shard = file.is_string() ? file.get<std::string>() : "";

@@ -1,10 +1,5 @@
 // The JSON header of a safetensors file, as plain values.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "tandem/core/internal.h"
 #include "tandem/serialize/file.h"
 #include "tandem/serialize/safetensors.h"
 

@@ -36,9 +36,7 @@ void detail::check_same_replicas(const InputArchive& archive, const char* sample
   if (!archive.try_read("num_replicas", saved, /*is_buffer=*/true)) return;  // LibTorch does not say
   const size_t before = read_number(archive, "num_replicas", 1, SIZE_MAX);
   TANDEM_CHECK(before == num_replicas, sampler, ": the position is that of one of ", before,
-               " ranks, which take blocks; "
-               "there are ",
-               num_replicas,
+               " ranks, which take blocks; there are ", num_replicas,
                " now, whose blocks hold other examples; accepted: as many ranks, or a "
                "ShardSampler, whose ranks take turns");
 }

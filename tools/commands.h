@@ -1,8 +1,5 @@
 // The subcommands of `tandem`; main.cpp reads their options. (`tandem launch` is run_processes.)
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/demo/settings.h"
 
 namespace tandem::benchmarks {

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <limits>
 #include <sstream>
 
 #include "tandem/core/device.h"
@@ -17,11 +16,9 @@
 #include "tandem/core/version.h"
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/commands.h"
-#include "tandem/tools/compare/options.h"
-#include "tandem/tools/explain/options.h"
 #include "tandem/tools/flight/flight.h"
 #include "tandem/tools/launch/ranks.h"
-#include "tandem/tools/simulate/data_path.h"
+#include "tandem/tools/simulate/published.h"
 #include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"
 #if TANDEM_HAS_BENCHMARKS
@@ -46,68 +43,52 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   CLI::App* const c = app.add_subcommand("demo",
                                          "Train a network on FashionMNIST: on one device, under DataParallel and "
                                          "under DistributedDataParallel");
-  c->add_option("--model", s->model, "The network: mlp, lenet or fashion_cnn")
-      ->type_name("NAME")
+  option(*c, "--model", s->model, "NAME", "The network: mlp, lenet or fashion_cnn")
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
-  c->add_option("--mode", s->modes,
-                "How to train it, several with commas between: single (one device), dp (DataParallel), ddp_gloo and "
-                "ddp_nccl (DistributedDataParallel whose ranks are processes), ddp_local (its ranks are threads), ddp "
-                "(these three) or all")
-      ->type_name("NAMES")
+  option(*c, "--mode", s->modes, "NAMES",
+         "How to train it, several with commas between: single (one device), dp (DataParallel), ddp_gloo and "
+         "ddp_nccl (DistributedDataParallel whose ranks are processes), ddp_local (its ranks are threads), ddp "
+         "(these three) or all")
       ->default_str("all")
       ->delimiter(',')
       ->check(one_of({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  c->add_option("--devices", s->devices, "How many devices DataParallel uses")
-      ->type_name("N")
+  option(*c, "--devices", s->devices, "N", "How many devices DataParallel uses")
       ->default_str("all GPUs, or 2 virtual devices of the CPU")
       ->check(whole_number(1, kMaxDevices));
-  c->add_option("--ranks", s->ranks, "How many ranks DistributedDataParallel uses")
-      ->type_name("N")
+  option(*c, "--ranks", s->ranks, "N", "How many ranks DistributedDataParallel uses")
       ->default_str("one for each GPU, at least 2")
       ->check(whole_number(1, kMaxDevices));
-  c->add_option("--backend", s->backend,
-                "Keep one backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (threads)")
-      ->type_name("NAME")
+  option(*c, "--backend", s->backend, "NAME",
+         "Keep one backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (threads)")
       ->default_str("all that can run here")
       ->check(one_of({"nccl", "gloo", "local"}));
-  c->add_option("--device", s->device, "Where to compute: cpu or cuda")
-      ->type_name("NAME")
+  option(*c, "--device", s->device, "NAME", "Where to compute: cpu or cuda")
       ->default_str("cuda if there is a GPU, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  c->add_option("--data", s->data, "The folder with FashionMNIST's four IDX files, plain or .gz")
-      ->type_name("FOLDER")
+  option(*c, "--data", s->data, "FOLDER", "The folder with FashionMNIST's four IDX files, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  c->add_option("--epochs", s->epochs, "How often to go through the training images")
-      ->type_name("N")
-      ->check(whole_number(0, 100000));
-  c->add_option("--batch-size", s->batch_size, "Images per step, over all devices or ranks together")
-      ->type_name("N")
+  option(*c, "--epochs", s->epochs, "N", "How often to go through the training images")->check(whole_number(0, 100000));
+  option(*c, "--batch-size", s->batch_size, "N", "Images per step, over all devices or ranks together")
       ->check(whole_number(1, 60000));
-  c->add_option("--seed", s->seed, "Seed of the initial weights, the order of the images and dropout")
-      ->type_name("N")
-      ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
-  c->add_option("--compare-steps", s->compare_steps,
-                "After how many steps the weights of a parallel mode are compared with those of one device")
-      ->type_name("N")
+  option(*c, "--seed", s->seed, "N", "Seed of the initial weights, the order of the images and dropout")
+      ->check(whole_number(0));
+  option(*c, "--compare-steps", s->compare_steps, "N",
+         "After how many steps the weights of a parallel mode are compared with those of one device")
       ->check(whole_number(1, 100000));
-  c->add_option("--threads", s->threads, "Threads to compute with")
-      ->type_name("N")
+  option(*c, "--threads", s->threads, "N", "Threads to compute with")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  c->add_option("--save", s->save,
-                "Write the weights that the first mode trained: in safetensors' format if the name ends with "
-                ".safetensors, else in PyTorch's")
-      ->type_name("FILE")
+  option(*c, "--save", s->save, "FILE",
+         "Write the weights that the first mode trained: in safetensors' format if the name ends with "
+         ".safetensors, else in PyTorch's")
       ->default_str("not written");
-  c->add_option("--load", s->load, "Start from the weights in this file")
-      ->type_name("FILE")
+  option(*c, "--load", s->load, "FILE", "Start from the weights in this file")
       ->default_str("random weights")
       ->check(existing_file());
   c->add_flag("--capture", s->capture, "Record the training step of mode single once, and replay it");
-  c->add_option("--json", s->json, "Write the table and the settings")->type_name("FILE")->default_str("not written");
-  c->add_option("--report", s->report,
-                "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
-      ->type_name("FILE")
+  option(*c, "--json", s->json, "FILE", "Write the table and the settings")->default_str("not written");
+  option(*c, "--report", s->report, "FILE",
+         "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
       ->default_str("not written");
   c->add_flag("--history", s->history)->group("");            // hidden: a rank keeps what --report shows
   c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
@@ -133,50 +114,39 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = app.add_subcommand("launch", "Run a program as the ranks of one job, and end all when one fails");
-  c->add_option("-n,--ranks", o->count, "Processes to start")->type_name("N")->check(whole_number(1, 1024));
-  c->add_option("--timeout", o->seconds, "Seconds that the whole job may take; 0 sets no limit")
-      ->type_name("SECONDS")
+  option(*c, "-n,--ranks", o->count, "N", "Processes to start")->check(whole_number(1, 1024));
+  option(*c, "--timeout", o->seconds, "SECONDS", "Seconds that the whole job may take; 0 sets no limit")
       ->check(whole_number(0, int64_t(1) << 31));
-  c->add_option("--max-restarts", o->max_restarts,
-                "How often all ranks are started again after one has failed; a program that saves checkpoints goes on "
-                "from the last")
-      ->type_name("N")
+  option(*c, "--max-restarts", o->max_restarts, "N",
+         "How often all ranks are started again after one has failed; a program that saves checkpoints goes on "
+         "from the last")
       ->check(whole_number(0, 1000000));
-  c->add_option("--threads", o->threads, "Threads of each rank to compute with")
-      ->type_name("N")
+  option(*c, "--threads", o->threads, "N", "Threads of each rank to compute with")
       ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
       ->check(whole_number(1, 1024));
   c->add_flag("--pin", o->pin, "Keep each rank on its own part of the processors");
-  c->add_option("--output", o->output, "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
-      ->type_name("FOLDER")
+  option(*c, "--output", o->output, "FOLDER", "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
       ->default_str("here, with the rank in front of each line");
-  c->add_option("--flight", o->flight,
-                "Where each rank writes what it called last when the job fails, which `tandem flight` reads; after "
-                "restart N: FOLDER/restart_N")
-      ->type_name("FOLDER")
+  option(*c, "--flight", o->flight, "FOLDER",
+         "Where each rank writes what it called last when the job fails, which `tandem flight` reads; after "
+         "restart N: FOLDER/restart_N")
       ->default_str("that of --output, else not written");
   CLI::Option* const rdzv =
-      c->add_option(
-           "--rdzv", o->rdzv,
-           "Where the launchers of several nodes meet: a host of the job, and a free port there; they need the "
-           "same TANDEM_JOB_TOKEN")
-          ->type_name("HOST:PORT")
+      option(*c, "--rdzv", o->rdzv, "HOST:PORT",
+             "Where the launchers of several nodes meet: a host of the job, and a free port there; they need the "
+             "same TANDEM_JOB_TOKEN")
           ->default_str("one node");
   CLI::Option* const nodes =
-      c->add_option("--nodes", o->nodes, "How many launchers, each of a node with its own ranks, the job has")
-          ->type_name("N")
+      option(*c, "--nodes", o->nodes, "N", "How many launchers, each of a node with its own ranks, the job has")
           ->check(whole_number(1, 1024));
   nodes->needs(rdzv);
   rdzv->needs(nodes);
-  c->add_option("--rdzv-timeout", o->rdzv_seconds, "Seconds until all launchers must have come")
-      ->type_name("SECONDS")
+  option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Seconds until all launchers must have come")
       ->check(whole_number(1, int64_t(1) << 31));
-  c->add_option("--node-timeout", o->node_seconds,
-                "Seconds without a word from a node's launcher, after which the others end the job")
-      ->type_name("SECONDS")
+  option(*c, "--node-timeout", o->node_seconds, "SECONDS",
+         "Seconds without a word from a node's launcher, after which the others end the job")
       ->check(whole_number(1, int64_t(1) << 31));
-  c->add_option("PROGRAM", o->command, "The program to run and its arguments, after --")
-      ->type_name("-- PROGRAM [ARGS...]")
+  option(*c, "PROGRAM", o->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem launch -n 2 -- ./train --epochs 3");
   c->callback([o, arguments] {
@@ -193,10 +163,8 @@ void add_flight(CLI::App& app) {
   auto s = std::make_shared<flight::Settings>();
   CLI::App* const c = app.add_subcommand(
       "flight", "Say which rank was missing where, from what the ranks of a failed job have recorded");
-  c->add_option("folder", s->folder, "Where the ranks have written flight_rank_0.json and so on")
-      ->type_name("FOLDER")
-      ->required();
-  c->add_option("--json", s->json, "Write the findings")->type_name("FILE")->default_str("not written");
+  option(*c, "folder", s->folder, "FOLDER", "Where the ranks have written flight_rank_0.json and so on")->required();
+  option(*c, "--json", s->json, "FILE", "Write the findings")->default_str("not written");
   c->footer("example: tandem flight logs");
   c->callback([s] { flight::flight(*s); });
 }
@@ -217,10 +185,9 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
-  c->add_option("--out", s->out, "Write the trace, which Perfetto and chrome://tracing show")->type_name("FILE");
-  c->add_option("--json", s->json, "Write the table")->type_name("FILE")->default_str("not written");
-  c->add_option("PROGRAM", s->command, "The program to run and its arguments, after --")
-      ->type_name("-- PROGRAM [ARGS...]")
+  option(*c, "--out", s->out, "FILE", "Write the trace, which Perfetto and chrome://tracing show");
+  option(*c, "--json", s->json, "FILE", "Write the table")->default_str("not written");
+  option(*c, "PROGRAM", s->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem trace -- ./my_program --epochs 1");
   c->callback([s, arguments] {
@@ -234,21 +201,18 @@ void add_simulate(CLI::App& app) {
   CLI::App* const c = app.add_subcommand(
       "simulate",
       "Predict training steps of DataParallel and DistributedDataParallel on a cluster that a file describes");
-  CLI::Option* const file =
-      c->add_option("CLUSTER", s->cluster, "A JSON file, such as --example prints")->type_name("CLUSTER");
-  c->add_option("--json", s->json, "Write the predictions")->type_name("FILE")->default_str("not written")->needs(file);
+  CLI::Option* const file = option(*c, "CLUSTER", s->cluster, "CLUSTER", "A JSON file, such as --example prints");
+  option(*c, "--json", s->json, "FILE", "Write the predictions")->default_str("not written")->needs(file);
   CLI::Option* const check =
-      c->add_option("--check-skill", s->check_skill,
-                    "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
-                    "or in the ddp_times that comes with the command if none is named")
-          ->type_name("[FOLDER]")
+      option(*c, "--check-skill", s->check_skill, "[FOLDER]",
+             "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
+             "or in the ddp_times that comes with the command if none is named")
           ->expected(0, 1)
           ->excludes(file);
   CLI::Option* const published =
-      c->add_option("--published", s->published,
-                    "Predict nothing for a cluster; show predictions beside times that others published: those in this "
-                    "file, or in the published_points.json that comes with the command if none is named")
-          ->type_name("[FILE]")
+      option(*c, "--published", s->published, "[FILE]",
+             "Predict nothing for a cluster; show predictions beside times that others published: those in this "
+             "file, or in the published_points.json that comes with the command if none is named")
           ->expected(0, 1)
           ->excludes(file)
           ->excludes(check);
@@ -277,46 +241,36 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
   auto s = std::make_shared<Options>();
   CLI::App* const c =
       app.add_subcommand("bench", "Time operations and training steps, here and in PyTorch and LibTorch");
-  c->add_option("--filter", s->filter, "Time only benchmarks whose name contains this; several with commas between")
-      ->type_name("TEXT")
+  option(*c, "--filter", s->filter, "TEXT",
+         "Time only benchmarks whose name contains this; several with commas between")
       ->default_str("all benchmarks");
   c->add_flag("--list", s->list, "Print the benchmarks' names, and time nothing");
-  c->add_option("--repeats", s->repeats, "Samples of each benchmark")->type_name("N")->check(whole_number(1, 10000));
-  c->add_option("--seconds", s->seconds, "How long a sample should take")
-      ->type_name("SECONDS")
-      ->check(number(1e-6, 3600.0));
-  c->add_option("--threads", s->threads, "Threads of every program that is timed")
-      ->type_name("N")
+  option(*c, "--repeats", s->repeats, "N", "Samples of each benchmark")->check(whole_number(1, 10000));
+  option(*c, "--seconds", s->seconds, "SECONDS", "How long a sample should take")->check(number(1e-6, 3600.0));
+  option(*c, "--threads", s->threads, "N", "Threads of every program that is timed")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  c->add_option("--device", s->device, "Where to compute: cpu, or cuda (the first GPU)")->type_name("NAME");
-  c->add_option("--precision", s->precision,
-                "Precision of matrix products of float32 on a GPU: highest, or high (which uses TF32)")
-      ->type_name("NAME")
+  option(*c, "--device", s->device, "NAME", "Where to compute: cpu, or cuda (the first GPU)");
+  option(*c, "--precision", s->precision, "NAME",
+         "Precision of matrix products of float32 on a GPU: highest, or high (which uses TF32)")
       ->check(one_of({"highest", "high"}));
-  c->add_option("--case", s->cases,
-                "A benchmark with sizes of your own, as in \"clone/forward 134217728\"; may be given several times")
-      ->type_name("TEXT")
+  option(*c, "--case", s->cases, "TEXT",
+         "A benchmark with sizes of your own, as in \"clone/forward 134217728\"; may be given several times")
       ->default_str("the sizes of the table");
   CLI::Option* const peers =
-      c->add_option("--peers", s->peers,
-                    "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
-                    "those that compile for seconds per case: pytorch-compiled on the CPU, the tuned ones on a GPU")
-          ->type_name("[NAMES]")
+      option(*c, "--peers", s->peers, "[NAMES]",
+             "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
+             "those that compile for seconds per case: pytorch-compiled on the CPU, the tuned ones on a GPU")
           ->default_str("Tandem alone")
           ->delimiter(',')
           ->expected(0, -1);
-  c->add_option("--baseline", s->baseline,
-                "Compare with another build of Tandem (its folder, or its program tandem); the command fails if one of "
-                "the rows named overhead has become slower by 5 %")
-      ->type_name("BUILD")
+  option(*c, "--baseline", s->baseline, "BUILD",
+         "Compare with another build of Tandem (its folder, or its program tandem); the command fails if one of "
+         "the rows named overhead has become slower by 5 %")
       ->default_str("none")
       ->excludes(peers);
-  c->add_option("--json", s->json, "Write every sample, the machine and the settings")
-      ->type_name("FILE")
-      ->default_str("not written");
-  c->add_option("--markdown", s->markdown, "Print a table of a file that --json wrote, and time nothing")
-      ->type_name("FILE")
+  option(*c, "--json", s->json, "FILE", "Write every sample, the machine and the settings")->default_str("not written");
+  option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file that --json wrote, and time nothing")
       ->default_str("none")
       ->check(existing_file());
   c->footer("example: tandem bench --filter softmax,train_step");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/threads/cpu_info.h"
 
 namespace tandem::tools {

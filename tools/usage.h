@@ -2,7 +2,6 @@
 #pragma once
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "tandem/core/error.h"

@@ -1,8 +1,5 @@
 // Images in files: JPEG through libjpeg, PNG through libpng.
 #pragma once
-#include <string>
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::data {

@@ -1,10 +1,7 @@
 // ImageFolder: images in a folder for each class, as Python's torchvision.datasets.ImageFolder reads them.
 #pragma once
 #include <map>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/data/dataset.h"
 

@@ -1,9 +1,6 @@
 // make_grid and save_image: batches of images as one picture, under the names of torchvision.utils.
 #pragma once
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"

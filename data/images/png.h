@@ -1,6 +1,5 @@
 // decode_png and encode_png: from PNG files to pixels and back, by libpng. Internal.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 

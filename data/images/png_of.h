@@ -1,7 +1,5 @@
 // From tensors to PNG files.
 #pragma once
-#include <string>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::data {

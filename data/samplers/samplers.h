@@ -1,18 +1,9 @@
 // Samplers: which examples, in which order.
 #pragma once
-#include <optional>
-#include <vector>
-
 #include "tandem/core/tensor.h"
 #include "tandem/data/example_streams.h"
 
-namespace tandem {
-namespace serialize {
-class InputArchive;
-class OutputArchive;
-}  // namespace serialize
-
-namespace data::samplers {
+namespace tandem::data::samplers {
 
 /// Hands out requests, lists of indices as a rule, until an epoch is over.
 template <class BatchRequest = std::vector<size_t>> class Sampler {
@@ -129,5 +120,4 @@ std::optional<std::vector<size_t>> take(const std::vector<size_t>& indices, size
 void check_rank(const char* sampler, size_t num_replicas, size_t rank);
 }  // namespace detail
 
-}  // namespace data::samplers
-}  // namespace tandem
+}  // namespace tandem::data::samplers

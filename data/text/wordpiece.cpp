@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tandem/core/error.h"
 #include "tandem/core/internal.h"
 #include "tandem/data/text/unicode.h"
 

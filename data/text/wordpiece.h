@@ -1,11 +1,6 @@
 // BertTokenizer: text to the numbers of word pieces, as Hugging Face's tokenizers of BERT give them.
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"

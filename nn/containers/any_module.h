@@ -1,10 +1,5 @@
 // AnyModule: a module of any type behind one type, which knows by itself what the module's forward takes and gives.
 #pragma once
-#include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "tandem/nn/containers/any_value.h"
 #include "tandem/nn/module.h"
 

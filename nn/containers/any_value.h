@@ -1,13 +1,11 @@
 // A value of any type: what modules of any kind take and give.
 #pragma once
 #include <any>
-#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
 
 #include "tandem/core/error.h"
-#include "tandem/core/version.h"
 
 namespace tandem::detail {
 /// The type's name as C++ spells it.

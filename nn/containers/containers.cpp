@@ -3,7 +3,6 @@
 
 #include "tandem/core/print/print_style.h"
 #include "tandem/nn/module/cloning.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn {
 

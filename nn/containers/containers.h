@@ -1,11 +1,7 @@
 // Containers that only hold: ModuleList, ModuleDict, ParameterList and ParameterDict. Who owns one applies what is in
 // it.
 #pragma once
-#include <memory>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/nn/containers/sequential.h"
 

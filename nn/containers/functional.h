@@ -1,9 +1,6 @@
 // Functional: a function of a tensor as a module.
 #pragma once
-#include <functional>
-#include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "tandem/nn/module.h"
 

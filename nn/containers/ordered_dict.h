@@ -2,10 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/error.h"
 #include "tandem/core/tensor_tree.h"

@@ -2,12 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <initializer_list>
-#include <memory>
-#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include "tandem/nn/containers/any_module.h"
 #include "tandem/nn/containers/layer_fusion.h"

@@ -1,8 +1,6 @@
 // call_module: the one function that calls a module's forward, with the hooks before and after it.
 #pragma once
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tandem/core/tensor_tree.h"
 #include "tandem/nn/module/module_hooks.h"

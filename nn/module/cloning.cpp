@@ -1,11 +1,9 @@
 // The steps of clone(): each module finds its copy, which takes over members, hooks and values.
 #include "tandem/nn/module/cloning.h"
 
-#include <string_view>
 #include <typeinfo>
 
 #include "tandem/nn/module/hook_lists.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::detail {
 namespace {

@@ -1,8 +1,6 @@
 // One call of clone(): pairs each module of the original with its copy.
 #pragma once
-#include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "tandem/core/internal.h"
 #include "tandem/nn/module.h"

@@ -1,11 +1,7 @@
 // What a module keeps of its hooks. Users' files do not include it: they would compile it each.
 #pragma once
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "tandem/core/internal.h"
 #include "tandem/nn/module/module_hooks.h"

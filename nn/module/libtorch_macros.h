@@ -2,7 +2,6 @@
 // and macros have none.
 #pragma once
 #include <sstream>
-#include <string>
 
 #include "tandem/nn/module.h"
 

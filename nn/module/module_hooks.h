@@ -1,13 +1,8 @@
 // Hooks of modules, as Python's torch::nn::Module has them: what users register, and where a module keeps it.
 // nn/module/call_module.h calls them.
 #pragma once
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tandem/core/owned.h"
 #include "tandem/core/tensor.h"

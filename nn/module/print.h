@@ -2,7 +2,6 @@
 #pragma once
 #include <charconv>
 #include <concepts>
-#include <string>
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/nn/expanding_array.h"

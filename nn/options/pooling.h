@@ -1,11 +1,8 @@
 // Options of pools. Size: int64_t, or Pair or Triple, of which one number is a window of equal sides.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <initializer_list>
-#include <optional>
-#include <vector>
 
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"

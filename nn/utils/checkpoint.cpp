@@ -3,7 +3,6 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include "tandem/autograd/engine.h"
 #include "tandem/core/generator.h"

@@ -1,18 +1,12 @@
 // Checkpoints: a part of a forward that keeps its inputs alone, and runs again in backward. Memory for time.
 #pragma once
-#include <functional>
-#include <memory>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "tandem/autograd/saved_tensors_hooks.h"
 #include "tandem/core/option.h"
 #include "tandem/core/owned.h"
 
-namespace tandem {
-
-namespace autograd::detail {
+namespace tandem::autograd::detail {
 
 /// One call of checkpoint(): what it takes to run its function again, and what that saved, while a backward needs it.
 class CheckpointFrame {
@@ -52,9 +46,9 @@ template <> struct CheckpointArgument<Tensor> {
   const Tensor& get(const variable_list& tensors, size_t& next) const { return tensors[next++]; }
 };
 
-}  // namespace autograd::detail
+}  // namespace tandem::autograd::detail
 
-namespace nn::utils {
+namespace tandem::nn::utils {
 
 struct CheckpointOptions {
   /// Whether the second run draws the random numbers of the first, for dropout.
@@ -95,6 +89,4 @@ requires(!std::is_same_v<F, CheckpointOptions>) auto checkpoint(F function, cons
   return checkpoint(CheckpointOptions(), std::move(function), arguments...);
 }
 
-}  // namespace nn::utils
-
-}  // namespace tandem
+}  // namespace tandem::nn::utils

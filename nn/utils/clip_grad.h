@@ -1,7 +1,5 @@
 // Norms and clipping of gradients, under the names of torch::nn::utils.
 #pragma once
-#include <functional>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn::utils {

@@ -3,7 +3,6 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/ops/shape/cat.h"
-#include "tandem/ops/shape/copy.h"
 
 namespace tandem::nn::utils {
 

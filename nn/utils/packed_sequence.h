@@ -1,7 +1,5 @@
 // Sequences of several lengths in one tensor: padded, or packed without the padding. torch::nn::utils::rnn's names.
 #pragma once
-#include <string_view>
-
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn::utils::rnn {

@@ -1,9 +1,6 @@
 // Weights that are made of other parameters before each forward: weight norm and spectral norm. Python's
 // torch::nn::utils::weight_norm and spectral_norm.
 #pragma once
-#include <optional>
-#include <string>
-
 #include "tandem/nn/module.h"
 
 namespace tandem::detail {

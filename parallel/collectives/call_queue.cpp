@@ -1,7 +1,7 @@
 // CallQueue: posts calls, serves them on the lanes' threads, and coalesces transfers.
 #include "tandem/parallel/collectives/call_queue.h"
 
-#include <optional>
+#include <list>
 
 #include "tandem/core/cuda/allocator.h"
 #include "tandem/core/cuda/gpu_runtime.h"

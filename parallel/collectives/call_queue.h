@@ -1,9 +1,7 @@
 // Runs a communicator's blocking calls in order on a thread and, of CUDA tensors, a stream of its own, so that they
 // overlap with the caller. Internal.
 #pragma once
-#include <list>
 #include <map>
-#include <tuple>
 
 #include "tandem/parallel/collectives/queued_work.h"
 #include "tandem/parallel/worker_thread.h"

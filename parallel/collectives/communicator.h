@@ -1,7 +1,6 @@
 // What a backend provides: blocking collectives. QueuedGroup makes a ProcessGroup of it. Internal.
 #pragma once
 #include <atomic>
-#include <functional>
 #include <mutex>
 
 #include "tandem/parallel/collectives/process_group.h"

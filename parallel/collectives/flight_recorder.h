@@ -2,10 +2,7 @@
 // writes it to a file, and `tandem flight` finds out from all of these who was missing where. Internal.
 #pragma once
 #include <array>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/parallel/collectives/communicator.h"

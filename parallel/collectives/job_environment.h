@@ -1,8 +1,5 @@
 // What the environment says of this rank and of its job, whoever started it: docs/launch.md has the order. Internal.
 #pragma once
-#include <functional>
-#include <string>
-
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/slurm_environment.h"
 

@@ -7,7 +7,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <tuple>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/cuda/gpu_runtime.h"

@@ -1,9 +1,6 @@
 // Process groups: ranks that act together. A rank is a process (gloo, nccl) or a thread of one process (local, nccl).
 #pragma once
 #include <exception>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "tandem/core/durations.h"
 #include "tandem/core/tensor.h"

@@ -1,13 +1,9 @@
 // A ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and says what of a communicator's
 // few calls each collective is.
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "tandem/autograd/ops.h"
-#include "tandem/ops/factory/empty.h"
-#include "tandem/ops/factory/tensor.h"
-#include "tandem/ops/shape/copy.h"
 #include "tandem/parallel/collectives/call_queue.h"
 
 namespace tandem::distributed {

@@ -14,7 +14,7 @@
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/tools/trace/flops.h"
+#include "tandem/tools/trace/op_table.h"
 
 using namespace tandem;
 using namespace tandem::test;

@@ -1,8 +1,5 @@
 // `tandem compare`: runs one device, DataParallel and DistributedDataParallel on the same job, and reports.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/compare/measure/sample.h"
 #include "tandem/tools/compare/report.h"
 

@@ -1,5 +1,4 @@
 // What the anatomy of each run says about why it is behind.
-#include <algorithm>
 #include <map>
 #include <sstream>
 

@@ -1,7 +1,5 @@
 // Two reports beside each other: what has become slower, larger or wrong.
 #pragma once
-#include <string>
-
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {

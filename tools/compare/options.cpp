@@ -1,11 +1,7 @@
 // The options of `tandem compare` and of what it can do with reports that are there already.
-#include "tandem/tools/compare/options.h"
-
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <limits>
-#include <memory>
 
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/compare/compare.h"
@@ -34,10 +30,8 @@ void add_page(CLI::App& parent) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* const c = parent.add_subcommand("page", "Make the page of a report.json again");
-  c->add_option("REPORT", o->report, "A report.json of `tandem compare`")->type_name("REPORT")->required();
-  c->add_option("--out", o->out, "The page to write")
-      ->type_name("FILE")
-      ->default_str("beside the report, under its name with .html");
+  option(*c, "REPORT", o->report, "REPORT", "A report.json of `tandem compare`")->required();
+  option(*c, "--out", o->out, "FILE", "The page to write")->default_str("beside the report, under its name with .html");
   c->callback([o] {
     with_reports([&] {
       const std::filesystem::path beside = std::filesystem::path(o->report).replace_extension(".html");
@@ -58,8 +52,8 @@ void add_diff(CLI::App& parent) {
       "diff",
       "Compare two reports run by run; fails if the second is slower, moves more bytes, needs more memory or "
       "disagrees with its reference");
-  c->add_option("BEFORE", o->before, "A report.json of `tandem compare`")->type_name("BEFORE")->required();
-  c->add_option("AFTER", o->after, "A later one, in which regressions are looked for")->type_name("AFTER")->required();
+  option(*c, "BEFORE", o->before, "BEFORE", "A report.json of `tandem compare`")->required();
+  option(*c, "AFTER", o->after, "AFTER", "A later one, in which regressions are looked for")->required();
   c->callback([o] {
     with_reports([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
@@ -85,60 +79,46 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->require_subcommand(0, 1);
   add_page(*c);
   add_diff(*c);
-  c->add_option("--model", s->models, "The networks, with commas between: mlp, lenet, fashion_cnn")
-      ->type_name("NAMES")
+  option(*c, "--model", s->models, "NAMES", "The networks, with commas between: mlp, lenet, fashion_cnn")
       ->delimiter(',')
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
-  c->add_option(
-       "--mode", s->modes,
-       "How to train, with commas between: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo "
-       "and ddp_nccl (DistributedDataParallel), the last three also with _naive behind them (a bucket for each "
-       "parameter); one device is always measured")
-      ->type_name("NAMES")
+  option(*c, "--mode", s->modes, "NAMES",
+         "How to train, with commas between: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo "
+         "and ddp_nccl (DistributedDataParallel), the last three also with _naive behind them (a bucket for each "
+         "parameter); one device is always measured")
       ->default_str("all that can run here")
       ->delimiter(',');
-  c->add_option("--backend", s->backends, "Backends of DistributedDataParallel, with commas between: local, gloo, nccl")
-      ->type_name("NAMES")
+  option(*c, "--backend", s->backends, "NAMES",
+         "Backends of DistributedDataParallel, with commas between: local, gloo, nccl")
       ->default_str("all that can run here")
       ->delimiter(',')
       ->check(one_of({"local", "gloo", "nccl"}));
-  c->add_option("--devices", s->devices, "How many devices or ranks, with commas between")
-      ->type_name("NUMBERS")
+  option(*c, "--devices", s->devices, "NUMBERS", "How many devices or ranks, with commas between")
       ->delimiter(',')
       ->check(whole_number(0, 1 << 20));
-  c->add_option("--device", s->device, "Where to compute: cpu or cuda")
-      ->type_name("NAME")
+  option(*c, "--device", s->device, "NAME", "Where to compute: cpu or cuda")
       ->default_str("cuda if there are several GPUs, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  c->add_option("--batch-size", s->batch, "Examples per step, over all devices together")
-      ->type_name("N")
+  option(*c, "--batch-size", s->batch, "N", "Examples per step, over all devices together")
       ->check(whole_number(1, 1 << 20));
-  c->add_option("--data", s->data, "The folder with FashionMNIST's four IDX files, plain or .gz")
-      ->type_name("FOLDER")
+  option(*c, "--data", s->data, "FOLDER", "The folder with FashionMNIST's four IDX files, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  c->add_option("--out", s->out, "The folder to write the report to")->type_name("FOLDER");
-  c->add_option("--repeats", s->repeats, "Samples of each mode; 95 % intervals need at least 6")
-      ->type_name("N")
+  option(*c, "--out", s->out, "FOLDER", "The folder to write the report to");
+  option(*c, "--repeats", s->repeats, "N", "Samples of each mode; 95 % intervals need at least 6")
       ->check(whole_number(1, 1000));
-  c->add_option("--seconds", s->sample_seconds, "How long a sample of one device should take")
-      ->type_name("SECONDS")
+  option(*c, "--seconds", s->sample_seconds, "SECONDS", "How long a sample of one device should take")
       ->check(number(1e-3, 3600.0));
-  c->add_option("--threads", s->threads, "Threads of all devices together")
-      ->type_name("N")
+  option(*c, "--threads", s->threads, "N", "Threads of all devices together")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  c->add_option("--seed", s->seed, "Seed of the initial weights and of dropout")
-      ->type_name("N")
-      ->check(whole_number(0, std::numeric_limits<int64_t>::max()));
+  option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")->check(whole_number(0));
   c->add_flag("--quick", s->quick, "2 devices and short samples: takes about a minute");
-  c->add_option("--profile", s->profile,
-                "A cluster file of `tandem simulate`, whose step is predicted on 2 to 1,024 devices")
-      ->type_name("FILE")
+  option(*c, "--profile", s->profile, "FILE",
+         "A cluster file of `tandem simulate`, whose step is predicted on 2 to 1,024 devices")
       ->default_str("ResNet-50 on V100 GPUs");
-  c->add_option("--plant", s->planted,
-                "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
-                "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK")
-      ->type_name("FAULT");
+  option(*c, "--plant", s->planted, "FAULT",
+         "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
+         "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
   // Hidden: this process is a rank, started by tandem compare.
   c->add_option("--rank-result", s->rank_result)->group("");

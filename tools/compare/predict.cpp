@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tandem/core/internal.h"
 #include "tandem/tools/page/format.h"
-#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/job.h"
 #include "tandem/tools/simulate/skill.h"
 

@@ -1,7 +1,5 @@
 // The kind of a run's mode, and the names of a run: for the table, the page and the comparison of reports.
 #pragma once
-#include <string>
-
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {

@@ -1,7 +1,5 @@
 // Medians, percentiles and intervals of repeated measurements.
 #pragma once
-#include <vector>
-
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {

@@ -2,7 +2,6 @@
 // and shows what came of each.
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 
 #include "tandem/benchmarks/scratch_folder.h"
 #include "tandem/core/cuda/gpu_runtime.h"

@@ -1,7 +1,5 @@
 // What `tandem demo` can be told.
 #pragma once
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "tandem/core/device.h"

@@ -79,15 +79,19 @@ void print_table(const std::vector<DemoRun>& runs) {
   }
 }
 
+// A rank's run in its file. JSON has no NaN: a point without a value has null.
+void to_json(nlohmann::json& json, const History::Point& point) { json = {point.step, point.value}; }
+void from_json(const nlohmann::json& json, History::Point& point) {
+  point = {json.at(0), json.at(1).is_null() ? NAN : json.at(1).get<double>()};
+}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(History::Mistake, image, truth, predicted, probability)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(History, losses, accuracies, confusion, mistakes, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DemoRun, mode, seconds, samples_per_second, test_accuracy, final_loss,
+                                   peak_mib_per_device, mib_moved_per_step, not_saved, history)
+
 namespace {
 nlohmann::json as_json(const DemoRun& run) {
-  nlohmann::json json = {{"mode", run.mode},
-                         {"seconds", run.seconds},
-                         {"samples_per_second", run.samples_per_second},
-                         {"test_accuracy", run.test_accuracy},
-                         {"final_loss", run.final_loss},
-                         {"peak_mib_per_device", run.peak_mib_per_device},
-                         {"mib_moved_per_step", run.mib_moved_per_step}};
+  nlohmann::json json = run;
   if (run.max_parameter_difference) json["max_parameter_difference"] = *run.max_parameter_difference;
   return json;
 }
@@ -101,6 +105,7 @@ void write_json(const std::string& path, const DemoSettings& s, const std::vecto
   double largest = 0;
   for (const DemoRun& run : runs) {
     list.push_back(as_json(run));
+    for (const char* of_the_rank : {"history", "not_saved"}) list.back().erase(of_the_rank);
     largest = std::max(largest, run.max_parameter_difference.value_or(0));
   }
   write_whole(path, {{"runs", list},
@@ -116,50 +121,12 @@ void write_json(const std::string& path, const DemoSettings& s, const std::vecto
                        {"threads", get_num_threads()},
                        {"data", s.data}}}});
 }
-namespace {
-nlohmann::json as_json(const std::vector<History::Point>& points) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const History::Point& point : points) list.push_back({point.step, point.value});
-  return list;
-}
-std::vector<History::Point> points(const nlohmann::json& list) {
-  std::vector<History::Point> all;
-  for (const auto& point : list) all.push_back({point.at(0), point.at(1).is_null() ? NAN : point.at(1).get<double>()});
-  return all;
-}
-}  // namespace
-
-void write_run(const std::string& path, const DemoRun& run) {
-  nlohmann::json json = as_json(run), mistakes = nlohmann::json::array();
-  for (const History::Mistake& m : run.history.mistakes)
-    mistakes.push_back({m.image, m.truth, m.predicted, m.probability});
-  json["history"] = {{"losses", as_json(run.history.losses)},
-                     {"accuracies", as_json(run.history.accuracies)},
-                     {"confusion", run.history.confusion},
-                     {"mistakes", mistakes},
-                     {"steps", run.history.steps}};
-  json["not_saved"] = run.not_saved;
-  write_whole(path, json);
-}
+void write_run(const std::string& path, const DemoRun& run) { write_whole(path, as_json(run)); }
 DemoRun read_run(const std::string& path) {
   std::ifstream in(path);
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   TANDEM_CHECK(json.is_object(), "demo: rank 0 left no result in ", path);
-  DemoRun run;
-  run.mode = json.at("mode");
-  run.seconds = json.at("seconds");
-  run.samples_per_second = json.at("samples_per_second");
-  run.test_accuracy = json.at("test_accuracy");
-  run.final_loss = json.at("final_loss");
-  run.peak_mib_per_device = json.at("peak_mib_per_device").get<std::vector<double>>();
-  run.mib_moved_per_step = json.at("mib_moved_per_step");
-  run.not_saved = json.at("not_saved");
-  const auto& history = json.at("history");
-  run.history.losses = points(history.at("losses"));
-  run.history.accuracies = points(history.at("accuracies"));
-  run.history.confusion = history.at("confusion").get<std::vector<int64_t>>();
-  for (const auto& m : history.at("mistakes")) run.history.mistakes.push_back({m.at(0), m.at(1), m.at(2), m.at(3)});
-  run.history.steps = history.at("steps");
+  auto run = json.get<DemoRun>();
   if (json.contains("max_parameter_difference")) run.max_parameter_difference = json.at("max_parameter_difference");
   return run;
 }

@@ -2,11 +2,8 @@
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
 #include <numeric>
 
-#include "tandem/serialize/module.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/agreement.h"
 #include "tandem/tools/demo/show.h"

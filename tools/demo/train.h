@@ -1,16 +1,34 @@
 // The demo's ways to train one network: on one device, under DataParallel, and under DistributedDataParallel.
 #pragma once
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tandem/data/data.h"
-#include "tandem/tools/demo/history.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/demo/settings.h"
 
 namespace tandem::tools {
+
+inline constexpr int kClassCount = 10;
+/// FashionMNIST's classes, by their numbers.
+extern const char* const kClasses[kClassCount];
+
+/// The part of a run that only `tandem demo --report` shows.
+struct History {
+  struct Point {
+    int64_t step;
+    double value;
+  };
+  /// A test image that the trained network takes for something else.
+  struct Mistake {
+    int64_t image;  // its number
+    int truth, predicted;
+    double probability;  // of what it is taken for, by the network
+  };
+  std::vector<Point> losses;       // of the batch, or of rank 0's part of it
+  std::vector<Point> accuracies;   // on the first test images: kLookedAt, or as many as there are
+  std::vector<int64_t> confusion;  // [truth * kClassCount + predicted]: how many test images
+  std::vector<Mistake> mistakes;   // the surest first
+  int64_t steps = 0;               // in all
+  static constexpr int64_t kLookedAt = 2000, kLooks = 12, kMistakes = 24;
+};
 
 /// What came of one way.
 struct DemoRun {

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/data_folder.h"
-#include "tandem/tools/explain/causes.h"
 #include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 

@@ -1,10 +1,6 @@
 // `tandem explain`: by how much the results of a script on one device and of its parallel form differ, and why. It
 // turns one cause off after the other, until the two agree to the last bit.
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tandem/tools/explain/train.h"
 
 namespace tandem::tools::explain {

@@ -1,7 +1,6 @@
 // apply_in_groups: replaces the forward of such layers by one that takes the batch in groups.
 #include "tandem/tools/explain/groups.h"
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 
 namespace tandem::tools::explain {

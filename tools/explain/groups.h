@@ -1,9 +1,5 @@
 // Layers whose result depends on how a batch is cut: batch norm, and dropout, which draws random numbers.
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "tandem/nn/module.h"
 
 namespace tandem::tools::explain {

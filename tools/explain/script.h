@@ -1,9 +1,6 @@
-// What a training script does to its data: which examples each step of each rank takes, and how it weighs them.
+// A training script's use of its data: the examples of each step of each rank and their weights; and the causes that
+// make two scripts differ.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::tools::explain {
@@ -54,5 +51,15 @@ using Step = std::vector<std::vector<Chunk>>;
 std::vector<Step> plan(const Script& script);
 /// How many steps `epochs` epochs are.
 int64_t steps_of(Script script, int epochs);
+
+struct ScriptCause {
+  std::string name;
+  void (*take)(Script& to, const Script& from);  // copies what this cause is about
+  std::string yours;                             // what `yours` does and `right` does not
+  std::string remedy;
+};
+/// The data first, then what is made of it: which steps, which examples in which order, how they are weighed, how far a
+/// step goes, and which random numbers dropout takes.
+std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours, const Script& right);
 
 }  // namespace tandem::tools::explain

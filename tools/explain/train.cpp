@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/explain/groups.h"

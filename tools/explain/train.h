@@ -1,9 +1,6 @@
 // The runs that `tandem explain` compares: the script on one device, the parallel one, and one device that takes the
 // same parts of each batch in the order of the parallel one.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/core/tensor.h"
 #include "tandem/tools/compare/measure/fingerprint.h"
 #include "tandem/tools/explain/script.h"

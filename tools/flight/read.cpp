@@ -1,5 +1,4 @@
 // The files of the ranks, as parallel/collectives/flight_recorder.cpp writes them.
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

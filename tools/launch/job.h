@@ -1,15 +1,9 @@
 // One attempt to run a job: this launcher's ranks, from their start to the end of the last. Internal to ranks.cpp.
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "tandem/tools/launch/cause.h"
 #include "tandem/tools/launch/nodes.h"
 #include "tandem/tools/launch/output.h"
 #include "tandem/tools/launch/process.h"
 #include "tandem/tools/launch/ranks.h"
-#include "tandem/tools/launch/signals.h"
 
 namespace tandem::tools {
 

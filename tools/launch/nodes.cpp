@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <sstream>
-#include <thread>
 
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/tools/usage.h"

@@ -1,13 +1,8 @@
 // Launchers of one job on several nodes, and the store of each attempt to run it. Internal to ranks.cpp.
 #pragma once
 #include <chrono>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "tandem/parallel/collectives/store/store.h"
 #include "tandem/tools/launch/process.h"

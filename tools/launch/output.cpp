@@ -10,7 +10,6 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "tandem/core/error.h"
 #include "tandem/tools/usage.h"

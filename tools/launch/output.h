@@ -1,7 +1,6 @@
 // What ranks write, passed on by whole lines to a reader that may be slow, or to files. Internal to ranks.cpp.
 #pragma once
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "tandem/parallel/collectives/store/socket.h"

@@ -3,10 +3,8 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 
 #include "tandem/tools/launch/job.h"
 

@@ -2,7 +2,6 @@
 // <figure> with its title, legend and a description for screen readers; it takes its colours from the page's style
 // (style.cpp: classes f0... fill and s0... stroke). Charts are 360 units wide, which a phone shows unscaled.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Charts whose rows are named: stacked bars, dots with intervals, and the timeline.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/scale.h"

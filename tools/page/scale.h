@@ -1,8 +1,5 @@
 // From figures to places on an axis: round numbers, their texts, and the frame that charts share.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/page/chart.h"
 
 namespace tandem::tools::page {

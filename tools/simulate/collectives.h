@@ -1,9 +1,6 @@
 // What collectives cost on a cluster: formulas of the algorithms of all-reduce, broadcast, scatter and gather.
 // n devices, S bytes on each, links of latency a and bandwidth B; docs/simulate.md derives each and names its source.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/simulate/link.h"
 
 namespace tandem::simulate {

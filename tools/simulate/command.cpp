@@ -5,7 +5,6 @@
 
 #include "tandem/core/error.h"
 #include "tandem/tools/commands.h"
-#include "tandem/tools/simulate/data_path.h"
 #include "tandem/tools/simulate/published.h"
 #include "tandem/tools/simulate/report.h"
 #include "tandem/tools/simulate/skill.h"

@@ -1,8 +1,5 @@
 // A model of a data-parallel iteration of a GPT, from its shape: five figures of the device, and its link.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/simulate/link.h"
 
 namespace tandem::simulate {

@@ -1,7 +1,6 @@
 // What `tandem simulate` reads: a cluster and a training step, as a JSON file that docs/simulate.md describes.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "tandem/tools/simulate/scaling.h"
 

@@ -1,8 +1,9 @@
-// read_published: reads the measurements from JSON, and predicts them; as_text lists both.
+// read_published: reads measurements from JSON and predicts them; as_text lists both; data_path finds such files.
 #include "tandem/tools/simulate/published.h"
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -83,6 +84,14 @@ std::string as_text(const std::vector<Published>& all) {
     if (!p.not_predicted.empty()) append(text, "  not predicted: %s\n", p.not_predicted.c_str());
   }
   return text;
+}
+
+std::string data_path(const std::string& name) {
+  std::error_code unknown;
+  const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::filesystem::path installed = command.parent_path() / TANDEM_DATA_FROM_COMMAND / name;
+  if (std::filesystem::exists(installed, unknown)) return installed.string();
+  return TANDEM_SOURCE_FOLDER "/benchmarks/data/" + name;
 }
 
 }  // namespace tandem::simulate

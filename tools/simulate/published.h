@@ -1,4 +1,4 @@
-// Measurements that others published, and what the cost model says where their sources tell enough.
+// Measurements that others published, the place of their files, and the cost model's predictions of them.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,5 +19,9 @@ struct Published {
 std::vector<Published> read_published(const std::string& path);
 /// A table of both.
 std::string as_text(const std::vector<Published>& all);
+
+/// A file or folder of benchmarks/data, "published_points.json" say: where the command is installed, else in the
+/// sources that it was built from. It need not exist.
+std::string data_path(const std::string& name);
 
 }  // namespace tandem::simulate

@@ -8,6 +8,13 @@
 #include "tandem/tools/simulate/text.h"
 
 namespace tandem::simulate {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Link, latency, bandwidth, per_byte)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BucketPoint, bucket_bytes, seconds, exposed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DdpPrediction, seconds, samples_per_second, communication, hidden, exposed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DpPrediction, seconds, samples_per_second, communication, scatter, replicate,
+                                   forward, gather, loss, backward, reduce, optimizer)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -37,37 +44,19 @@ void append_scaling(std::string& text, const Job& job, const std::vector<Scaling
   }
 }
 
-Json link_json(const Link& link) {
-  return {{"latency", link.latency}, {"bandwidth", link.bandwidth}, {"per_byte", link.per_byte}};
-}
-
 Json scaling_json(const Job& job, const std::vector<ScalingRow>& rows) {
   Json list = Json::array();
   for (const ScalingRow& r : rows) {
     Json row = {{"devices", r.devices},
                 {"nodes", nodes_of(job.cluster, r.devices)},
                 {"samples_per_device", r.samples},
-                {"ddp",
-                 {{"seconds", r.ddp.seconds},
-                  {"samples_per_second", r.ddp.samples_per_second},
-                  {"efficiency", r.ddp_efficiency},
-                  {"communication", r.ddp.communication},
-                  {"hidden", r.ddp.hidden},
-                  {"exposed", r.ddp.exposed}}},
+                {"ddp", r.ddp},
                 {"data_parallel", nullptr}};
-    if (r.dp)
-      row["data_parallel"] = {{"seconds", r.dp->seconds},
-                              {"samples_per_second", r.dp->samples_per_second},
-                              {"efficiency", r.dp_efficiency},
-                              {"communication", r.dp->communication},
-                              {"scatter", r.dp->scatter},
-                              {"replicate", r.dp->replicate},
-                              {"forward", r.dp->forward},
-                              {"gather", r.dp->gather},
-                              {"loss", r.dp->loss},
-                              {"backward", r.dp->backward},
-                              {"reduce", r.dp->reduce},
-                              {"optimizer", r.dp->optimizer}};
+    row["ddp"]["efficiency"] = r.ddp_efficiency;
+    if (r.dp) {
+      row["data_parallel"] = *r.dp;
+      row["data_parallel"]["efficiency"] = r.dp_efficiency;
+    }
     list.push_back(std::move(row));
   }
   return list;
@@ -123,19 +112,17 @@ std::string as_text(const Job& job, const Predictions& p) {
 
 std::string as_json(const Job& job, const Predictions& p) {
   const double bytes = gradient_bytes(job.step);
-  Json all_reduce = Json::array(), points = Json::array();
+  Json all_reduce = Json::array();
   for (const int n : job.devices) {
     Json row = {{"devices", n}};
     for (const AllReduce a : all_reduces()) row[name_of(a)] = all_reduce_seconds(a, bytes, n, job.cluster);
     all_reduce.push_back(std::move(row));
   }
-  for (const BucketPoint& b : p.buckets.points)
-    points.push_back({{"bucket_bytes", b.bucket_bytes}, {"seconds", b.seconds}, {"exposed", b.exposed}});
   Json cluster = {{"devices_per_node", job.cluster.devices_per_node},
-                  {"inside", link_json(job.cluster.inside)},
+                  {"inside", job.cluster.inside},
                   {"between", nullptr},
                   {"between_per_device", job.cluster.between_per_device}};
-  if (job.cluster.between.bandwidth > 0) cluster["between"] = link_json(job.cluster.between);
+  if (job.cluster.between.bandwidth > 0) cluster["between"] = job.cluster.between;
   const Json json = {{"format", "tandem simulate 1"},
                      {"predicted", true},
                      {"name", job.name},
@@ -152,7 +139,7 @@ std::string as_json(const Job& job, const Predictions& p) {
                      {"global_batch", job.global_batch},
                      {"buckets",
                       {{"devices", p.bucket_devices},
-                       {"points", points},
+                       {"points", p.buckets.points},
                        {"best_bytes", p.buckets.best.bucket_bytes},
                        {"estimate_bytes", p.buckets.estimate}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

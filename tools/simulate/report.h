@@ -1,6 +1,5 @@
 // What `tandem simulate` shows: tables for people, and the same as JSON. docs/simulate.md describes the JSON's keys.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "tandem/tools/simulate/job.h"

@@ -1,8 +1,6 @@
 // Strong and weak scaling: predicted steps of DDP and DataParallel over numbers of devices.
 #pragma once
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "tandem/tools/simulate/step.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tandem/core/dtype.h"
 #include "tandem/core/error.h"
 #include "tandem/parallel/reducer.h"
 

@@ -1,10 +1,13 @@
-// OpTable: adds up the calls of each operation and the busy time of each GPU, and prints the table.
+// OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and print the table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
 
-#include "tandem/tools/trace/flops.h"
+#include "tandem/core/error.h"
 
 namespace tandem::tools::trace {
 namespace {
@@ -36,6 +39,11 @@ std::string line_of(const OpRow& row, double all) {
                 row.seconds > 0 ? scaled(row.flops / row.seconds, "").c_str() : "-");
   return text;
 }
+
+double numel(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>()); }
+
+/// Products for each element of a convolution's output: the input channels of a group times the kernel's area.
+double per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
 
 }  // namespace
 
@@ -120,6 +128,36 @@ std::string OpTable::str() const {
     out += text;
   }
   return out;
+}
+
+std::vector<Sizes> parse_sizes(const std::string& tensors) {
+  std::vector<Sizes> all;
+  for (size_t open = tensors.find('('); open != std::string::npos; open = tensors.find('(', open + 1)) {
+    const size_t close = tensors.find(')', open);
+    TANDEM_CHECK(close != std::string::npos, "trace: '", tensors, "' has an open parenthesis");
+    Sizes sizes;
+    const char* at = tensors.c_str() + open + 1;
+    const char* const end = tensors.c_str() + close;
+    while (at < end) {
+      char* next = nullptr;
+      const long long size = std::strtoll(at, &next, 10);
+      TANDEM_CHECK(next != at && next <= end && size >= 0, "trace: '", tensors, "' has a size that is no number");
+      sizes.push_back(size);
+      at = next;
+      while (at < end && (*at == ',' || *at == ' ')) ++at;
+    }
+    all.push_back(std::move(sizes));
+  }
+  return all;
+}
+
+double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes) {
+  if (reads.size() < 2 || writes.empty()) return 0;
+  if (op == "matmul") return reads[0].empty() ? 0 : 2 * numel(writes[0]) * static_cast<double>(reads[0].back());
+  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);                            // x, w -> y
+  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);              // dy, w -> dx
+  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);  // dy, x -> dw
+  return 0;
 }
 
 }  // namespace tandem::tools::trace

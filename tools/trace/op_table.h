@@ -1,4 +1,4 @@
-// What a trace says about each operation, and about how busy each GPU was.
+// The operations of a trace, with their times and floating-point operations, and the busy time of each GPU.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -54,5 +54,13 @@ class OpTable {
   std::map<std::pair<int, int64_t>, std::pair<Line, double>> calls_;  // of GPUs, by process and correlation; the FLOPs
   std::vector<Line> on_gpus_;
 };
+
+using Sizes = std::vector<int64_t>;
+
+/// Tensors as a trace has them, "float32(2, 3) float32(3,)". @throws Error on any other text
+std::vector<Sizes> parse_sizes(const std::string& tensors);
+/// Products and convolutions, forward and backward: two operations for each product of two numbers that is added up, as
+/// PyTorch's profiler counts. 0 of all others: what they cost is memory, not arithmetic.
+double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes);
 
 }  // namespace tandem::tools::trace

@@ -1,8 +1,5 @@
 // `tandem trace -- PROGRAM`: a trace of any program that uses Tandem, and a table of its operations.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/trace/op_table.h"
 
 namespace tandem::tools::trace {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tandem/core/tensor_functions.h"
-
 namespace tandem::distributed {
 namespace {
 

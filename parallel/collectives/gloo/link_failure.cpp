@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "tandem/parallel/collectives/gloo/channel.h"
-#include "tandem/parallel/collectives/job_environment.h"
 
 namespace tandem::distributed {
 

@@ -3,7 +3,6 @@
 #pragma once
 #include <climits>
 #include <cstddef>
-#include <string>
 
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/dtype.h"

@@ -1,9 +1,6 @@
 // One NCCL communicator that never blocks its thread for longer than a deadline. Internal.
 #pragma once
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/nccl/api.h"

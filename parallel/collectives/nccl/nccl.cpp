@@ -2,9 +2,6 @@
 #include "tandem/parallel/collectives/nccl/nccl.h"
 
 #include <cstring>
-#include <map>
-#include <optional>
-#include <tuple>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/ops/shape/copy.h"

@@ -5,8 +5,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <optional>
-#include <thread>
 
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/parallel/collectives/flight_recorder.h"

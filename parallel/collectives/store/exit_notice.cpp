@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <mutex>
-#include <optional>
 #include <set>
-#include <thread>
 
 namespace tandem::distributed {
 

@@ -1,8 +1,6 @@
 // Tells the job when this process, a rank, ends by exit() or by a return from main. Internal.
 #pragma once
-#include <functional>
 #include <list>
-#include <string>
 
 #include "tandem/parallel/collectives/store/rendezvous.h"
 

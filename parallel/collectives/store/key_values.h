@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <optional>
-#include <string>
 
 #include "tandem/parallel/collectives/process_group.h"
 

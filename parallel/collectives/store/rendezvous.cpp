@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <random>
 
 #include "tandem/parallel/collectives/job_environment.h"

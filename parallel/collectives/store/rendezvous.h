@@ -2,7 +2,6 @@
 // Internal.
 #pragma once
 #include <atomic>
-#include <functional>
 #include <thread>
 
 #include "tandem/parallel/collectives/communicator.h"

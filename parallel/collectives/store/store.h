@@ -1,13 +1,8 @@
 // A small key-value store over TCP, by which the ranks of a job find each other and tell why they failed. Its server
 // also sees which ranks are lost. Internal.
 #pragma once
-#include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "tandem/parallel/collectives/process_group.h"
 #include "tandem/parallel/collectives/store/socket.h"

@@ -11,7 +11,6 @@
 #include <list>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "tandem/core/threads/start_thread.h"
 #include "tandem/parallel/collectives/store/key_values.h"

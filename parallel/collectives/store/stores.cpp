@@ -1,11 +1,14 @@
-// Store's waiting calls, HashStore for threads of one process, and PrefixStore.
+// Store's waiting calls, HashStore for threads of one process, PrefixStore, and TCPStore over the store of jobs.
 #include "tandem/parallel/collectives/store/stores.h"
 
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
+#include <thread>
 
 #include "tandem/parallel/collectives/store/key_values.h"
 #include "tandem/parallel/collectives/store/socket.h"
+#include "tandem/parallel/collectives/store/store.h"
 
 namespace tandem::distributed {
 
@@ -65,6 +68,69 @@ std::optional<std::string> HashStore::find(const std::string& key, std::chrono::
 PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
     : Store(store ? store->timeout() : kDefaultTimeout), prefix_(std::move(prefix) + "/"), store_(std::move(store)) {
   TANDEM_CHECK(store_, "PrefixStore: there is no store; accepted: another store");
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+constexpr char kPrefix[] = "user/", kWorkers[] = "workers";  // what users set, and what they do not see
+constexpr milliseconds kSlice(50);  // so long at most a wait keeps other threads from the connection
+
+std::string token_of(const TCPStoreOptions& options) {
+  const char* const token = std::getenv("TANDEM_JOB_TOKEN");
+  return options.token.value_or(token ? token : "");
+}
+
+}  // namespace
+
+struct TCPStore::State {
+  std::string host;
+  std::unique_ptr<StoreServer> server;  // in one of the processes
+  int port;
+  StoreClient client;
+  std::optional<size_t> workers;
+  State(const std::string& host, const TCPStoreOptions& o)
+      : host(host),
+        server(o.isServer ? std::make_unique<StoreServer>(token_of(o), host, o.port) : nullptr),
+        port(server ? server->port() : o.port),
+        client(host, port, token_of(o), o.timeout, "the process whose TCPStore is the server"),
+        workers(o.numWorkers) {
+    if (workers) client.add(kWorkers, 1);
+  }
+};
+
+TCPStore::TCPStore(const std::string& host, const TCPStoreOptions& options) : Store(options.timeout) {
+  TANDEM_CHECK(options.port >= 0 && options.port <= 65535 && (options.port > 0 || options.isServer),
+               "TCPStore: the port is ", options.port, "; accepted: 1 to 65535, and 0 where isServer");
+  state_ = tandem::detail::Owned(new State(host, options));
+  if (options.waitWorkers) waitForWorkers();
+}
+TCPStore::~TCPStore() = default;
+void TCPStore::waitForWorkers() {
+  if (!state_->workers) return;
+  for (const Deadline deadline = after(timeout());; std::this_thread::sleep_for(milliseconds(2))) {
+    const auto come = static_cast<size_t>(state_->client.add(kWorkers, 0));
+    if (come >= *state_->workers) return;
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: ", come, " of ", *state_->workers,
+                    " workers came within ", timeout().count(), " ms");
+  }
+}
+const std::string& TCPStore::getHost() const { return state_->host; }
+int TCPStore::getPort() const { return state_->port; }
+void TCPStore::set(const std::string& key, const std::string& value) { state_->client.set(kPrefix + key, value); }
+int64_t TCPStore::add(const std::string& key, int64_t amount) { return state_->client.add(kPrefix + key, amount); }
+std::string TCPStore::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
+  return state_->client.compare_set(kPrefix + key, expected, desired);
+}
+bool TCPStore::delete_key(const std::string& key) { return state_->client.erase(kPrefix + key); }
+int64_t TCPStore::num_keys() { return state_->client.count(kPrefix); }
+std::optional<std::string> TCPStore::find(const std::string& key, milliseconds timeout) {
+  const Deadline deadline = after(timeout);
+  for (;;) {
+    const milliseconds left = left_until(deadline);
+    if (auto value = state_->client.find(kPrefix + key, std::min(left, kSlice))) return value;
+    if (left <= kSlice) return {};
+  }
 }
 
 }  // namespace tandem::distributed

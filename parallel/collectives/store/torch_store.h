@@ -1,7 +1,5 @@
 // A word left with torchrun's store, by which ranks that it started find their own. Internal.
 #pragma once
-#include <string>
-
 #include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::distributed {

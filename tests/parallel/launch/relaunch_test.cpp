@@ -11,7 +11,6 @@
 #include "tandem/tests/catch.h"
 #include "tandem/tests/parallel/child.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/tools/launch/cause.h"
 #include "tandem/tools/launch/process.h"
 
 using namespace tandem::distributed;

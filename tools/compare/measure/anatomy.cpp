@@ -2,10 +2,7 @@
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
-
-#include "tandem/core/internal.h"
 
 namespace tandem::tools::compare {
 namespace {

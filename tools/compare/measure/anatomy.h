@@ -1,8 +1,6 @@
 // What each lane did with its step: the phases, the waiting and for whom, and the communication beside them, from the
 // events of a trace.
 #pragma once
-#include <vector>
-
 #include "tandem/core/trace/trace.h"
 #include "tandem/tools/compare/report.h"
 

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::tools::compare {

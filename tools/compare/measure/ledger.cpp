@@ -3,7 +3,6 @@
 #include <map>
 #include <numeric>
 
-#include "tandem/core/internal.h"
 #include "tandem/tools/compare/compare.h"
 
 namespace tandem::tools::compare {

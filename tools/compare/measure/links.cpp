@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/statistics.h"

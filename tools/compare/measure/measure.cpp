@@ -2,12 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <numeric>
-#include <optional>
 
 #include "tandem/core/cuda/gpu_runtime.h"
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/compare.h"
 #include "tandem/tools/compare/measure/progress.h"

@@ -1,7 +1,6 @@
 // memory_by_cause: gives each block of memory a cause by the phase and the call that took it.
 #include "tandem/tools/compare/measure/memory_by_cause.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "tandem/core/internal.h"

@@ -1,7 +1,5 @@
 // What the memory of a device was used for, from the record of its blocks.
 #pragma once
-#include <vector>
-
 #include "tandem/core/trace/memory_trace.h"
 #include "tandem/tools/compare/measure/anatomy.h"
 #include "tandem/tools/compare/report.h"

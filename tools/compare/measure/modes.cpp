@@ -3,16 +3,15 @@
 
 #include <algorithm>
 
-#include "tandem/core/internal.h"
 #include "tandem/tandem.h"
 
 namespace tandem::tools::compare {
 namespace {
 
-using Kind = Mode::Kind;
 constexpr double kPerParameter = 1e-9;  // MiB: no two parameters share a bucket
 
 std::vector<Mode> all_modes() {
+  using Kind = Mode::Kind;
   std::vector<Mode> all = {
       {.key = "single", .label = "one device"},
       {.key = "dp", .label = "DP", .kind = Kind::data_parallel},
@@ -62,6 +61,7 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
   worker.loss = [net](const Tensor& output, const Tensor& labels) {
     return net->loss(output, labels.to(output.device()));
   };
+  using Kind = Mode::Kind;
   switch (mode.kind) {
     case Kind::single:
       worker.forward = [net, device = worker.devices[0]](const Tensor& x) { return net(x.to(device)); };

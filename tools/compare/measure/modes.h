@@ -1,9 +1,5 @@
 // The ways of training that `tandem compare` compares, and one rank's part of a step of each.
 #pragma once
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "tandem/tools/demo/net.h"
 
 namespace tandem::tools::compare {

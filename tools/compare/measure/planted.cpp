@@ -4,10 +4,7 @@
 #include <chrono>
 #include <sstream>
 #include <thread>
-#include <vector>
 
-#include "tandem/core/error.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 #include "tandem/core/trace/tracer.h"
 

@@ -1,8 +1,5 @@
 // Faults that are planted on purpose, to see whether the report finds them.
 #pragma once
-#include <memory>
-#include <string>
-
 #include "tandem/core/trace/observer.h"
 
 namespace tandem::tools::compare {

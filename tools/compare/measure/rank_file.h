@@ -1,8 +1,5 @@
 // How a rank that is a process tells the process which started it what it measured.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/tools/compare/measure/sample.h"
 
 namespace tandem::tools::compare {

@@ -1,14 +1,9 @@
 // run_sample: trains a few steps of a mode with or without a trace, and collects times, events and memory.
 #include "tandem/tools/compare/measure/sample.h"
 
-#include <unistd.h>
-
 #include <csignal>
-#include <functional>
-#include <optional>
 
 #include "tandem/benchmarks/scratch_folder.h"
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/measure/links.h"

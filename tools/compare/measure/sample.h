@@ -1,8 +1,5 @@
 // One measurement of one mode: a few steps of training on a job, in this process or in processes of its own.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "tandem/core/trace/trace.h"
 #include "tandem/tools/compare/measure/fingerprint.h"
 #include "tandem/tools/compare/measure/memory_by_cause.h"

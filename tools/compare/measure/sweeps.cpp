@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "tandem/core/internal.h"
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/compare/statistics.h"

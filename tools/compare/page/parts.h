@@ -1,9 +1,5 @@
 // The parts of the page: a function for each section, and what they share.
 #pragma once
-#include <map>
-#include <string>
-#include <vector>
-
 #include "tandem/tools/compare/report.h"
 #include "tandem/tools/compare/runs.h"
 #include "tandem/tools/page/chart.h"
