@@ -38,7 +38,7 @@ def tags():
     """Tuples (kind, scope, name, file, result type): prototypes (p) in headers, definitions (f) anywhere, of functions."""
     files = [f for f in tracked(*FOLDERS) if f.endswith((".h", ".cpp", ".cu"))]
     command = ["ctags", "--languages=C++", "--langmap=C++:.h.cpp.cu", "--kinds-C++=fp", "--fields=kst", "-f", "-",
-               "-I", "TANDEM_API,TANDEM_CAST_POLICY+", "-L", "-"]
+               "-I", "TANDEM_API", "-L", "-"]
     out = subprocess.run(command, cwd=ROOT, text=True, input="\n".join(files), capture_output=True, check=True).stdout
     for line in out.split("\n"):
         parts = line.split("\t")

@@ -19,6 +19,7 @@ template <CastPolicy policy> struct CastPolicyOf { CastPolicy value = policy; };
 #define TANDEM_CAST_POLICY(policy, ...)                          \
   namespace cast_policy {                                        \
   inline constexpr CastPolicyOf<CastPolicy::policy> __VA_ARGS__; \
-  }
+  }                                                              \
+  static_assert(true)  // takes the semicolon
 
 }  // namespace tandem

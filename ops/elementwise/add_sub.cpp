@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, add, rsub, sub)
+TANDEM_CAST_POLICY(none, add, rsub, sub);
 
 namespace {
 Tensor add_scaled(const char* op, const Tensor& a, const Tensor& b, const Scalar& alpha) {

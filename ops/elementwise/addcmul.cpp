@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, addcdiv, addcmul)
+TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);

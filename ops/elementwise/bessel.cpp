@@ -14,7 +14,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, i0, special_airy_ai, special_bessel_j0, special_bessel_j1, special_bessel_y0,
                    special_bessel_y1, special_i0e, special_i1, special_i1e, special_modified_bessel_k0,
                    special_modified_bessel_k1, special_scaled_modified_bessel_k0, special_scaled_modified_bessel_k1,
-                   special_spherical_bessel_j0)
+                   special_spherical_bessel_j0);
 
 namespace {
 

@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, float_power, pow)
-TANDEM_CAST_POLICY(promote, atan2)
+TANDEM_CAST_POLICY(float32, float_power, pow);
+TANDEM_CAST_POLICY(promote, atan2);
 TANDEM_CAST_POLICY(none, copysign, div, floor_divide, fmax, fmin, fmod, heaviside, hypot, ldexp, maximum, minimum, mul,
-                   nextafter, remainder, xlogy)
+                   nextafter, remainder, xlogy);
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift)
+TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift);
 
 namespace {
 namespace line {

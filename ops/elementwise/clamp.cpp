@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, clamp)
+TANDEM_CAST_POLICY(none, clamp);
 
 namespace {
 /// The dtype that clamp gives. @throws Error where that is bool

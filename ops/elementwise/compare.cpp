@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, isclose, isin, isneginf, isreal)
+TANDEM_CAST_POLICY(none, isclose, isin, isneginf, isreal);
 
 Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag invert) {
   TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool, "isin: elements are ", elements.dtype(),

@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, erfinv)
-TANDEM_CAST_POLICY(none, erf, erfc)
+TANDEM_CAST_POLICY(float32, erfinv);
+TANDEM_CAST_POLICY(none, erf, erfc);
 
 namespace {
 namespace derivative {

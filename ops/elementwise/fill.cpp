@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, fill, zero)
+TANDEM_CAST_POLICY(none, fill, zero);
 
 namespace {
 Tensor& fill(const char* op, Tensor& x, const Scalar& value) {

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, digamma, igamma, igammac, lgamma, mvlgamma)
+TANDEM_CAST_POLICY(none, digamma, igamma, igammac, lgamma, mvlgamma);
 
 namespace {
 namespace derivative {

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, lerp)
+TANDEM_CAST_POLICY(none, lerp);
 
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {

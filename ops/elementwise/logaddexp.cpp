@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, logaddexp, logaddexp2)
+TANDEM_CAST_POLICY(none, logaddexp, logaddexp2);
 
 namespace {
 /// log(base^a + base^b) where the natural logarithm of the base is `scale`.

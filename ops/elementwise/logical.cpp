@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, logical_not)
+TANDEM_CAST_POLICY(none, logical_not);
 
 namespace {
 namespace line {

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, nan_to_num)
+TANDEM_CAST_POLICY(none, nan_to_num);
 
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();

@@ -9,7 +9,7 @@ TANDEM_CAST_POLICY(none, special_chebyshev_polynomial_t, special_chebyshev_polyn
                    special_chebyshev_polynomial_w, special_hermite_polynomial_h, special_hermite_polynomial_he,
                    special_laguerre_polynomial_l, special_legendre_polynomial_p, special_shifted_chebyshev_polynomial_t,
                    special_shifted_chebyshev_polynomial_u, special_shifted_chebyshev_polynomial_v,
-                   special_shifted_chebyshev_polynomial_w)
+                   special_shifted_chebyshev_polynomial_w);
 
 namespace {
 Tensor number_for(const Tensor& x, const Scalar& value) {

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, special_erfcx, special_log_ndtr, special_ndtr, special_ndtri, special_xlog1py, special_zeta)
+TANDEM_CAST_POLICY(none, special_erfcx, special_log_ndtr, special_ndtr, special_ndtri, special_xlog1py, special_zeta);
 
 namespace {
 namespace derivative {

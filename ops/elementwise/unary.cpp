@@ -8,9 +8,9 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, tan)
+TANDEM_CAST_POLICY(float32, acos, asin, cosh, exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sinh, tan);
 TANDEM_CAST_POLICY(none, abs, acosh, angle, asinh, atan, atanh, ceil, cos, deg2rad, exp2, floor, frac, frexp, logit,
-                   neg, positive, rad2deg, round, sign, signbit, sin, sinc, sqrt, square, tanh, trunc)
+                   neg, positive, rad2deg, round, sign, signbit, sin, sinc, sqrt, square, tanh, trunc);
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, where)
+TANDEM_CAST_POLICY(none, where);
 
 namespace {
 /// check_holds, but where's numbers become infinite in a half type, as in PyTorch.

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, gather)
+TANDEM_CAST_POLICY(none, gather);
 
 using detail::around;
 

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, index_add)
+TANDEM_CAST_POLICY(none, index_add);
 
 using detail::around, detail::checked_index;
 

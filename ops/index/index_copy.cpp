@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, index_copy)
+TANDEM_CAST_POLICY(promote, index_copy);
 
 namespace {
 /// A 1-d index along dim as scatter takes it, for slices of `sizes`.

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, index_fill)
+TANDEM_CAST_POLICY(none, index_fill);
 
 namespace {
 /// Which elements of x an index along dim names: a mask that broadcasts to x.

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, index_put)
+TANDEM_CAST_POLICY(promote, index_put);
 
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
   size_t leading = 0;  // leading dimensions of size 1; the value may have too many

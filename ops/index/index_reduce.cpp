@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, index_reduce)
+TANDEM_CAST_POLICY(none, index_reduce);
 
 Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                             Flag include_self) const {

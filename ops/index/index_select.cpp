@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, index_select)
+TANDEM_CAST_POLICY(none, index_select);
 
 using detail::around, detail::checked_index;
 

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, masked_fill)
+TANDEM_CAST_POLICY(none, masked_fill);
 
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, masked_scatter)
+TANDEM_CAST_POLICY(none, masked_scatter);
 
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   check_one_kind("masked_scatter", "x", *this, "source", source);

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, masked_select)
+TANDEM_CAST_POLICY(none, masked_select);
 
 Tensor Tensor::masked_select(const Tensor& mask) const {
   check_not_recorded("masked_select", "the mask's values tell how many elements there are");

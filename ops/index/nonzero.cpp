@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, count_nonzero, nonzero, nonzero_numpy, nonzero_static)
+TANDEM_CAST_POLICY(none, count_nonzero, nonzero, nonzero_numpy, nonzero_static);
 
 Tensor nonzero(const Tensor& x) {
   check_not_recorded("nonzero", "the values tell how many rows there are");

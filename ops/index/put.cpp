@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, put)
+TANDEM_CAST_POLICY(none, put);
 
 Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) const {
   check_one_kind("put", "x", *this, "source", source);

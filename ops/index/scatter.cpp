@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, scatter_add)
-TANDEM_CAST_POLICY(none, scatter)
+TANDEM_CAST_POLICY(promote, scatter_add);
+TANDEM_CAST_POLICY(none, scatter);
 
 namespace {
 Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, bool add) {

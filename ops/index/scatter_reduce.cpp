@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, scatter_reduce)
+TANDEM_CAST_POLICY(none, scatter_reduce);
 
 Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                               Flag include_self) const {

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter)
+TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter);
 
 namespace {
 /// x as it is, with what select, slice, diagonal or as_strided give of it replaced.

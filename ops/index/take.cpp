@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, take, take_along_dim)
+TANDEM_CAST_POLICY(none, take, take_along_dim);
 
 Tensor Tensor::take(const Tensor& index) const {
   const Tensor places = from_front(checked_index("take", *this, index), numel()).reshape({-1});

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, index)
+TANDEM_CAST_POLICY(none, index);
 
 Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   std::vector<std::pair<int64_t, Tensor>> tensors;

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cholesky_inverse, cholesky_solve, linalg_cholesky, linalg_cholesky_ex)
+TANDEM_CAST_POLICY(float32, cholesky_inverse, cholesky_solve, linalg_cholesky, linalg_cholesky_ex);
 
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
   static constexpr const char* kName = "linalg_cholesky_ex";

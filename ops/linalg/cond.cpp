@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_cond)
+TANDEM_CAST_POLICY(float32, linalg_cond);
 
 namespace {
 /// Matrices without elements, or none: their condition is 0, in any dtype and without a history, as in PyTorch.

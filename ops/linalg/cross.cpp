@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, cross, linalg_cross)
+TANDEM_CAST_POLICY(promote, cross, linalg_cross);
 
 Tensor Tensor::cross(const Tensor& other, std::optional<int64_t> dim) const {
   TANDEM_CHECK(this->dim() == other.dim(), "cross: the operands are ", this->sizes(), " and ", other.sizes(),

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, det, linalg_det, linalg_slogdet, logdet, slogdet)
+TANDEM_CAST_POLICY(float32, det, linalg_det, linalg_slogdet, logdet, slogdet);
 
 namespace {
 /// 1 or -1: by how many rows were exchanged.

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_eig, linalg_eigh, linalg_eigvals, linalg_eigvalsh)
+TANDEM_CAST_POLICY(float32, linalg_eig, linalg_eigh, linalg_eigvals, linalg_eigvalsh);
 
 namespace {
 std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_view uplo, bool vectors) {

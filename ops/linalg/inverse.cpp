@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, inverse, linalg_inv, linalg_inv_ex)
+TANDEM_CAST_POLICY(float32, inverse, linalg_inv, linalg_inv_ex);
 
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
   static constexpr const char* kName = "linalg_inv_ex";

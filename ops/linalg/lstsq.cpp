@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_lstsq)
+TANDEM_CAST_POLICY(float32, linalg_lstsq);
 
 namespace {
 kernels::LeastSquares driver_of(std::optional<std::string_view> name) {

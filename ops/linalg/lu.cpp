@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, linalg_lu_solve, lu_solve, lu_unpack)
+TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, linalg_lu_solve, lu_solve, lu_unpack);
 
 namespace {
 

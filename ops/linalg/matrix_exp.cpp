@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_matrix_exp, matrix_exp)
+TANDEM_CAST_POLICY(float32, linalg_matrix_exp, matrix_exp);
 
 namespace {
 /// sum of x^i / i! up to 19: of matrices with a norm up to 1.09, exact in double. Five polynomials of x, x^2 and x^3

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_matrix_power, matrix_power)
+TANDEM_CAST_POLICY(float32, linalg_matrix_power, matrix_power);
 
 Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
   TANDEM_CHECK(a.dim() >= 2 && a.size(-1) == a.size(-2), "linalg_matrix_power: a is ", a.sizes(),

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_matrix_rank)
+TANDEM_CAST_POLICY(float32, linalg_matrix_rank);
 
 namespace {
 Tensor rank_of_matrix(const Tensor& a, const Bounds& bounds, bool hermitian) {

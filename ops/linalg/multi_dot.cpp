@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, chain_matmul, linalg_multi_dot)
+TANDEM_CAST_POLICY(lower, chain_matmul, linalg_multi_dot);
 
 namespace {
 /// Matrices first to last, cut where the fewest multiplications follow: cuts[first][last].

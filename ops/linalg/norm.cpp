@@ -13,8 +13,8 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(float32, frobenius_norm, linalg_matrix_norm, linalg_norm, linalg_vector_norm, norm, nuclear_norm,
-                   renorm)
-TANDEM_CAST_POLICY(none, norm_except_dim)
+                   renorm);
+TANDEM_CAST_POLICY(none, norm_except_dim);
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_pinv, pinverse)
+TANDEM_CAST_POLICY(float32, linalg_pinv, pinverse);
 
 Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a) {
   // Differentiate p = p a p, where a p and p a are symmetric. The rest lies outside of a's rows and columns.

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr, ormqr)
+TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr, ormqr);
 
 namespace {
 

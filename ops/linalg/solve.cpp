@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_solve, linalg_solve_ex, linalg_solve_triangular, triangular_solve)
+TANDEM_CAST_POLICY(float32, linalg_solve, linalg_solve_ex, linalg_solve_triangular, triangular_solve);
 
 namespace {
 /// x of a x = b with one batch of both, and info.

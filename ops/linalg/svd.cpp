@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_svd, linalg_svdvals, svd)
+TANDEM_CAST_POLICY(float32, linalg_svd, linalg_svdvals, svd);
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, linalg_tensorinv, linalg_tensorsolve)
+TANDEM_CAST_POLICY(float32, linalg_tensorinv, linalg_tensorsolve);
 
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
   TANDEM_CHECK(ind > 0 && ind <= a.dim(), "linalg_tensorinv: ind is ", ind, " for ", a.sizes(),

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, linalg_vander, vander)
+TANDEM_CAST_POLICY(none, linalg_vander, vander);
 
 Tensor vander(const Tensor& x, std::optional<int64_t> N, Flag increasing) {
   TANDEM_CHECK(x.dim() == 1, "vander: x is ", x.sizes(), "; accepted: one dimension");

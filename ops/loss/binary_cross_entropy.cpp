@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logits)
+TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logits);
 
 namespace {
 /// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:

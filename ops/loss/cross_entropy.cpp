@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cross_entropy)
+TANDEM_CAST_POLICY(float32, cross_entropy);
 
 namespace {
 /// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.

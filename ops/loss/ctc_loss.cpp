@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, ctc_loss)
+TANDEM_CAST_POLICY(float32, ctc_loss);
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss)
+TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss);
 
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
   check_real("hinge_embedding_loss", x);

@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, gaussian_nll_loss)
+TANDEM_CAST_POLICY(float32, gaussian_nll_loss);
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, huber_loss)
+TANDEM_CAST_POLICY(float32, huber_loss);
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, double delta) {
   check_real("huber_loss", x);

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, kl_div)
+TANDEM_CAST_POLICY(float32, kl_div);
 
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
   check_real("kl_div", x);

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, l1_loss, smooth_l1_loss)
+TANDEM_CAST_POLICY(float32, l1_loss, smooth_l1_loss);
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_sizes("l1_loss", x, target);

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss, soft_margin_loss)
+TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss, soft_margin_loss);
 
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",

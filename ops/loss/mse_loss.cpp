@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, mse_loss)
+TANDEM_CAST_POLICY(float32, mse_loss);
 
 namespace {
 /// The sum or mean of (x - target)^2, in one pass.

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, nll_loss)
+TANDEM_CAST_POLICY(float32, nll_loss);
 
 namespace {
 /// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss. total: of the weights, if dloss is that of the mean, else

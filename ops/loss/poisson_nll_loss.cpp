@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, poisson_nll_loss)
+TANDEM_CAST_POLICY(float32, poisson_nll_loss);
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, Flag full, double eps,
                         Reduction reduction) {

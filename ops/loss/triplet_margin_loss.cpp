@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, triplet_margin_loss)
+TANDEM_CAST_POLICY(float32, triplet_margin_loss);
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
                            double p, double eps, Flag swap, Reduction reduction) {

@@ -11,10 +11,10 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, prelu)
-TANDEM_CAST_POLICY(float32, log_sigmoid, softplus)
+TANDEM_CAST_POLICY(lower, prelu);
+TANDEM_CAST_POLICY(float32, log_sigmoid, softplus);
 TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu,
-                   relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold)
+                   relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold);
 
 /// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
 /// that they promote to.

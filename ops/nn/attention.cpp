@@ -20,7 +20,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, scaled_dot_product_attention)
+TANDEM_CAST_POLICY(lower, scaled_dot_product_attention);
 
 namespace {
 constexpr double kNowhere = -std::numeric_limits<double>::infinity();

@@ -9,7 +9,7 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(none, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, avg_pool1d, avg_pool2d,
-                   avg_pool3d)
+                   avg_pool3d);
 
 namespace {
 /// A linear op and its transpose, each the other's derivative.

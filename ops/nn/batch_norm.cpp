@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, batch_norm, native_batch_norm)
+TANDEM_CAST_POLICY(none, batch_norm, native_batch_norm);
 
 namespace {
 /// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).

@@ -9,7 +9,7 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(lower, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d,
-                   convolution)
+                   convolution);
 
 namespace {
 /// Channels-last where the images or the weights are, as in PyTorch: what is not yet is copied, weights in most cases.

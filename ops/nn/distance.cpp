@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist)
+TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist);
 
 Tensor Tensor::dist(const Tensor& other, double p) const {
   const Operands o = prepare("dist", *this, other);

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropout, native_dropout)
+TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropout, native_dropout);
 
 using detail::check_real;
 

@@ -16,7 +16,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, embedding, one_hot)
+TANDEM_CAST_POLICY(none, embedding, one_hot);
 
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
   TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");

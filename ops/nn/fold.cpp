@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, col2im, im2col)
+TANDEM_CAST_POLICY(none, col2im, im2col);
 
 namespace {
 /// One dimension of all windows: kernel element k of window o lies at o stride + k dilation of the padded input.

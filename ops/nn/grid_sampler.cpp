@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, grid_sampler)
-TANDEM_CAST_POLICY(none, affine_grid_generator)
+TANDEM_CAST_POLICY(promote, grid_sampler);
+TANDEM_CAST_POLICY(none, affine_grid_generator);
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, group_norm)
-TANDEM_CAST_POLICY(none, native_group_norm)
+TANDEM_CAST_POLICY(float32, group_norm);
+TANDEM_CAST_POLICY(none, native_group_norm);
 
 namespace {
 /// (C) as it broadcasts to x (N, C, ...), in x's dtype.

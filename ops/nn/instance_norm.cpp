@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, instance_norm)
+TANDEM_CAST_POLICY(none, instance_norm);
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                      const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, layer_norm, native_layer_norm, rms_norm)
+TANDEM_CAST_POLICY(float32, layer_norm, native_layer_norm, rms_norm);
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {

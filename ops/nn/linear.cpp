@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, linear)
+TANDEM_CAST_POLICY(lower, linear);
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
   TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),

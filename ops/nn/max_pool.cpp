@@ -14,7 +14,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(none, adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d, fractional_max_pool2d,
                    fractional_max_pool3d, max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool2d_with_indices,
-                   max_pool3d, max_pool3d_with_indices, max_unpool2d, max_unpool3d)
+                   max_pool3d, max_pool3d_with_indices, max_unpool2d, max_unpool3d);
 
 namespace {
 Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::PoolShape& s, IntArrayRef x_sizes) {

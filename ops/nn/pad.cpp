@@ -8,7 +8,7 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d,
-                   replication_pad2d, replication_pad3d)
+                   replication_pad2d, replication_pad3d);
 
 namespace {
 

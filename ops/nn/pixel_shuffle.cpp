@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, channel_shuffle, pixel_shuffle, pixel_unshuffle)
+TANDEM_CAST_POLICY(none, channel_shuffle, pixel_shuffle, pixel_unshuffle);
 
 namespace {
 /// x with its last three sizes replaced.

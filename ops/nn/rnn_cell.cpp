@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell)
+TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell);
 
 namespace {
 /// @throws Error unless x and the state belong to equally many samples

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, log_softmax, softmax)
+TANDEM_CAST_POLICY(float32, log_softmax, softmax);
 
 namespace {
 

@@ -10,7 +10,7 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(float32, upsample_bicubic2d, upsample_bilinear2d, upsample_linear1d, upsample_nearest1d,
-                   upsample_nearest2d, upsample_nearest3d, upsample_trilinear3d)
+                   upsample_nearest2d, upsample_nearest3d, upsample_trilinear3d);
 
 using detail::Resampling;
 namespace {

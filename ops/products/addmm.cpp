@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm)
+TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm);
 
 namespace {
 /// @throws Error unless the factors of a sum of products fit the product's dtype

@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, linalg_vecdot)
-TANDEM_CAST_POLICY(promote, dot, inner)
+TANDEM_CAST_POLICY(lower, linalg_vecdot);
+TANDEM_CAST_POLICY(promote, dot, inner);
 
 Tensor Tensor::dot(const Tensor& other) const {
   check_operands("dot", *this, other);

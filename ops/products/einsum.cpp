@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, einsum)
+TANDEM_CAST_POLICY(lower, einsum);
 
 namespace {
 

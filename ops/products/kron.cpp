@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, kron)
+TANDEM_CAST_POLICY(none, kron);
 
 Tensor Tensor::kron(const Tensor& other) const {
   const int64_t rank = std::max(dim(), other.dim());

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(lower, bmm, linalg_matmul, matmul, mm, mv)
+TANDEM_CAST_POLICY(lower, bmm, linalg_matmul, matmul, mm, mv);
 
 namespace {
 /// Whether columns lie densely and rows do not.

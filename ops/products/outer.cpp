@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, outer)
+TANDEM_CAST_POLICY(none, outer);
 
 Tensor Tensor::outer(const Tensor& other) const {
   TANDEM_CHECK(dim() == 1 && other.dim() == 1, "outer: the operands are ", sizes(), " and ", other.sizes(),

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, tensordot)
+TANDEM_CAST_POLICY(promote, tensordot);
 
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {
   check_operands("tensordot", a, b);

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, all, any)
+TANDEM_CAST_POLICY(none, all, any);
 
 namespace {
 Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, bool want_all) {

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, corrcoef, cov)
+TANDEM_CAST_POLICY(none, corrcoef, cov);
 
 Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& aweights) const {
   TANDEM_CHECK(dim() <= 2 && dtype() != kBool, "cov: x is ", dtype(), sizes(),

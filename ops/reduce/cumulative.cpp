@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, cumprod, cumsum, logcumsumexp)
-TANDEM_CAST_POLICY(none, cummax, cummin)
+TANDEM_CAST_POLICY(float32, cumprod, cumsum, logcumsumexp);
+TANDEM_CAST_POLICY(none, cummax, cummin);
 
 namespace {
 Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, diff)
+TANDEM_CAST_POLICY(none, diff);
 
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
   TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, gradient)
+TANDEM_CAST_POLICY(none, gradient);
 
 namespace {
 /// The distances of neighbours, (size - 1), as they broadcast along dimension d of x.

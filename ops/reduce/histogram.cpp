@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, bincount, histc, histogram)
+TANDEM_CAST_POLICY(none, bincount, histc, histogram);
 
 Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
   check_not_recorded("bincount", "the values tell how many counts there are");

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, logsumexp)
+TANDEM_CAST_POLICY(float32, logsumexp);
 
 Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());

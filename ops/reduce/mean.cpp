@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, mean, nanmean)
+TANDEM_CAST_POLICY(none, mean, nanmean);
 
 namespace {
 /// On CUDA, the mean over dims that lie together, in one pass.

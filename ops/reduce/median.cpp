@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, median, nanmedian)
+TANDEM_CAST_POLICY(none, median, nanmedian);
 
 namespace {
 /// The median along dim, which stays, and its position. NaNs come last in order.

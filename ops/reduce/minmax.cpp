@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, amax, amin, aminmax, argmax, argmin, max, min)
+TANDEM_CAST_POLICY(none, amax, amin, aminmax, argmax, argmin, max, min);
 
 namespace {
 /// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, mode)
+TANDEM_CAST_POLICY(none, mode);
 
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   const int64_t d = wrap_dim("mode", dim, this->dim());

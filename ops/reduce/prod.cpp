@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, prod)
+TANDEM_CAST_POLICY(float32, prod);
 
 namespace {
 /// For each element the product of all others, of a tensor of one dimension; right in all its derivatives beside zeros.

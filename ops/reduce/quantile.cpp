@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, nanquantile, quantile)
+TANDEM_CAST_POLICY(float32, nanquantile, quantile);
 
 namespace {
 Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, bucketize, searchsorted)
+TANDEM_CAST_POLICY(none, bucketize, searchsorted);
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag out_int32, Flag right,
                     const std::optional<std::string>& side, const Tensor& sorter) {

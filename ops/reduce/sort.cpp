@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, argsort, kthvalue, sort, topk)
+TANDEM_CAST_POLICY(none, argsort, kthvalue, sort, topk);
 
 namespace {
 /// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, std, std_mean, var, var_mean)
+TANDEM_CAST_POLICY(none, std, std_mean, var, var_mean);
 
 namespace {
 /// x minus its mean. A half type's mean is subtracted in two parts, the rounded mean and its rounding error: beside

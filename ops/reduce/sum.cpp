@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, nansum, sum)
-TANDEM_CAST_POLICY(none, sum_to_size)
+TANDEM_CAST_POLICY(float32, nansum, sum);
+TANDEM_CAST_POLICY(none, sum_to_size);
 
 Tensor Tensor::sum(IntArrayRef dims, Flag keepdim) const {
   Tensor y = sum_around("sum", *this, dims, keepdim, 1);

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, cumulative_trapezoid, trapezoid)
+TANDEM_CAST_POLICY(none, cumulative_trapezoid, trapezoid);
 
 namespace {
 /// Twice the area between each two neighbours. dx: their distances, along dimension d.

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, as_strided)
+TANDEM_CAST_POLICY(none, as_strided);
 
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, atleast_1d, atleast_2d, atleast_3d)
+TANDEM_CAST_POLICY(none, atleast_1d, atleast_2d, atleast_3d);
 
 Tensor atleast_1d(const Tensor& x) { return x.dim() == 0 ? x.reshape({1}) : x; }
 Tensor atleast_2d(const Tensor& x) { return x.dim() == 0 ? x.reshape({1, 1}) : x.dim() == 1 ? x.unsqueeze(0) : x; }

@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(promote, cat, dstack, hstack, stack, vstack)
-TANDEM_CAST_POLICY(none, column_stack)
+TANDEM_CAST_POLICY(promote, cat, dstack, hstack, stack, vstack);
+TANDEM_CAST_POLICY(none, column_stack);
 
 namespace {
 /// On CUDA, in one launch: contiguous tensors of y's dtype.

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, clone)
+TANDEM_CAST_POLICY(none, clone);
 
 Tensor clone(const Tensor& x, MemoryFormat format) {
   Tensor y = core::empty_like(x, x.dtype(), x.device(), format);

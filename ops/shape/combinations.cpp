@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, cartesian_prod, combinations)
+TANDEM_CAST_POLICY(none, cartesian_prod, combinations);
 
 Tensor cartesian_prod(TensorList tensors) {
   TANDEM_CHECK(!tensors.empty(), "cartesian_prod: there are no tensors; accepted: one or more");

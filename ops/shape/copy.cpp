@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, contiguous, pin_memory, to)
+TANDEM_CAST_POLICY(none, contiguous, pin_memory, to);
 
 Tensor clear_of(const Tensor& target, const Tensor& source) {
   if (!detail::overlaps(target, source)) return source;

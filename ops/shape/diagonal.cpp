@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(float32, trace)
-TANDEM_CAST_POLICY(none, block_diag, diag, diag_embed, diagflat, diagonal, linalg_diagonal)
+TANDEM_CAST_POLICY(float32, trace);
+TANDEM_CAST_POLICY(none, block_diag, diag, diag_embed, diagflat, diagonal, linalg_diagonal);
 
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
   TANDEM_CHECK(dim() >= 2, "diagonal: x is ", sizes(), "; accepted: two dimensions or more");

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, broadcast_tensors, expand)
+TANDEM_CAST_POLICY(none, broadcast_tensors, expand);
 
 Tensor Tensor::expand(IntArrayRef wanted) const {
   return record_view(

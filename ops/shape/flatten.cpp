@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, flatten, ravel, unflatten)
+TANDEM_CAST_POLICY(none, flatten, ravel, unflatten);
 
 Tensor Tensor::ravel() const { return contiguous().view({-1}); }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {

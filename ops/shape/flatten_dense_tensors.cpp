@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, flatten_dense_tensors, unflatten_dense_tensors)
+TANDEM_CAST_POLICY(none, flatten_dense_tensors, unflatten_dense_tensors);
 
 Tensor flatten_dense_tensors(TensorList tensors) {
   std::vector<Tensor> flat;

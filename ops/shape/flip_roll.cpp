@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, flip, fliplr, flipud, roll, rot90)
+TANDEM_CAST_POLICY(none, flip, fliplr, flipud, roll, rot90);
 
 Tensor Tensor::flip(IntArrayRef dims) const {
   unsigned named = 0;

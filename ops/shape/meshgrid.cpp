@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, meshgrid)
+TANDEM_CAST_POLICY(none, meshgrid);
 
 std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
   TANDEM_CHECK(!tensors.empty(), "meshgrid: the list is empty; accepted: one tensor or more");

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, repeat, repeat_interleave, tile)
+TANDEM_CAST_POLICY(none, repeat, repeat_interleave, tile);
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
   for (const int64_t n : repeats)

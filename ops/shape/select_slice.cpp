@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, narrow, narrow_copy, select, slice)
+TANDEM_CAST_POLICY(none, narrow, narrow_copy, select, slice);
 
 Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
   Tensor y = core::narrow(*this, d, start, length);

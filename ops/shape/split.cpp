@@ -9,7 +9,7 @@
 namespace tandem {
 
 TANDEM_CAST_POLICY(none, chunk, dsplit, hsplit, split, tensor_split, unbind, unsafe_chunk, unsafe_split,
-                   unsafe_split_with_sizes, vsplit)
+                   unsafe_split_with_sizes, vsplit);
 
 namespace {
 std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int64_t d) {

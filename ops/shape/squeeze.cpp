@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, squeeze, unsqueeze)
+TANDEM_CAST_POLICY(none, squeeze, unsqueeze);
 
 Tensor Tensor::unsqueeze(int64_t d) const {
   d = wrap_dim("unsqueeze", d, dim() + 1);

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, adjoint, matrix_H, movedim, numpy_T, permute, t, transpose)
+TANDEM_CAST_POLICY(none, adjoint, matrix_H, movedim, numpy_T, permute, t, transpose);
 
 Tensor Tensor::transpose(int64_t a, int64_t b) const {
   return record_view("transpose", core::transpose(*this, a, b), *this,

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, tril, tril_indices, triu, triu_indices)
+TANDEM_CAST_POLICY(none, tril, tril_indices, triu, triu_indices);
 
 namespace {
 /// Where a matrix of x's last two sizes is outside of a triangle.

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, unfold)
+TANDEM_CAST_POLICY(none, unfold);
 
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
   const int64_t d = wrap_dim("unfold", dimension, dim()), n = dim() == 0 ? 1 : this->size(d);

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, alias, reshape, view)
+TANDEM_CAST_POLICY(none, alias, reshape, view);
 
 Tensor Tensor::view(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("view", this->sizes(), wanted);
