@@ -156,7 +156,7 @@ std::string Tensor::str() const {
     sizes_text << "size=" << sizes();
     suffixes.push_back(sizes_text.str());
   }
-  if (!dtype_goes_without_saying(*this)) suffixes.push_back(std::string("dtype=torch.") + tandem::name(dtype()));
+  if (!dtype_goes_without_saying(*this)) suffixes.push_back(std::string("dtype=torch.") + detail::name(dtype()));
   if (const std::string node = node_name(*this); !node.empty())
     suffixes.push_back("grad_fn=<" + node + ">");
   else if (requires_grad())
