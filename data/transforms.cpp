@@ -1,6 +1,8 @@
 // Stack: how a batch of examples becomes one.
 #include "tandem/data/transforms.h"
 
+#include "tandem/core/internal.h"
+
 namespace tandem::data::transforms {
 
 Example<> Stack<Example<>>::apply_batch(std::vector<Example<>> examples) {
