@@ -54,9 +54,7 @@ class CheckpointManager {
   /// added: add a schedule after its optimizer.
   /// @throws Error if there is a part of this name already
   template <class T> void add(const std::string& name, T& part) {
-    constexpr bool kOfRank = requires {
-      typename T::BatchRequestType;
-    };  // samplers and loaders, whose position differs between ranks
+    constexpr bool kOfRank = requires { typename T::BatchRequestType; };  // samplers and loaders differ by rank
     if constexpr (requires(serialize::OutputArchive & a) { part.save(a); })
       add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part.save(a); },
                 [&part](serialize::InputArchive& a) { part.load(a); }});

@@ -55,8 +55,7 @@ template <class T> std::string keys_of(const T& value) {
 template <class M> struct ModuleRef {
   ModuleRef(std::shared_ptr<M> module) : ptr(std::move(module)) {}
   ModuleRef(const ModuleHolder<M>& module) : ptr(module.ptr()) {}
-  ModuleRef(M& module)
-      : ptr(module.weak_from_this().lock(), &module) {}  // shares the ownership if a shared pointer owns the module
+  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}  // shares ownership if the module has an owner
   std::shared_ptr<M> ptr;
 };
 
@@ -166,20 +165,18 @@ template <class M> class DataParallel : public detail::WrapperModule {
   /// Builds the replicas by `factory(device)`, for modules without clone(). Values are copied from the module.
   DataParallel(detail::ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
-      : DataParallel(
-            module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
-            [factory](const std::vector<Device>& on) {
-              Generator
-                  scratch;  // the initial values are overwritten, so they must not use up the caller's random numbers
-              const GeneratorGuard guard(scratch);
-              std::vector<std::shared_ptr<ModuleType>> replicas;
-              replicas.reserve(on.size());
-              for (const Device device : on) {
-                replicas.push_back(factory(device));
-                TANDEM_CHECK(replicas.back(), "DataParallel: the factory returned no module for ", device);
-              }
-              return replicas;
-            }) {}
+      : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
+                     [factory](const std::vector<Device>& on) {
+                       Generator scratch;  // initial values must not use up the caller's random numbers
+                       const GeneratorGuard guard(scratch);
+                       std::vector<std::shared_ptr<ModuleType>> replicas;
+                       replicas.reserve(on.size());
+                       for (const Device device : on) {
+                         replicas.push_back(factory(device));
+                         TANDEM_CHECK(replicas.back(), "DataParallel: the factory returned no module for ", device);
+                       }
+                       return replicas;
+                     }) {}
 
   /// Rebuilds the replicas from the module. Call this after a change of plain members or child modules.
   void refresh() {
