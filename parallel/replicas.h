@@ -10,17 +10,17 @@ namespace tandem::nn::parallel::detail {
 // Note [Replicas]: a replica is built once, as a module of its own. Layers hold its tensors as members, so these
 // tensors remain the same objects. In each step they are given new storage and a new history:
 // - On the first device the module may be its own replica, so that its forward may write to members. Otherwise the
-// replica's tensors on that device are aliases of the module's: nothing is copied, and in-place writes (the running
-// statistics of batch norm) reach the module. On other devices the replica's tensors are views of one flat buffer per
-// dtype, filled by one transfer.
+//   replica's tensors on that device are aliases of the module's: nothing is copied, and in-place writes (the running
+//   statistics of batch norm) reach the module. On other devices the replica's tensors are views of one flat buffer per
+//   dtype, filled by one transfer.
 // - Parameters become outputs of the step's broadcast node. The graphs of the replicas end at this node, which adds
-// their gradients in device order and passes the sums on to the module's own parameters. If the module is its own
-// replica, its parameters are lent this history while forward runs, and are leaves again afterwards. (A second
-// derivative then reaches them without passing the broadcast node, so its sum over more than two devices may be added
-// in another order.)
+//   their gradients in device order and passes the sums on to the module's own parameters. If the module is its own
+//   replica, its parameters are lent this history while forward runs, and are leaves again afterwards. (A second
+//   derivative then reaches them without passing the broadcast node, so its sum over more than two devices may be added
+//   in another order.)
 // - Tensors saved for a backward that has yet to run are views of the same buffers. A transfer raises the version of
-// each tensor whose value may change, so that such a backward reports the change. A transfer of equal values may be
-// made at any time.
+//   each tensor whose value may change, so that such a backward reports the change. A transfer of equal values may be
+//   made at any time.
 
 /// Lends tensors the history of other tensors, by swapping their autograd data. The destructor swaps it back.
 class Lent {
