@@ -125,7 +125,7 @@ struct DataParallelOptions {
   /// accumulated. Off by default, because a version counter does not see writes through data() or a raw pointer; such a
   /// write would reach the first device only.
   TANDEM_ARG(bool, persistent_replicas) = false;
-  /// If true, each call builds the replicas anew, as LibTorch does, so that they follow every member of the module (see
+  /// If true, each call builds new replicas, as LibTorch does, so that they follow every member of the module (see
   /// DataParallel::refresh). Each call then costs a clone() or a call of the factory on every device but the first.
   TANDEM_ARG(bool, clone_each_call) = false;
 };

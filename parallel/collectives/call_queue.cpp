@@ -109,8 +109,7 @@ void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
     } catch (...) {
       if (!error) error = std::current_exception();
     }
-  // The other ranks wait for data that will not come, so fail the group. If the error is the group's own, this has no
-  // effect.
+  // The other ranks wait for data that will not come, so fail the group. This has no effect if it has failed already.
   if (error) {
     const std::string why = detail::what_of(error);
     communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);

@@ -70,8 +70,8 @@ std::vector<std::string> all_gather_bytes(const std::string& bytes, const Proces
 
 /// Sends x to rank dst, which must call recv() with the same tag. Returns when the send is complete.
 void send(const Tensor& x, int dst, const ProcessGroupPtr& group = nullptr, int tag = 0, const About& about = {});
-/// Receives into x what rank src sends with the same tag, or what any rank sends first if src is not given. Returns the
-/// sender once x has arrived.
+/// Receives into x the tensor that rank src sends with the same tag; without src, the first that any rank sends.
+/// Returns the sender once x has arrived.
 int recv(const Tensor& x, std::optional<int> src = std::nullopt, const ProcessGroupPtr& group = nullptr, int tag = 0,
          const About& about = {});
 /// Asynchronous send() and recv(): return the work in progress.

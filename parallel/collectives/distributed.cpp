@@ -92,7 +92,8 @@ std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o
   rank_groups().flight = flight;
   if (!launched.meeting) return flight;
   const std::lock_guard lock(launched.meeting->mutex);
-  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });  // left ranks
+  // Logs of ranks that have left have no other owner.
+  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });
   launched.meeting->flights.push_back(flight);
   return flight;
 }
@@ -114,7 +115,7 @@ ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<Pr
   return recorded(launched.meeting->next_rendezvous(launched, o.timeout));
 }
 
-// These checks run before anything waits for other ranks.
+// Checks of the backends run before this rank waits for other ranks, so that their errors come at once.
 const InitOptions& checked_gloo(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
                   "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");

@@ -68,7 +68,7 @@ std::pair<std::string, std::string> node_list(const Launcher& launcher, const Va
       if (std::string list = variable(name); !list.empty()) return {std::move(list), name};
   return {};
 }
-/// Returns a text that identifies this job, and its source; empty if the launcher gives none.
+/// Text that identifies a job, and its source; empty if the launcher gives none.
 using Identity = std::pair<std::string, std::string>;
 Identity identity(const Launcher& launcher, const Variables& variable,
                   const std::function<std::string()>& control_port) {

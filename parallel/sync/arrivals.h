@@ -110,7 +110,7 @@ class Arrivals {
 
   /// Ends the backward. All ranks now have the same gradients.
   void finish();
-  /// Returns whether the buckets should be laid out anew in the order of the first backward's gradients.
+  /// Returns whether the buckets should be rebuilt in the order of the first backward's gradients.
   bool order_is_due() const { return order_due_; }
   /// Returns that order, once. Parameters without a gradient are at the end.
   std::vector<size_t> take_order();

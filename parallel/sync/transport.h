@@ -22,7 +22,7 @@ struct ReduceTimes {
 /// them in that order.
 class Transport {
  public:
-  /// @param buckets  kept by reference; the buckets may be laid out anew between two steps
+  /// @param buckets  kept by reference; the buckets may be rebuilt between two steps
   Transport(distributed::ProcessGroupPtr group, const Buckets& buckets) : group_(std::move(group)), buckets_(buckets) {}
   Transport(const Transport&) = delete;
   virtual ~Transport() = default;

@@ -80,7 +80,7 @@ class GlooCommunicator final : public Communicator {
 
   ~GlooCommunicator() override {
     exit_notice_.reset();
-    link_.leave();  // before the watchdog ends, which still sees whom it waits for
+    link_.leave();  // the watchdog must still report whom it waits for
     watchdog_.reset();
     host_.failed = link_.failed();
   }

@@ -111,7 +111,7 @@ void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x) {
   const Leaving leaving{link};
   link.enter(call);
   Pieces pieces(link, op, x);
-  pieces.fill(0);  // before begin(): the elements are there when the call is
+  pieces.fill(0);  // before begin(): ranks that have seen the call need not wait for the elements
   link.begin(op);
   for (int64_t k = 0; k <= pieces.count(); ++k) {
     pieces.fill(k + 1);

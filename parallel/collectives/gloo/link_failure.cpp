@@ -34,7 +34,7 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   if (peer < 0)
     fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
   const int global = global_rank(peer, members_);
-  // This rank's own wait timed out. If a peer's wait times out instead, the connection is closed.
+  // True if this rank's own wait timed out. A peer whose wait timed out closes the connection instead.
   if (why.find(SharedMemory::kLate) != std::string::npos) {
     StoreClient::Blame blame{.rank = global};
     try {

@@ -24,7 +24,7 @@ class NcclComm {
   void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
   /// Returns an error of the GPU or of NCCL's threads; empty if there is none.
   std::string problem();
-  /// Closes the communicator in order, if possible: calls in progress complete, and all ranks close together. May wait
+  /// Closes the communicator after its calls in progress, together with all ranks, or aborts it if that fails. May wait
   /// for all ranks.
   void close() noexcept;
   /// Ends all calls in progress, for good. May wait for the GPU.
@@ -47,7 +47,7 @@ class NcclComm {
 
 using NcclComms = std::vector<std::shared_ptr<NcclComm>>;
 /// Closes or aborts all communicators in parallel, because one may wait for another, here or on another rank. Returns
-/// after some seconds at most; a detached thread goes on with what is not done by then.
+/// after some seconds at most; a detached thread finishes the rest.
 void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept);
 
 }  // namespace tandem::distributed::nccl

@@ -35,7 +35,7 @@ class NcclWatch {
   /// Records the ranks of the store that have left the group. May be called from any thread. A call that needs such a
   /// rank fails if it is still in progress two seconds later.
   void note_left(const LeftRanks& left);
-  /// Returns when nothing is in progress any more, or some time after a failure that does not end it.
+  /// Returns when nothing is in progress any more. After a failure it waits only a short time.
   void finish();
 
  private:

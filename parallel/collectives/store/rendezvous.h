@@ -16,7 +16,7 @@ struct Rendezvous {
   std::shared_ptr<StoreClient> store;
   std::string name = "0";  // name in the store, equal on the group's ranks and unique in the job
   std::shared_ptr<StoreServer> server =
-      nullptr;  // where this rank hosts the store; lives a little longer than the group
+      nullptr;  // null unless this rank hosts the store; StoreHost keeps it alive a little
   /// Separate connection to the store for the watchdog.
   std::unique_ptr<StoreClient> watch = nullptr;
   bool is_process = false;    // the rank is a process, which its watchdog may end
@@ -56,13 +56,14 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
 
 /// Returns the name of this machine.
 std::string host_name();
-/// Key that a rank of a group sets when it has come.
+/// Returns the key that a rank of a group sets to announce itself.
 std::string came_key(const std::string& group, int rank);
 /// Returns the place of a rank to append to an error: " (rank 1 is process 4711 on node-b)", from the value that it set
 /// under came_key(); "" if there is none.
 [[gnu::cold]] std::string whereabouts(int rank, const std::optional<std::string>& came);
 
-/// Tells the store that a rank leaves the group in order. The rank is one of the store. Ignored if the store is gone.
+/// Tells the store that a rank leaves the group, so that it does not count as lost. `rank` is the number among all
+/// ranks of the store. Has no effect if the store is gone.
 void leave_in_order(StoreClient& store, const std::string& group, int rank) noexcept;
 
 /// Keeps the store that this rank hosts alive for a while after a failure, so that late ranks can still read the cause.

@@ -34,7 +34,7 @@ class StoreServer {
   /// @throws DistributedError naming the port when it is in use
   explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
                        std::chrono::milliseconds patience = {});
-  /// Tells the clients that it closes in order.
+  /// Tells the clients that the store shuts down.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   int port() const;
@@ -43,7 +43,7 @@ class StoreServer {
   std::optional<std::string> find(const std::string& key) const;
   /// Notes that the rank's process has ended well: the rank has left all groups. As StoreClient::end().
   void excuse(int rank);
-  /// Stops the server in order, now; find() and set() still work.
+  /// Shuts the server down now and tells the clients so. find() and set() still work.
   void close();
   /// Returns when no client is connected, or after `most`.
   void wait_for_clients_to_leave(std::chrono::milliseconds most) const;
@@ -63,7 +63,7 @@ class StoreSilent : public StoreLost {
  public:
   using StoreLost::StoreLost;
 };
-/// The store was closed in order.
+/// The store has told this client that it shuts down.
 class StoreClosed : public StoreLost {
  public:
   using StoreLost::StoreLost;
@@ -82,7 +82,7 @@ class StoreDenied : public DistributedError {
 class StoreClient {
  public:
   /// Time that an answer may take, beyond the time that the request asks the store to wait. kHasty is for requests
-  /// after a failure, when nobody has the time.
+  /// after a failure, which must not take long.
   static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
 
   /// Waits for the store to come up, within the timeout. @throws StoreDenied if the token is wrong
@@ -156,7 +156,7 @@ class StoreClient {
   Descriptor socket_;
   std::mutex mutex_;                                      // serializes requests
   std::string bytes_;                                     // received bytes behind the last answer
-  bool broken_ = false, closed_ = false, hangs_ = false;  // closed_: the store was closed in order
+  bool broken_ = false, closed_ = false, hangs_ = false;  // closed_: the store has shut down
 };
 
 /// Message format of server and client: a length of four bytes, then that many bytes. Numbers are in this machine's
@@ -183,7 +183,7 @@ std::string frame(const std::string& body);
 std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
 std::string encode(const Request& request);
 std::optional<Request> decode(const std::string& body);
-/// Encode two texts as the value of a request, and decode it.
+/// Encodes two texts as the value of a request. take_pair() decodes it.
 std::string pair_of(const std::string& first, const std::string& second);
 std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value);
 }  // namespace store_messages

@@ -77,7 +77,7 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
       say_hello(address, port, token, deadline, start);
       return;
     } catch (const StoreClosed&) {
-      // That store may be closing, and another may take its place.
+      // The store may be shutting down, and another may take its place.
       if (Clock::now() >= patience) throw;
       std::this_thread::sleep_for(milliseconds(20));
     }

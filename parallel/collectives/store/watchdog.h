@@ -11,7 +11,7 @@
 namespace tandem::distributed {
 
 /// Reports on a thread of its own (see StoreClient::report). Hands over the first failure once: a failure of the job or
-/// of the group, or the loss of the store's host. If the store closes in order, the watch ends.
+/// of the group, or the loss of the store's host. If the store shuts down, the watch ends.
 class Watchdog {
  public:
   struct Options {
