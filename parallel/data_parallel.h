@@ -138,13 +138,13 @@ struct DataParallelOptions {
 /// x may be on any device; the output is on cpu:0
 /// the same loss, computed on the devices that hold the outputs
 ///
-/// On the first device the module itself runs on shard 0, so its forward may write to members. The replicas on the
-/// other devices are built once, by clone() or by a factory. From then on their parameters, buffers, requires_grad,
-/// train() and hooks follow the module. Plain members, such as a factor or the probability of a dropout, follow only
-/// when refresh() is called, or in every call with clone_each_call, because only clone() knows them and costs more than
-/// most steps. Members that a replica's forward writes are not copied back. Each replica sees only its shard: batch
-/// norm uses the statistics of the shard, and the module keeps the running statistics of the first device. Shard r
-/// draws random numbers from stream r (DeviceThreads::run). Calls must not overlap; several calls may precede a
+/// On the first device the module itself runs on shard 0, so the members that its forward writes keep their values. The
+/// replicas on the other devices are built once, by clone() or by a factory. From then on their parameters, buffers,
+/// requires_grad, train() and hooks follow the module. Plain members, such as a factor or the probability of a dropout,
+/// follow only when refresh() is called, or in every call with clone_each_call, because only clone() knows them and
+/// costs more than most steps. Members that a replica's forward writes are not copied back. Each replica sees only its
+/// shard: batch norm uses the statistics of the shard, and the module keeps the running statistics of the first device.
+/// Shard r draws random numbers from stream r (DeviceThreads::run). Calls must not overlap; several calls may precede a
 /// backward.
 template <class M> class DataParallel : public detail::WrapperModule {
  public:

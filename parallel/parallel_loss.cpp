@@ -13,7 +13,8 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
   const NoGradGuard guard;
   const Tensor counts = target != ignore_index;
   if (!weight.defined()) return counts.to(output.dtype()).sum();
-  const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});  // ignored targets become class 0
+  // Ignored targets select the weight of class 0, which `counts` then multiplies by 0.
+  const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});
   return (weight.to(output.dtype()).index_select(0, safe) * counts.reshape({-1}).to(output.dtype())).sum();
 }
 

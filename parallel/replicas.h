@@ -9,10 +9,10 @@ namespace tandem::nn::parallel::detail {
 
 // Note [Replicas]: a replica is built once, as a module of its own. Layers hold its tensors as members, so these
 // tensors remain the same objects. In each step they are given new storage and a new history:
-// - On the first device the module may be its own replica, so that its forward may write to members. Otherwise the
-//   replica's tensors on that device are aliases of the module's: nothing is copied, and in-place writes (the running
-//   statistics of batch norm) reach the module. On other devices the replica's tensors are views of one flat buffer per
-//   dtype, filled by one transfer.
+// - On the first device the module may be its own replica, so that the members that its forward writes keep their
+//   values. Otherwise the replica's tensors on that device are aliases of the module's: nothing is copied, and in-place
+//   writes (the running statistics of batch norm) reach the module. On other devices the replica's tensors are views of
+//   one flat buffer per dtype, filled by one transfer.
 // - Parameters become outputs of the step's broadcast node. The graphs of the replicas end at this node, which adds
 //   their gradients in device order and passes the sums on to the module's own parameters. If the module is its own
 //   replica, its parameters are lent this history while forward runs, and are leaves again afterwards. (A second

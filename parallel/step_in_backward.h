@@ -17,7 +17,7 @@ struct StepInBackwardOptions {
 ///     StepInBackward stepping(ddp, optimizer);
 ///     for (auto& batch : *loader) criterion(ddp(batch.data), batch.target).backward();
 ///
-/// The result is bitwise the same as of optimizer.step() after backward; calling optimizer.step() meanwhile is an
+/// The result is bitwise equal to a call of optimizer.step() after backward; calling optimizer.step() meanwhile is an
 /// error. Under no_sync() no step is made. If the averages depend on the last bucket, the step waits for all buckets:
 /// with weighted_average, with find_unused_parameters, in the first backward under static_graph, and in a Join when
 /// some ranks have no batches. In a Join, ranks without batches make the other ranks' steps.

@@ -1,4 +1,4 @@
-// Base class of DataParallel and DistributedDataParallel: its state is the wrapped module's, under the wrapped names.
+// Base class of DataParallel and DistributedDataParallel: its state is the wrapped module's, under that module's names.
 #pragma once
 #include "tandem/nn/module.h"
 

@@ -12,8 +12,8 @@
 namespace tandem::distributed {
 namespace {
 
-/// Records the call in the trace, if a trace is on. For CUDA tensors, `end` is when the host had put the call on the
-/// stream.
+/// Records the call in the trace, if a trace is on. For CUDA tensors, the event ends when the host has put the call on
+/// the stream.
 void trace(const Job& job, double start) {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;

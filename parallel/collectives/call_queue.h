@@ -26,8 +26,8 @@ class CallQueue {
             std::shared_ptr<FlightRecorder> record)
       : communicator_(communicator), rank_(rank), flight_(std::move(flight)), record_(std::move(record)) {}
 
-  /// Queues a collective whose arguments were accepted. A refused call must not come here: it takes no sequence number,
-  /// so this rank stays in step with the others.
+  /// Queues a collective. The arguments have been checked before: a refused call must not take a sequence number, so
+  /// that this rank stays in step with the others.
   WorkPtr collective(Job job);
   /// Queues a send or receive. Calls with equal peer (-1: a receive from any rank), tag and direction run in order.
   WorkPtr transfer(Job job, int tag, bool sends);

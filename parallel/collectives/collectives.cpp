@@ -185,9 +185,10 @@ void barrier(const ProcessGroupPtr& group, const About& about) { chosen(group)->
 
 void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds timeout, bool wait_all_ranks) {
   constexpr int kTag = std::numeric_limits<int>::min();
-  constexpr std::chrono::seconds kGrace(10);  // for rank 0's answer to reach the others
+  constexpr std::chrono::seconds kGrace(10);  // time for rank 0's answer to reach the others
   const ProcessGroupPtr g = chosen(group);
-  const auto most = g->timeout() * 9 / 10;  // before the group's timeout, which fails sends and receives by themselves
+  // Shorter than the group's timeout, at which sends and receives fail with errors that do not name the barrier.
+  const auto most = g->timeout() * 9 / 10;
   const auto limit = timeout == kNoTimeout ? most : std::min<std::chrono::milliseconds>(timeout, most);
   const Deadline deadline = after(limit);
   const Tensor token = zeros({1}, on(*g, kUInt8));

@@ -19,8 +19,8 @@ WorkPtr broadcast(const Tensor& x, int src, const ProcessGroupPtr& group = nullp
 /// On rank dst, replaces x by the reduction; on the other ranks x keeps its value.
 WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const ProcessGroupPtr& group = nullptr,
                bool async_op = false, const About& about = {});
-/// Writes the input of rank r to outputs[r]; one output per rank. Sizes may differ between ranks if all ranks pass
-/// outputs of equal sizes.
+/// Writes the input of rank r to outputs[r]; one output per rank. Inputs may differ in size if all ranks pass the
+/// same list of output sizes.
 WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const ProcessGroupPtr& group = nullptr,
                    bool async_op = false, const About& about = {});
 /// Writes all ranks' inputs to output, concatenated along the first dimension or stacked along a new one.

@@ -121,7 +121,7 @@ class ProcessGroup {
   /// On rank dst, x = the reduction; on the other ranks x keeps its value.
   virtual WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const About& about = {}) = 0;
   /// outputs[r] = the input of rank r; one output per rank. Either all outputs have the size of input, or each output
-  /// has the size of its rank's input; then all ranks must pass outputs of equal sizes.
+  /// has the size of its rank's input; then all ranks must pass the same list of sizes.
   virtual WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about = {}) = 0;
   /// output = the reduction over all ranks' inputs[rank()]; one input per rank, each with the size of output
   virtual WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,

@@ -66,7 +66,7 @@ class QueuedGroup final : public ProcessGroup {
     if (communicator_ && !members_) flight_->left();
   }
 
-  // ---- calls of a communicator
+  // ---- calls that the communicator implements
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, const About& about) override {
     Call call = collective("all_reduce", x, about);

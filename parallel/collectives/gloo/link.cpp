@@ -82,7 +82,8 @@ class GlooLink::Mesh final : public gloo::Context {
       : gloo::Context(rank, size) {
     device_ = device;
     transportContext_ = device->createContext(rank, size);
-    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));  // Gloo connects within five times this
+    // Gloo waits five times its timeout for a connection.
+    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));
     for (int r = 0; r < size; ++r)
       if (r != rank) transportContext_->createPair(r);
     transportContext_->setTimeout(timeout);
@@ -200,7 +201,7 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
   for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
   Call call = joining();
-  call.sequence = shared->open(contacts) ? 0 : -1;  // no error shows either number
+  call.sequence = shared->open(contacts) ? 0 : -1;  // these numbers appear in no error
   for (const Header& header : meet({call, after(timeout_)}))
     if (header.sequence != 0) return;
   shared->close_file();

@@ -119,7 +119,7 @@ class GlooLink {
   int hear(const Operation& op, uint64_t slot, Header& header);
   /// Removes the source position at the beginning of Gloo's messages.
   static std::string without_place(const std::string& message);
-  /// Returns the place where a rank of the store runs, to append to an error.
+  /// Returns where a rank of the store runs, as text to append to an error.
   std::string where_is(int global) const;
   /// Asks the store how one of its ranks has left the group; "" if the rank has not left.
   std::string how_left(int global) const;

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kTick(100);        // interval of polling
 constexpr milliseconds kPatience(1000);   // time for operations to end after a failure
-constexpr milliseconds kLastWords(2000);  // time for calls in progress when a rank leaves
+constexpr milliseconds kLastWords(2000);  // time for calls in progress to complete after a rank has left
 /// Mixes the parts of a call on which ranks must agree into an FNV-1a hash.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };

@@ -10,7 +10,7 @@
 
 namespace tandem::distributed {
 
-/// Information of one rank about the group that it joins.
+/// One rank's information about the group that it joins.
 struct Rendezvous {
   int rank = 0, size = 1;
   std::shared_ptr<StoreClient> store;
@@ -58,8 +58,8 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
 std::string host_name();
 /// Returns the key that a rank of a group sets to announce itself.
 std::string came_key(const std::string& group, int rank);
-/// Returns the place of a rank to append to an error: " (rank 1 is process 4711 on node-b)", from the value that it set
-/// under came_key(); "" if there is none.
+/// Returns where a rank runs, as text to append to an error: " (rank 1 is process 4711 on node-b)".
+/// @param came  the value that the rank set under came_key(); if there is none, the text is ""
 [[gnu::cold]] std::string whereabouts(int rank, const std::optional<std::string>& came);
 
 /// Tells the store that a rank leaves the group, so that it does not count as lost. `rank` is the number among all

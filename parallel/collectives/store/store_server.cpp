@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kMaxStrangers = 64;  // connections without a token; the oldest makes room
 constexpr auto kGreetingTime = std::chrono::seconds(5);
-constexpr milliseconds kClosingTime(300);  // for clients to read the last reply
+constexpr milliseconds kClosingTime(300);  // time for clients to read the last reply
 
 /// Compares tokens in a time that does not reveal where two tokens of equal length differ.
 bool same_token(const std::string& a, const std::string& b) {
