@@ -53,7 +53,8 @@ WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
                           const std::vector<int64_t>& input_split_sizes = {}, const ProcessGroupPtr& group = nullptr,
                           bool async_op = false, const About& about = {});
 
-/// Starts several all-reduces as one; NCCL launches them together. The work completes when all of them are complete.
+/// Starts one collective for each tensor or pair of tensors, all of them as one; NCCL launches them together. The work
+/// completes when all of them are complete.
 WorkPtr all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOp op = ReduceOp::SUM,
                              const ProcessGroupPtr& group = nullptr, bool async_op = false, const About& about = {});
 WorkPtr all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,

@@ -8,7 +8,8 @@ namespace tandem::distributed {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
-/// Returns the time left, at least 0 and at most a day, so that sums do not overflow.
+/// left_until() returns the time until a deadline, at least 0 and at most a day, so that sums do not overflow. after()
+/// returns the deadline after a time.
 std::chrono::milliseconds left_until(Deadline deadline);
 Deadline after(std::chrono::milliseconds time);
 
