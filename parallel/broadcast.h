@@ -4,42 +4,45 @@
 
 namespace tandem::nn::parallel {
 
-/// Copies of `tensors`, which are all on one device, on each of `devices`: copies[r][i] is tensors[i] on devices[r].
-/// The first of `devices` that is the tensors' own gets them as they are; the copies for another lie in one buffer per
-/// dtype, filled by one transfer. One node for all: its backward is reduce_add_coalesced.
-/// @throws Error without devices, for one that does not exist, or for tensors on several
+/// Copies `tensors`, which must all be on one device, to each of `devices`: copies[r][i] is tensors[i] on devices[r].
+/// The first entry of `devices` that equals the tensors' own device gets aliases of the tensors. The copies for every
+/// other entry lie in one buffer per dtype, filled by one transfer. Autograd records one node for all copies; its
+/// backward is reduce_add_coalesced.
+/// @throws Error if `devices` is empty or names a device that does not exist, or if the tensors are on several devices
 std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& tensors,
                                                      const std::vector<Device>& devices);
 
-/// Sums over devices, on `device`: sums[i] = (tensors[0][i] + tensors[1][i]) + tensors[2][i] ..., always in this order,
-/// straight, so that the result is the same each time. What is on another device comes in one transfer per dtype.
-/// @param tensors  a list per device, of which each is on one device; an undefined tensor stands for zeros
-/// @return         as many as in each list; undefined where all are
-/// @throws Error   unless the lists are of one length, and the tensors that are added of one shape
+/// Adds tensors over devices: sums[i] = (tensors[0][i] + tensors[1][i]) + tensors[2][i] ... on `device`. The order of
+/// additions is fixed, so the result is deterministic. The tensors of another device come in one transfer per dtype.
+/// @param tensors  one list per device; all tensors of a list are on one device. An undefined tensor counts as zeros
+/// @return         one sum per position in the lists; undefined if the tensors at that position are all undefined
+/// @throws Error   if the lists differ in length, or if tensors that are added differ in shape
 std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>& tensors, Device device);
 
 namespace detail {
 
-/// Room for copies of a list of tensors on one device: a buffer per dtype, and in it a view per tensor, which begins at
-/// a multiple of 64 elements.
+/// Memory for copies of a list of tensors on one device: one buffer per dtype, with one view per tensor. Each view
+/// begins at a multiple of 64 elements.
 class FlatBuffers {
  public:
   FlatBuffers() = default;
   FlatBuffers(const std::vector<Tensor>& like, Device device);
-  /// Copies the tensors, of this list's shapes, to their places.
+  /// Copies the tensors into their views. They must have the shapes of this list.
   void pack(const std::vector<Tensor>& tensors);
-  /// Copies all of it from the same buffers of another device: one transfer per dtype.
+  /// Copies all buffers from equal FlatBuffers on another device, with one transfer per dtype.
   void receive(const FlatBuffers& other);
-  /// The views; in-place writes to one are not seen as writes to another.
+  /// Returns the views. Each has a version counter of its own: an in-place write to one view does not change the
+  /// version of another.
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// Whether it is room for these, by dtype and shape.
+  /// Returns whether the views have the dtypes, shapes and strides of these tensors.
   bool fits(const std::vector<Tensor>& tensors) const;
 
  private:
   std::vector<Tensor> buffers_, tensors_;
 };
 
-/// Gives copies[r][i] their history as copies of tensors[i]; those whose original wants no gradient have none.
+/// Sets the history of copies[r][i]: a copy of tensors[i]. If tensors[i] requires no gradient, its copies get no
+/// history.
 void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std::vector<Tensor>>& copies);
 
 }  // namespace detail

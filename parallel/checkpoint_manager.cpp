@@ -1,4 +1,5 @@
-// The file: {"tandem_checkpoint": 1, "step": 100, "shared": {name: ...}, "ranks": [{"random": [...], name: ...}, ...]}
+// CheckpointManager. A file holds: {"tandem_checkpoint": 1, "step": 100, "shared": {name: ...}, "ranks": [{"random":
+// [...], name: ...}, ...]}
 #include "tandem/parallel/checkpoint_manager.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ using serialize::OutputArchive;
 constexpr int64_t kVersion = 1;
 constexpr char kBegin[] = "step_", kEnd[] = ".pt", kBeside[] = ".pt.tmp.";
 
-/// The names of the random streams that a rank's operations draw from: the devices' own, and those of the shards that
-/// DataParallel and DDP give them.
+/// Lists the random streams that a rank's operations draw from, by device: the device's own stream, and the streams
+/// that DataParallel and DDP give to shards and ranks.
 std::vector<std::pair<Device, uint64_t>> streams_of(int rank) {
   std::vector<std::pair<Device, uint64_t>> out;
   for (const DeviceType type : {kCPU, kCUDA}) {
@@ -53,12 +54,13 @@ IValue random_value(int rank) {
     out.insert(key_of(device, stream), value_of(default_generator(device, stream)));
   return out;
 }
-/// A stream that was not saved goes on where the device's first one is: the ranks draw about as many numbers.
+/// Restores the default generators. A stream that was not saved continues at the offset of the device's first stream,
+/// because ranks draw about equally many numbers.
 void restore_random(const IValue& value, int rank) {
   for (const auto& [device, stream] : streams_of(rank)) {
     const IValue* found = value.find(key_of(device, stream));
     if (!found) found = value.find(key_of(device, 0));
-    if (!found) continue;  // of a device that was not there
+    if (!found) continue;  // the checkpoint was saved without this device
     detail::PhiloxState state = state_of(*found);
     state.stream = stream;
     default_generator(device, stream).set_state(state);
@@ -84,8 +86,8 @@ std::string list_of(const std::vector<std::string>& names) {
   return text.empty() ? "nothing" : text;
 }
 
-/// What f returns on rank 0, which alone calls it, on all ranks. Without a group: f().
-/// @throws Error on all ranks with what f threw
+/// Calls f on rank 0 and returns its result on all ranks. Without a group, calls f on this process.
+/// @throws Error on all ranks, with the message of the exception, if f throws
 std::string from_first(const distributed::ProcessGroupPtr& group, const std::function<std::string()>& f) {
   if (!group || group->size() == 1) return f();
   std::string message;
@@ -112,7 +114,7 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
                " cannot be made: ", error.message());
   const auto lock = FolderLock::try_lock(folder_);
-  if (!lock) return;  // another job is saving: the unfinished files are its own
+  if (!lock) return;  // another job is saving, and the unfinished files belong to it
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);
@@ -271,7 +273,7 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
           throw Error(std::string(error.what()) + "; the one before it is of step " +
                       std::to_string(there[there.size() - 2]) + ", which restore(/*or_before=*/true) goes back to");
         if (!or_before || there.size() == 1)
-          throw;  // with none left it would begin anew, and nobody has asked for that
+          throw;  // no older file: starting from scratch must be the caller's decision
         std::fprintf(stderr, "tandem: %s; it is passed over\n", error.what());
         fs::rename(path_of(there.back()), path_of(there.back()) + ".damaged");
       }

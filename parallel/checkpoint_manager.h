@@ -1,4 +1,4 @@
-// CheckpointManager: all that a training needs to go on, in one file a step, of all ranks.
+// CheckpointManager: saves the whole state of a training, of all ranks, in one file per step.
 #pragma once
 #include "tandem/core/generator.h"
 #include "tandem/parallel/collectives/distributed.h"
@@ -10,9 +10,9 @@ class FolderLock;
 }  // namespace detail
 
 struct CheckpointOptions {
-  /// How many checkpoints stay: the last ones.
+  /// Number of checkpoints to keep: the latest ones.
   int64_t keep = 3;
-  /// The ranks that save and restore together: the default group, or this process alone where there is none.
+  /// Ranks that save and restore together: the default group, or this process alone if there is no default group.
   distributed::ProcessGroupPtr group = nullptr;
 };
 
@@ -27,7 +27,7 @@ struct CheckpointOptions {
 ///     checkpoints.add("epoch", epoch);
 ///     int64_t step = checkpoints.restore().value_or(0);
 ///     for (; epoch < epochs; ++epoch)
-///       for (auto& batch : *loader) {  // restored, the first epoch is the rest of the one that was under way
+/// after a restore, the first epoch has only the batches that were left
 ///         ...
 ///         if (++step % 100 == 0) checkpoints.save(step);
 ///       }
@@ -45,25 +45,26 @@ struct CheckpointOptions {
 /// sums. Random numbers of additional ranks come from streams of their own.
 class CheckpointManager {
  public:
-  /// Makes the folder if there is none. What an interrupted save has left beside the files is removed.
+  /// Creates the folder if it does not exist. Removes temporary files left by an interrupted save.
   explicit CheckpointManager(std::string folder, CheckpointOptions options = {});
 
-  /// What is saved and restored under a name: anything with save(OutputArchive&) and load(InputArchive&), such as
-  /// modules, their handles, optimizers, schedules, samplers and loaders; numbers; generators. It must live as long as
-  /// this. Things are restored in the order in which they were added: a schedule after its optimizer.
-  /// @throws Error for a name that there is already
+  /// Adds a part: an object to save and restore under `name`. It can be anything with save(OutputArchive&) and
+  /// load(InputArchive&), such as modules, module handles, optimizers, schedules, samplers and loaders; or a number; or
+  /// a generator. The part must outlive this CheckpointManager. Parts are restored in the order in which they were
+  /// added: add a schedule after its optimizer.
+  /// @throws Error if there is a part of this name already
   template <class T> void add(const std::string& name, T& part) {
-    constexpr bool kOfRank = requires { typename T::BatchRequestType; };  // a sampler's or a loader's place
+    constexpr bool kOfRank = requires { typename T::BatchRequestType; };  // samplers and loaders differ by rank
     if constexpr (requires(serialize::OutputArchive & a) { part.save(a); })
       add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part.save(a); },
                 [&part](serialize::InputArchive& a) { part.load(a); }});
-    else  // a handle or a pointer
+    else  // part is a module handle or a pointer
       add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part->save(a); },
                 [&part](serialize::InputArchive& a) { part->load(a); }});
   }
   void add(const std::string& name, int64_t& number);
   void add(const std::string& name, double& number);
-  /// A generator of the program's own, for each rank.
+  /// Adds a generator that the program created. Its state is saved for each rank.
   void add(const std::string& name, Generator& generator);
 
   /// Saves everything as the checkpoint of `step`, and removes the oldest files beyond the last `keep`. All ranks call
@@ -71,18 +72,19 @@ class CheckpointManager {
   /// @throws Error on all ranks if the file cannot be written, if the folder has a checkpoint of a later step (another
   /// training has gone further), or if another job saves into this folder, naming the job's process
   void save(int64_t step);
-  /// Goes back to the last step that was saved, and returns it; nothing where none was. All ranks call it.
-  /// @param or_before  where the last file is damaged, or of another program, the one before it is taken, if there is
-  ///                   one, with a word on the standard error; the damaged one gets ".damaged" behind its name
-  /// @throws Error on all ranks, naming the file and what is wrong with it; then what was added is as it was, or, where
-  /// a part does not take what the file has, partly restored
+  /// Restores the latest checkpoint and returns its step; nullopt if there is no checkpoint. All ranks must call this.
+  /// @param or_before  if true and the latest file is damaged or comes from another program, restores the checkpoint
+  ///                   before it, if there is one, and warns on standard error. The damaged file is renamed to end in
+  ///                   ".damaged"
+  /// @throws Error on all ranks, naming the file and its fault. The parts then keep their state; only if a part rejects
+  /// its value in the file, the parts before it are already restored
   std::optional<int64_t> restore(bool or_before = false);
-  /// The same of a step that was saved. @throws Error too when there is no such file
+  /// Restores the checkpoint of `step`. @throws Error as restore(), and if there is no such file
   void restore_step(int64_t step);
 
-  /// The steps of the files that there are, in order.
+  /// Returns the steps of all checkpoint files in the folder, in ascending order.
   std::vector<int64_t> steps() const;
-  /// The file of a step, whether it is there or not.
+  /// Returns the path of the checkpoint of `step`, whether the file exists or not.
   std::string path_of(int64_t step) const;
 
  private:
@@ -103,7 +105,7 @@ class CheckpointManager {
   std::string folder_;
   CheckpointOptions options_;
   std::vector<Part> parts_;
-  std::shared_ptr<detail::FolderLock> lock_;  // of rank 0, from its first save on
+  std::shared_ptr<detail::FolderLock> lock_;  // held by rank 0 from its first save on
 };
 
 }  // namespace tandem

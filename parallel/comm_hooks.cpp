@@ -1,4 +1,4 @@
-// The communication hooks that come with Tandem: all-reduce, and all-reduce in half types.
+// The built-in communication hooks: all-reduce, and all-reduce in half types.
 #include "tandem/parallel/comm_hooks.h"
 
 #include "tandem/core/internal.h"
@@ -18,7 +18,8 @@ Tensor CommFuture::wait() {
 }
 
 namespace {
-/// Divided before it is narrowed and added up, so that a sum of many ranks stays in range where its average does.
+/// Averages in a narrower dtype. Gradients are divided before they are narrowed and summed, so that a sum over many
+/// ranks stays in range if the average does.
 CommFuture average_in(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
   const NoGradGuard guard;
   const Tensor narrow = Tensor(bucket.buffer()).mul_(1.0 / group->size()).to(dtype);

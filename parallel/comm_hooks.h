@@ -1,4 +1,4 @@
-// Communication hooks: how DistributedDataParallel averages a bucket of gradients is the program's to say.
+// Communication hooks: functions with which a program replaces the way DistributedDataParallel averages a bucket.
 #pragma once
 #include <utility>
 
@@ -6,8 +6,8 @@
 
 namespace tandem::nn::parallel {
 
-/// The gradients of some parameters, all of which are there on this rank, in one flat tensor. PyTorch's
-/// dist.GradBucket.
+/// The gradients of some parameters in one flat tensor. All of them have been computed on this rank. Corresponds to
+/// PyTorch's dist.GradBucket.
 class GradBucket {
  public:
   GradBucket(size_t index, bool is_last, Tensor buffer, std::vector<Tensor> gradients, std::vector<Tensor> parameters,
@@ -18,17 +18,18 @@ class GradBucket {
         gradients_(std::move(gradients)),
         parameters_(std::move(parameters)),
         about_(std::move(about)) {}
-  /// 0, 1, ... in the order in which buckets are averaged, the same on all ranks.
+  /// Index of the bucket in the order in which buckets are averaged: 0, 1, ..., equal on all ranks.
   size_t index() const { return index_; }
-  /// Whether it is the last of a backward.
+  /// Returns whether this is the last bucket of a backward.
   bool is_last() const { return is_last_; }
-  /// One dimension: the gradients one after the other, with zeros between. What is written to it stays.
+  /// One-dimensional tensor with the gradients one after the other and zeros as padding between them. A hook may write
+  /// to it.
   const Tensor& buffer() const { return buffer_; }
-  /// For each parameter its part of the buffer, with the parameter's sizes.
+  /// Gradient of each parameter: a view of the buffer with the parameter's sizes.
   const std::vector<Tensor>& gradients() const { return gradients_; }
-  /// Whose gradients they are.
+  /// The parameters whose gradients are in this bucket.
   const std::vector<Tensor>& parameters() const { return parameters_; }
-  /// What its collectives are about, for errors: "DDP 1: gradients, bucket 0 of 2, from fc.bias".
+  /// Description of this bucket's collectives for errors: "DDP 1: gradients, bucket 0 of 2, from fc.bias".
   const std::string& about() const { return about_; }
 
  private:
@@ -39,17 +40,18 @@ class GradBucket {
   std::string about_;
 };
 
-/// A tensor that is there when some communication is done.
+/// A tensor that is ready when a collective has completed.
 class CommFuture {
  public:
-  /// @param work  null where there is none
+  /// @param work  the collective to wait for; null if the tensor is ready
   CommFuture(distributed::WorkPtr work, Tensor tensor) : work_(std::move(work)), tensor_(std::move(tensor)) {}
-  /// What `f` makes of the tensor, in the thread that waits. All ranks wait for their buckets in the same order, at the
-  /// end of backward, so that `f` may communicate too.
+  /// Adds a function that wait() applies to the tensor, in the thread that waits. All ranks wait for their buckets in
+  /// the same order at the end of backward, so `f` may call collectives too.
   CommFuture then(std::function<Tensor(const Tensor&)> f) &&;
-  /// Waits as Work::wait() does, and returns the tensor. @throws what the work or a `then` does
+  /// Waits as Work::wait() does, and returns the tensor. @throws the exceptions of the work and of the functions given
+  /// to then()
   Tensor wait();
-  /// What wait() waits for; null where there is nothing.
+  /// The collective that wait() waits for; null if there is none.
   const distributed::WorkPtr& work() const { return work_; }
 
  private:
@@ -58,17 +60,18 @@ class CommFuture {
   std::vector<std::function<Tensor(const Tensor&)>> then_;
 };
 
-/// Starts to average a bucket, and returns the average: as many elements as the buffer, which it may be, in any
-/// floating dtype. Called in backward as soon as the bucket's gradients are there, beside the rest of backward, in the
-/// same order on all ranks. It should not wait.
+/// Starts to average a bucket and returns a future of the average: as many elements as the buffer has, in any floating
+/// dtype. The result may be the buffer itself. DistributedDataParallel calls the hook as soon as the bucket's gradients
+/// exist, while backward goes on, in the same order on all ranks. The hook should not wait for communication.
 using CommHook = std::function<CommFuture(const distributed::ProcessGroupPtr& group, const GradBucket& bucket)>;
 
-/// What is done without a hook: the average, in the gradients' dtype.
+/// Averages the bucket in the gradients' dtype, as DistributedDataParallel does without a hook.
 CommFuture allreduce_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket);
-/// The average in float16: half of float32's bytes. Gradients beyond its range, 65504 times the number of ranks, become
-/// infinite.
+/// Averages the bucket in float16, which halves the bytes of float32. Gradients beyond 65504 times the number of ranks
+/// become infinite.
 CommFuture fp16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket);
-/// The average in bfloat16: half of float32's bytes and its range, with 8 bits of precision.
+/// Averages the bucket in bfloat16, which halves the bytes of float32. It has the range of float32 and 8 bits of
+/// precision.
 CommFuture bf16_compress_hook(const distributed::ProcessGroupPtr& group, const GradBucket& bucket);
 
 }  // namespace tandem::nn::parallel

@@ -1,4 +1,4 @@
-// DataParallel without its templates: the choice of devices, and the checks of a module and of its inputs.
+// The parts of DataParallel that are not templates: the choice of devices, and checks of modules and options.
 #include "tandem/parallel/data_parallel.h"
 
 #include <cstdio>

@@ -1,16 +1,16 @@
-// DataParallel: one module on several devices of this process, each with a part of the batch.
+// DataParallel: runs one module on several devices of this process, each with a part of the batch.
 //
-// A step, over devices 0 to k-1, of which the first holds the module:
+// One step over devices 0 to k-1, where device 0 holds the module:
 //   forward   scatter     the rows of the inputs, spread evenly            shard r -> device r
 //             replicate   the module's parameters and buffers              device 0 -> device r
-//             apply       each replica to its shard, side by side
+//             apply       each replica to its shard, in parallel
 //             gather      the rows of the outputs                          device r -> output device
 //   backward  gather's    scatters the gradients of the outputs            output device -> device r
-//             apply's     each replica's part of the graph, side by side
+//             apply's     each replica's part of the graph, in parallel
 //             replicate's adds up the parameters' gradients, device by device: ((g0 + g1) + g2) ...
-//             scatter's   gathers the gradients of the inputs, if they want any
-// So 3 (k-1) transfers forward, and the first device holds more than the others: the module, the whole batch, the
-// outputs, the optimizer's state. loss() saves the outputs' way there and back.
+//             scatter's   gathers the gradients of the inputs, if they require any
+// Forward makes about 3 (k-1) transfers. The first device holds more than the others: the module, the whole batch, the
+// outputs and the optimizer's state. loss() avoids the transfers of outputs and of their gradients.
 #pragma once
 #include <sstream>
 #include <type_traits>
@@ -30,11 +30,12 @@ namespace parallel {
 
 namespace detail {
 
-/// How an input is kept for a replica: cut, if it holds tensors, else as it is.
+/// Type that stores an input for one replica: a copy that holds the shard if the input contains tensors, otherwise a
+/// reference to the input.
 template <class T>
 using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHolds, std::decay_t<T>, const T&>;
 
-/// Lists the keys of maps.
+/// Visitor that appends the keys of maps to a list.
 struct KeyList {
   std::ostringstream& out;
   void operator()(const Tensor&) const {}
@@ -42,48 +43,50 @@ struct KeyList {
     out << (out.tellp() > 0 ? ", " : "") << at.key;
   }
 };
-/// The keys of all maps in it, in the order of a visit: "logits, hidden".
+/// Returns the keys of all maps inside `value`, in the order of a visit: "logits, hidden".
 template <class T> std::string keys_of(const T& value) {
   std::ostringstream out;
   tandem::detail::visit_tensors(value, KeyList{out});
   return out.str();
 }
 
-/// A module by handle, by shared pointer, or by reference, which must then outlive its users.
+/// A module given by handle, by shared pointer or by reference. A module given by reference must outlive its users,
+/// unless a shared pointer owns it.
 template <class M> struct ModuleRef {
   ModuleRef(std::shared_ptr<M> module) : ptr(std::move(module)) {}
   ModuleRef(const ModuleHolder<M>& module) : ptr(module.ptr()) {}
-  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}  // owns it with those who do, if any
+  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}  // shares ownership if the module has an owner
   std::shared_ptr<M> ptr;
 };
 
 template <class H> struct ModuleOf : tandem::detail::Contained<H> {};
 template <class M> struct ModuleOf<std::shared_ptr<M>> { using type = M; };
-/// Handle, shared pointer or module -> module.
+/// Type of the module behind a handle, a shared pointer or a reference.
 template <class H> using ModuleOfT = typename ModuleOf<std::remove_cvref_t<H>>::type;
 
-/// A module that inherits Module::clone() has none: that one only throws.
+/// True if M has a clone() of its own. The clone() inherited from Module only throws.
 template <class M> inline constexpr bool kHasClone = !std::is_same_v<decltype(&M::clone), decltype(&Module::clone)>;
 
-/// @throws Error for an empty list, and for a device that does not exist
+/// Returns `devices`. @throws Error if the list is empty, or if a device does not exist
 std::vector<Device> checked_devices(std::vector<Device> devices);
-/// Devices of the type that the module is on, of the CPU's for a module without parameters and buffers: those with
-/// these numbers, or all.
+/// Lists devices of the type that the module is on (the CPU if the module has no parameters and buffers): those with
+/// the numbers `ids`, or all if `ids` is empty.
 std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids = {});
-/// What makes one device slower or smaller than another.
+/// The properties in which devices are compared.
 struct DevicePower {
   Device device;
   std::string name;
   int64_t memory;  // bytes
   int multiprocessors;
 };
-/// A warning where one has less than three quarters of another's memory or multiprocessors; else nothing.
+/// Returns a warning if a device has less than three quarters of another's memory or multiprocessors, otherwise an
+/// empty string.
 std::string unequal_devices(const std::vector<DevicePower>& devices);
-/// Prints that warning, of GPUs.
+/// Prints this warning for GPUs.
 void warn_of_unequal_devices(const std::vector<Device>& devices);
-/// @throws Error unless there is none, or one above 0 for each device
+/// @throws Error unless chunk_sizes is empty or has one number above 0 for each device
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
-/// A replica by clone(). Random numbers stay as they were.
+/// Returns module.clone(device), without drawing from the caller's random number generator.
 std::shared_ptr<Module> clone_to(const Module& module, Device device);
 
 template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module, const std::vector<Device>& devices) {
@@ -105,63 +108,66 @@ template <class M> std::vector<std::shared_ptr<Module>> as_modules(const std::ve
 }  // namespace detail
 
 struct DataParallelOptions {
-  /// Along which dimension inputs are cut and outputs joined.
+  /// Dimension along which inputs are split and outputs are joined.
   TANDEM_ARG(int64_t, dim) = 0;
-  /// The same for single inputs, by position; std::nullopt: it goes to each replica whole. {0, std::nullopt, 1} cuts
-  /// the rows of the first, hands the second on, and cuts the columns of the third. Further inputs are cut along `dim`.
+  /// Dimensions along which single inputs are split, by position; an input with std::nullopt goes to each replica
+  /// whole. {0, std::nullopt, 1} splits the rows of the first input, passes the second on whole, and splits the columns
+  /// of the third. Further inputs are split along `dim`.
   TANDEM_ARG_DECLARED(std::vector<std::optional<int64_t>>, input_dims);
-  /// Rows for each device, where devices are unequal; of a batch that is not their sum, in this proportion. None gets
-  /// no row as long as there are enough. Empty: as even as can be.
+  /// Number of rows for each device, for devices of unequal speed. A batch of another size is split in this proportion;
+  /// each device gets at least one row if there are enough. If empty, the batch is split evenly.
   TANDEM_ARG_DECLARED(std::vector<int64_t>, chunk_sizes);
-  /// Numbers of the devices, of the type that the module is on, in place of a list of devices: {0, 2}. Empty: all.
+  /// Numbers of the devices to use, such as {0, 2}, instead of a list of devices. The device type is the module's. If
+  /// empty, all devices of that type are used.
   TANDEM_ARG_DECLARED(std::vector<int>, device_ids);
-  /// Whether values go to the other devices only when a version says that they changed: parameters after an
-  /// optimizer's step, buffers after a batch. It saves the copies where nothing changes, in evaluation and while
-  /// gradients are accumulated. Off by default, as a version does not see every write: one through data() or a raw
-  /// pointer would reach the first device alone.
+  /// If true, values are copied to the other devices only if a version counter shows that they changed: parameters
+  /// after an optimizer's step, buffers after a batch. This saves the copies in evaluation and while gradients are
+  /// accumulated. Off by default, because a version counter does not see writes through data() or a raw pointer; such a
+  /// write would reach the first device only.
   TANDEM_ARG(bool, persistent_replicas) = false;
-  /// Whether the replicas are built anew in each call, as LibTorch does, so that they follow every member of the module
-  /// (see DataParallel::refresh). It costs what clone() or the factory costs, on every device but the first.
+  /// If true, each call builds new replicas, as LibTorch does, so that they follow every member of the module (see
+  /// DataParallel::refresh). Each call then costs a clone() or a call of the factory on every device but the first.
   TANDEM_ARG(bool, clone_each_call) = false;
 };
 
-/// Applies a module to batches whose rows are shared out among devices, as torch.nn.DataParallel. Its parameters are
-/// the module's own, under names such as "module.fc1.weight", and get the sum of all devices' gradients: train them as
-/// usual.
+/// Applies a module to batches whose rows are split over devices, as torch.nn.DataParallel. The parameters are the
+/// module's own, under names such as "module.fc1.weight", and receive the sum of the gradients of all devices. They are
+/// trained as usual.
 ///
 ///   DataParallel dp(net, {"cpu:0", "cpu:1"});
-///   cross_entropy(dp(x), target).backward();                // x may be anywhere; the output is on cpu:0
-///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed where the outputs are
+/// x may be on any device; the output is on cpu:0
+/// the same loss, computed on the devices that hold the outputs
 ///
-/// On the first device the module itself runs, on shard 0, so that what its forward writes to its members stays. The
-/// replicas on the others are built once, from clone() or a factory; parameters, buffers, requires_grad, train() and
-/// hooks follow the module from then on. Plain members of all modules, such as a factor or the probability of a
-/// dropout, do so when refresh() is called, or with clone_each_call in every call: only clone() knows them, and it
-/// costs more than most steps. What a replica's forward writes to its own is not brought back. Each works on its shard
-/// alone: batch norm uses its statistics, and the module keeps the running ones of the first device; shard r draws its
-/// random numbers from stream r (DeviceThreads::run). One call at a time; several may come before a backward.
+/// On the first device the module itself runs on shard 0, so the members that its forward writes keep their values. The
+/// replicas on the other devices are built once, by clone() or by a factory. From then on their parameters, buffers,
+/// requires_grad, train() and hooks follow the module. Plain members, such as a factor or the probability of a dropout,
+/// follow only when refresh() is called, or in every call with clone_each_call, because only clone() knows them and
+/// costs more than most steps. Members that a replica's forward writes are not copied back. Each replica sees only its
+/// shard: batch norm uses the statistics of the shard, and the module keeps the running statistics of the first device.
+/// Shard r draws random numbers from stream r (DeviceThreads::run). Calls must not overlap; several calls may precede a
+/// backward.
 template <class M> class DataParallel : public detail::WrapperModule {
  public:
   using ModuleType = detail::ModuleOfT<M>;
   using Factory = std::function<std::shared_ptr<ModuleType>(Device)>;
 
-  /// Over options.device_ids(), or all devices of the module's type.
+  /// Uses options.device_ids(), or all devices of the module's type if that is empty.
   explicit DataParallel(detail::ModuleRef<ModuleType> module, const DataParallelOptions& options = {})
       : DataParallel(module, detail::devices_of(*module.ptr, options.device_ids()), {},
                      DataParallelOptions(options).device_ids({})) {}
-  /// @param module         on the first of `devices`
-  /// @param output_device  where outputs go; the first device unless given
-  /// @throws Error         naming the parameter of a module that is elsewhere, or the device that does not exist
+  /// @param module         must be on the first of `devices`
+  /// @param output_device  device of the outputs; by default the first device
+  /// @throws Error         if a tensor of the module is on another device, naming it, or if a device does not exist
   DataParallel(detail::ModuleRef<ModuleType> module, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [net = module.ptr](const std::vector<Device>& on) { return detail::make_replicas(*net, on); }) {}
-  /// With replicas by `factory(device)`, for modules without clone(); values are copied over from the module.
+  /// Builds the replicas by `factory(device)`, for modules without clone(). Values are copied from the module.
   DataParallel(detail::ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [factory](const std::vector<Device>& on) {
-                       Generator scratch;  // initial values are overwritten: the caller's random numbers stay
+                       Generator scratch;  // initial values must not use up the caller's random numbers
                        const GeneratorGuard guard(scratch);
                        std::vector<std::shared_ptr<ModuleType>> replicas;
                        replicas.reserve(on.size());
@@ -172,19 +178,21 @@ template <class M> class DataParallel : public detail::WrapperModule {
                        return replicas;
                      }) {}
 
-  /// Rebuilds the replicas from the module: call it after a change of plain members or child modules.
+  /// Rebuilds the replicas from the module. Call this after a change of plain members or child modules.
   void refresh() {
     replicas_ = make_({devices_.begin() + 1, devices_.end()});
     replicas_.insert(replicas_.begin(), module_);
     contents_ = tandem::detail::Owned(new detail::Replicas(*module_, detail::as_modules(replicas_), devices_));
   }
 
-  /// Calls module(inputs...), hooks included, shard by shard. Tensors among the inputs, also in vectors, pairs, tuples,
-  /// optionals, maps and structs with tensor_parts() (core/tensor_tree.h), are cut, along one dimension each
-  /// (options.input_dims()). Scalar tensors go to each replica whole, and so do other values, by const reference.
-  /// @return       the replicas' tensors joined; scalars become a vector; of structs, the rest is the first replica's
-  /// @throws Error when no input has rows, when the numbers of rows differ, or when the replicas return maps of other
-  ///               keys. An exception of a replica, here or in backward, is thrown again with its device
+  /// Calls module(inputs...), hooks included, on each shard. Tensors in the inputs are split along one dimension each
+  /// (options.input_dims()); they may also be inside vectors, pairs, tuples, optionals, maps and structs with
+  /// tensor_parts() (core/tensor_tree.h). Scalar tensors and values that are not tensors go to each replica whole, the
+  /// latter by const reference.
+  /// @return       the replicas' tensors joined; scalars become a vector. Members of a struct that are not tensors come
+  /// from the first replica
+  /// @throws Error if no input has rows, if the numbers of rows differ, or if the replicas return maps with different
+  /// keys. An exception of a replica, in forward or in backward, is thrown again with the replica's device
   template <class... Inputs> auto forward(const Inputs&... inputs) {
     const auto outputs = on_shards(
         [](ModuleType& net, const auto&... shard) { return tandem::detail::call_module(net, shard...); }, inputs...);
@@ -202,15 +210,17 @@ template <class M> class DataParallel : public detail::WrapperModule {
     }
     return tandem::detail::with_tensors(outputs[0], detail::gather_batch(shards, output_device_, options_.dim()));
   }
-  /// Calls forward(inputs...), with the hooks of this wrapper around it.
+  /// Calls forward(inputs...) with the hooks of this wrapper.
   template <class... Inputs> auto operator()(const Inputs&... inputs) {
     return tandem::detail::call_module(*this, inputs...);
   }
 
-  /// The loss of a batch, computed shard by shard inside the replicas: (total of the sums) / (total of the weights), so
-  /// that shards of different sizes, ignored targets and class weights give the batch's true mean.
-  /// @param loss_fn  a loss module such as nn::CrossEntropyLoss, or a function of (output, target) -> LossPart
-  /// @param inputs_and_target  what forward() takes, then the target, which is cut along with it
+  /// Returns the loss of a batch, computed shard by shard inside the replicas: (sum of the sums) / (sum of the
+  /// weights). The result is the batch's true mean even with shards of different sizes, ignored targets or class
+  /// weights.
+  /// @param loss_fn  a loss module such as nn::CrossEntropyLoss, or a function of (output, target) that returns a
+  ///                 LossPart
+  /// @param inputs_and_target  the arguments of forward(), then the target, which is split along with them
   template <class Loss, class... InputsAndTarget>
   Tensor loss(const Loss& loss_fn, const InputsAndTarget&... inputs_and_target) {
     static_assert(sizeof...(InputsAndTarget) >= 2, "loss(loss_fn, inputs..., target)");
@@ -230,11 +240,11 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return detail::total_loss(on_shards(part, inputs_and_target...), output_device_);
   }
 
-  /// The module itself, whose parameters are trained.
+  /// Returns the wrapped module, whose parameters are trained.
   const std::shared_ptr<ModuleType>& module() const { return module_; }
-  /// The devices, of which the first holds the module.
+  /// Returns the devices; the first one holds the module.
   const std::vector<Device>& devices() const { return devices_; }
-  /// Where outputs and losses are.
+  /// Returns the device of outputs and losses.
   Device output_device() const { return output_device_; }
 
  private:
@@ -256,7 +266,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     refresh();
   }
 
-  /// What call(replica, shard...) returns for every shard of the inputs.
+  /// Returns the results of call(replica, shard...) for every shard of the inputs.
   template <class Call, class... Inputs> auto on_shards(const Call& call, const Inputs&... inputs) {
     using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
     using Result =
@@ -276,7 +286,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return results;
   }
 
-  /// Along which dimension each tensor among the inputs is cut.
+  /// Returns for each tensor in the inputs the dimension along which it is split.
   template <class... Inputs> std::vector<std::optional<int64_t>> dims_of(const Inputs&... inputs) const {
     const std::vector<std::optional<int64_t>>& given = options_.input_dims();
     TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims are of ", given.size(),
@@ -297,7 +307,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   Device output_device_;
   DataParallelOptions options_;
   Make make_;
-  std::vector<std::shared_ptr<ModuleType>> replicas_;  // the module itself, and those of the other devices
+  std::vector<std::shared_ptr<ModuleType>> replicas_;  // by device; the first one is the module itself
   tandem::detail::Owned<detail::Replicas> contents_;
   detail::DeviceThreads threads_;
 };

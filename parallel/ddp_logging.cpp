@@ -1,4 +1,4 @@
-// The parts of DistributedDataParallel that measure, choose and check rather than average.
+// The parts of DistributedDataParallel that measure the link, choose the bucket size, log, and check parameters.
 #include "tandem/parallel/ddp_logging.h"
 
 #include "tandem/parallel/distributed_data_parallel.h"

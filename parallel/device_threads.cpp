@@ -22,9 +22,9 @@ DeviceThreads::~DeviceThreads() = default;
 void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   check_not_recorded("DataParallel", "each device has a thread that would have to record");
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads(), parts = static_cast<int>(count);
-  const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: none is left idle
+  const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: no core is idle
   const ThreadShareGuard cores_of_each(share);
-  RankContext::current().state();  // so that the threads share this rank's
+  RankContext::current().state();  // creates this rank's state, so that the threads share it
   RankContext context = RankContext::current();
   std::vector<std::exception_ptr> failures(count);
   std::vector<uint64_t> sequences(count);
@@ -52,7 +52,8 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
     const PhaseSpan phase("wait");
     others.wait();
   }
-  // The shards' nodes were numbered side by side from the same number on; what follows consumes them all.
+  // The shards numbered their nodes at the same time, beginning with the same number. Nodes of the joined graph come
+  // after them all.
   RankContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
   for (size_t r = 0; r < count; ++r)
     if (failures[r])

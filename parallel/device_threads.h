@@ -1,4 +1,4 @@
-// Threads that run the replicas of a module side by side, one per device.
+// DeviceThreads: threads that run the replicas of a module at the same time, one per device.
 #pragma once
 #include <vector>
 
@@ -11,16 +11,17 @@ class WorkerThread;
 
 namespace tandem::nn::parallel::detail {
 
-/// A thread per device but the first, whose work the caller does.
+/// One thread for each device but the first. The calling thread does the work of the first device.
 class DeviceThreads {
  public:
   explicit DeviceThreads(std::vector<Device> devices);
   ~DeviceThreads();
   /// Calls job(0) to job(count - 1) at the same time, job r on the thread of device r, and returns when all are done.
-  /// Each has the caller's grad mode and rank, and an equal share of its cores. Job r > 0 draws its random numbers from
-  /// default_generator(first device, r); job 0 from where the caller would. So manual_seed repeats all of them, and one
-  /// device gets the numbers of shard r under `const GeneratorGuard guard(default_generator(device, r));`.
-  /// @throws what the lowest job that failed threw, with replica and device in front
+  /// Each job has the caller's grad mode and rank, and an equal share of the caller's cores. Job 0 draws random numbers
+  /// from the caller's generator, and job r > 0 from default_generator(first device, r). So manual_seed makes all jobs
+  /// repeatable, and a single device reproduces the numbers of shard r under `const GeneratorGuard
+  /// guard(default_generator(device, r));`.
+  /// @throws the exception of the first failed job (by number), with replica and device in front of the message
   void run(size_t count, const std::function<void(size_t)>& job);
 
  private:

@@ -1,4 +1,5 @@
-// DistributedDataParallel without its templates: broadcast of states, no_sync, Join, and the calls of the reducer.
+// The parts of DistributedDataParallel that are not templates: checks, broadcasts, no_sync, Join, and calls of the
+// reducer.
 #include "tandem/parallel/distributed_data_parallel.h"
 
 #include <cmath>
@@ -19,7 +20,7 @@ TANDEM_ARG_SETTER(DistributedDataParallelOptions, std::vector<std::string>, para
 
 namespace {
 
-/// "fc1.weight float32 (128, 784)" for each parameter and buffer, a line each.
+/// Describes each parameter and buffer in a line: "parameter fc1.weight float32 (128, 784)".
 std::string description(const NamedParameters& parameters, const NamedParameters& buffers) {
   std::ostringstream out;
   const auto list = [&](const NamedParameters& tensors, const char* kind) {
@@ -119,7 +120,7 @@ void DistributedDataParallelBase::check_same_model() const {
     all.reserve(static_cast<size_t>(group_->size()));
     for (int r = 0; r < group_->size(); ++r)
       all.push_back(empty(own.sizes(), TensorOptions(own.dtype()).device(device)));
-    group_->all_gather(all, own.to(device), about)->synchronize();  // throws before anything is read that did not come
+    group_->all_gather(all, own.to(device), about)->synchronize();  // throws before missing data are read
     for (Tensor& t : all) t = t.cpu();
     return all;
   };
@@ -149,7 +150,7 @@ void DistributedDataParallelBase::broadcast(const std::vector<Tensor>& tensors, 
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
-  std::vector<Tensor> together;  // by dtype
+  std::vector<Tensor> together;  // one flat tensor per dtype
   for (const auto& entry : by_dtype) {
     std::vector<Tensor> flat;
     flat.reserve(entry.second.size());
@@ -201,7 +202,7 @@ void DistributedDataParallelBase::set_weight(double weight) {
 }
 
 detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
-  if (autograd::is_second_run()) return nullptr;  // a checkpoint's: it only computes again what this forward did
+  if (autograd::is_second_run()) return nullptr;  // activation checkpointing recomputes a forward counted before
   forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   const bool learns = is_grad_enabled();
@@ -227,7 +228,7 @@ void DistributedDataParallelBase::skip_batch() {
 }
 
 namespace {
-/// Passes on the gradient of an output. A second derivative comes through this node, but not through the output.
+/// Passes on the gradient of an output. A second derivative passes through this node, but not through the output.
 class GradientOfOutput final : public autograd::Node {
  public:
   explicit GradientOfOutput(std::function<void()> start) : Node("DistributedDataParallel"), start_(std::move(start)) {}

@@ -1,4 +1,4 @@
-// FolderLock by flock(2), on a file that names the job which holds the folder.
+// FolderLock: flock(2) on a file that names the process holding the folder.
 #include "tandem/parallel/folder_lock.h"
 
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 namespace tandem::detail {
 namespace {
 
-/// The file stays when the lock goes: who removes it could remove the next owner's.
+/// Path of the lock file. The file remains when the lock is released: a process that removed it could remove the file
+/// of the next owner.
 std::string file_of(const std::string& folder) { return folder + "/.owner"; }
 
 }  // namespace

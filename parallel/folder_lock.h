@@ -1,4 +1,4 @@
-// FolderLock: one job at a time writes into a folder.
+// FolderLock: lets only one job at a time write into a folder.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace tandem::detail {
 
-/// A lock on a folder, of this process. The system releases it when the process ends, however it ends.
+/// A lock on a folder, held by this process. The system releases it when the process ends, even if it crashes.
 class FolderLock {
  public:
-  /// Returns the lock that this process has on the folder already, or a new one; null if another process has it. On a
-  /// file system without locks, and in a folder that cannot be written to, nobody is kept out.
+  /// Returns this process's lock on the folder, taking it if necessary; null if another process holds it. If the file
+  /// system has no locks, or if the folder is not writable, the call succeeds without locking anything.
   static std::shared_ptr<FolderLock> try_lock(const std::string& folder);
-  /// Names the process that has the lock, such as "process 12 on host"; "another process" if it is not known.
+  /// Names the process that holds the lock, such as "process 12 on host"; "another process" if it is not known.
   static std::string owner(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
 
  private:
   explicit FolderLock(int fd) : fd_(fd) {}
-  int fd_;  // -1: there is no lock to be had
+  int fd_;  // descriptor of the locked file; -1 if the file could not be opened, so that nothing is locked
 };
 
 }  // namespace tandem::detail

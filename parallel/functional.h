@@ -1,11 +1,11 @@
-// DataParallel as functions: one step at a time, with replicas that are made anew in each call. As LibTorch's.
+// DataParallel as functions, as in LibTorch. Each call builds new replicas.
 #pragma once
 #include "tandem/parallel/data_parallel.h"
 
 namespace tandem::nn::parallel {
 
-/// Copies of a module on `devices`, the first of which it is on. Their parameters are outputs of one node: the sum of
-/// their gradients, in device order, goes to the module's own.
+/// Copies a module to `devices`; the module must be on the first one. The copies' parameters are outputs of one
+/// autograd node, which adds their gradients in device order into the gradients of the module's parameters.
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::checked_devices(devices));
@@ -19,7 +19,7 @@ std::vector<ModuleHolder<M>> replicate(const ModuleHolder<M>& module, const std:
 }
 
 /// Calls modules[r] with inputs[r], for all r at the same time. Hooks run.
-/// @param devices  devices of the modules; inputs are moved there. Default: the devices of the inputs
+/// @param devices  devices of the modules, to which the inputs are moved. Default: the devices of the inputs
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
                                    std::optional<std::vector<Device>> devices = {}) {
@@ -37,9 +37,9 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
   return outputs;
 }
 
-/// module(input), the rows of which are shared out along `dim`; the output is on output_device, by default the first.
-/// @param devices  all of the module's type unless given
-/// For more than one call, a DataParallel object keeps replicas and threads.
+/// Returns module(input) on `output_device`, by default the first device. The rows of `input` along `dim` are split
+/// over the devices. If you call a module repeatedly, use a DataParallel object, which keeps its replicas and threads.
+/// @param devices  by default all devices of the module's device type
 template <class H>
 auto data_parallel(H&& module, const Tensor& input, const std::optional<std::vector<Device>>& devices = {},
                    std::optional<Device> output_device = {}, int64_t dim = 0) {

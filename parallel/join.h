@@ -1,17 +1,18 @@
-// Join: ranks that run out of batches at different times.
+// Join: lets ranks train that run out of batches at different times.
 #pragma once
 #include "tandem/parallel/distributed_data_parallel.h"
 
 namespace tandem::nn::parallel {
 
-/// As the arguments of PyTorch's torch.distributed.algorithms.Join.
+/// Options of Join; they correspond to the arguments of torch.distributed.algorithms.Join.
 struct JoinOptions {
-  /// Whether gradients are still divided by the number of all ranks when some have run out, so that a batch counts as
-  /// much as before; otherwise by the number of those that go on. Under weighted_average neither: examples count alike.
+  /// If true, gradients are divided by the number of all ranks even if some ranks have run out, so that a batch counts
+  /// as much as before. If false, they are divided by the number of ranks that still have batches. Ignored under
+  /// weighted_average, where all examples count equally.
   TANDEM_ARG(bool, divide_by_initial_world_size) = true;
-  /// Whether every rank throws as soon as one has run out.
+  /// If true, every rank throws as soon as one rank has run out.
   TANDEM_ARG(bool, throw_on_early_termination) = false;
-  /// Off, nothing is shadowed, and nothing is sent beside what training sends.
+  /// If false, the Join does nothing and sends nothing.
   TANDEM_ARG(bool, enable) = true;
 };
 
@@ -21,34 +22,36 @@ struct JoinOptions {
 ///     for (auto& batch : *loader) { ... ddp(batch.data) ... optimizer.step(); }
 ///     join.finish();
 ///
-/// A rank whose loop has ended takes part in the forwards and backwards of the others, with gradients of zeros, until
-/// all loops have ended. The modules of all ranks then become that of a rank that ended last; states of optimizers do
-/// not follow. Each forward tells all ranks who goes on, a small collective.
+/// A rank whose loop has ended takes part in the forwards and backwards of the other ranks with zero gradients until
+/// all loops have ended. Then the modules of all ranks get the parameters and buffers of a rank that ended last; the
+/// states of optimizers are not copied. Before each forward, a small collective tells all ranks which ranks still have
+/// batches.
 ///
-/// Of several modules, which must share a process group, each step runs forward and backward of the first, then of the
-/// second, and so on. While it lives the modules must.
+/// Several modules must share a process group. Each step must run forward and backward of the first module, then of the
+/// second, and so on. The modules must outlive the Join.
 class Join {
  public:
-  /// @throws Error without modules, or when they do not share a group, or one is in another Join
+  /// @throws Error if there are no modules, if they do not share a group, or if one of them is in another Join
   explicit Join(std::vector<DistributedDataParallelBase*> modules, const JoinOptions& options = {});
   Join(const Join&) = delete;
-  /// Calls finish() unless that was done, or an exception goes past it; what it throws is printed.
+  /// Calls finish() unless that was done or an exception is propagating. Exceptions of finish() are printed.
   ~Join();
-  /// This rank has no batches any more. Returns when no rank has.
-  /// @throws Error under throw_on_early_termination, unless all ranks came to it after as many forwards
+  /// Declares that this rank has no more batches. Returns when no rank has any.
+  /// @throws Error under throw_on_early_termination, unless all ranks call finish() after the same number of forwards
   void finish();
 
  private:
   friend class DistributedDataParallelBase;
-  /// What each rank says before each forward.
+  /// The status of all ranks, exchanged before each forward.
   struct Told {
-    std::vector<int> going_on;       // ranks that run it
-    bool synchronizes, has_buffers;  // what the first of them does
+    std::vector<int> going_on;       // ranks that run the forward
+    bool synchronizes, has_buffers;  // status of the first of these ranks: the forward synchronizes; buffers must be
+                                     // broadcast before it
   };
-  /// Of a forward of this rank. Returns whose buffers count: of a rank that went on until the last forward, so that
-  /// running statistics go on where it left them.
+  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers: the first rank
+  /// that ran the previous forward, so that running statistics continue from that rank.
   int tell_others(DistributedDataParallelBase& module, bool synchronizes);
-  /// In a forward: whether all ranks run it.
+  /// During a forward: returns whether all ranks run it.
   bool all_go_on() const { return last_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
   Told tell(DistributedDataParallelBase& module, bool going_on, bool synchronizes);
   void shadow(DistributedDataParallelBase& module, const Told& told);
@@ -59,7 +62,7 @@ class Join {
   std::vector<DistributedDataParallelBase*> modules_;
   JoinOptions options_;
   int exceptions_;
-  std::vector<int> last_;  // who went on when somebody did
+  std::vector<int> last_;  // ranks that ran the last forward
 };
 
 }  // namespace tandem::nn::parallel

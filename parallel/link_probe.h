@@ -1,21 +1,22 @@
-// How fast the ranks' link is, and the size of buckets that suits it. Internal.
+// Measures latency and bandwidth between the ranks, and derives a bucket size from them. Internal.
 #pragma once
 #include "tandem/parallel/collectives/process_group.h"
 
 namespace tandem::nn::parallel::detail {
 
-/// An all-reduce of S bytes takes about latency + S / bandwidth.
+/// Model of an all-reduce: S bytes take about latency + S / bandwidth.
 struct LinkEstimate {
   double latency = 0;    // seconds
-  double bandwidth = 0;  // bytes of the tensor in a second
+  double bandwidth = 0;  // bytes of the tensor per second
 };
-/// Times all-reduces of two sizes; some tens of milliseconds, or as long as the link takes for 30 MiB. All ranks call
-/// it, and get the same numbers: those of the slowest.
-/// @param who  in front of what its collectives are about
+/// Measures the link with all-reduces of two sizes. This takes some tens of milliseconds, or as long as the link needs
+/// for 30 MiB. All ranks must call it; all get the same estimate, that of the slowest rank.
+/// @param who  name of the caller, in front of the descriptions of the collectives
 [[gnu::cold]] LinkEstimate probe_link(const std::string& who, distributed::ProcessGroup& group);
 
-/// Many buckets pay the latency often; of few, the last is long, and nothing hides it. With `bytes` of gradients the
-/// sum of both is least at sqrt(bytes * bandwidth * latency); from 64 KiB to all of them.
+/// Returns the best bucket size for `bytes` of gradients. Many small buckets pay the latency often; with few large
+/// buckets, the last one is long and no computation hides it. The sum of both costs is least at sqrt(bytes * bandwidth
+/// * latency). The result is between 64 KiB and `bytes`.
 [[gnu::cold]] int64_t bucket_bytes_for(const LinkEstimate& link, int64_t bytes);
 
 }  // namespace tandem::nn::parallel::detail

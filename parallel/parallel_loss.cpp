@@ -1,4 +1,4 @@
-// Computes losses as (sum, weight) for each part of the batch, and joins them.
+// Computes a loss as (sum, weight) for each shard of the batch, and adds the parts.
 #include "tandem/parallel/parallel_loss.h"
 
 #include "tandem/core/trace/tracer.h"
@@ -13,7 +13,8 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
   const NoGradGuard guard;
   const Tensor counts = target != ignore_index;
   if (!weight.defined()) return counts.to(output.dtype()).sum();
-  const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});  // any class, for what counts as nothing
+  // Ignored targets select the weight of class 0, which `counts` then multiplies by 0.
+  const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});
   return (weight.to(output.dtype()).index_select(0, safe) * counts.reshape({-1}).to(output.dtype())).sum();
 }
 

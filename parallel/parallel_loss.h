@@ -1,4 +1,4 @@
-// Losses that are computed inside the replicas, as a sum and a weight, so that the total is the batch's true mean.
+// Losses computed inside the replicas, as a sum and a weight, so that their total is the batch's true mean.
 #pragma once
 #include <concepts>
 #include <utility>
@@ -8,17 +8,19 @@
 
 namespace tandem::nn::parallel {
 
-/// What a shard adds to a loss: the sum over its elements, and how many they are, or what their weights add up to. The
-/// loss of the batch is the total of the sums divided by that of the weights; without a weight it is the sum alone.
+/// Contribution of a shard to a loss: the sum over its elements, and its weight, which is the number of elements or the
+/// sum of their class weights. The loss of the batch is (sum of the sums) / (sum of the weights). If the weight is
+/// undefined, the loss is the sum of the sums.
 using LossPart = std::pair<Tensor, Tensor>;
 
 namespace detail {
-/// The sum of the class weights (1 each if `weight` is undefined) of the targets that are not ignored.
+/// Returns the sum of the class weights of the targets that are not ignored. Each class weighs 1 if `weight` is
+/// undefined.
 Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
-/// y, of half types in float32: sums would soon be too large for them.
+/// Returns y, converted from half types to float32, because a sum could overflow them.
 Tensor summable(const Tensor& y);
-/// A loss module's options for one shard: the sum, with class weights on the shard's device.
-/// @throws Error for Reduction::none, and for weights that are not those of classes
+/// Returns a loss module's options for one shard: with Reduction::sum, and class weights on the shard's device.
+/// @throws Error for Reduction::none, and for weights of single elements
 template <class Options> Options shard_options(Options options, Device device) {
   TANDEM_CHECK(options.reduction() != Reduction::none,
                "DataParallel::loss: the loss has Reduction::none; accepted: mean or sum");
@@ -45,7 +47,8 @@ concept LossModule = requires(Impl& loss, const Tensor& x) {
 template <class Loss, class Output, class Target>
 concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&>;
 
-/// The part of one shard by a loss module such as nn::CrossEntropyLoss: its Reduction::mean is over the whole batch.
+/// Returns one shard's part of a loss module such as nn::CrossEntropyLoss. Reduction::mean averages over the whole
+/// batch.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
   const Tensor output = summable(y);
   const auto options = shard_options(loss->options, output.device());
@@ -59,13 +62,13 @@ template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, co
   }
   return {std::move(sum), std::move(weight)};
 }
-/// The part of one shard by any function of (output, target) that returns a LossPart.
+/// Returns one shard's part of a loss given as a function of (output, target) that returns a LossPart.
 template <class Output, class Target, LossFunction<Output, Target> Loss>
 LossPart loss_part(const Loss& loss, const Output& output, const Target& target) {
   return loss(output, target);
 }
 
-/// The loss of the batch from the parts of its shards, which are added in order, on `device`.
+/// Returns the loss of the batch: adds the parts of its shards in order, on `device`.
 Tensor total_loss(const std::vector<LossPart>& parts, Device device);
 }  // namespace detail
 

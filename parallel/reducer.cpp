@@ -90,7 +90,8 @@ void Reducer::start_backward(const ForwardPtr& forward) {
   arrivals_.is_running();
   expect(*forward);
 }
-/// Expects the parameters that learned in the forward and that this backward adds to. Counts the weight of the forward.
+/// Expects the parameters that required a gradient in the forward and to which this backward adds. Counts the weight of
+/// the forward.
 void Reducer::expect(Forward& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {

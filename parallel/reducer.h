@@ -27,10 +27,10 @@ struct ReducerOptions {
   bool static_graph = false;
 };
 
-/// Layout: gradients lie in buckets, flat tensors of which each grad() is a view. Arrivals: a hook on each gradient
-/// accumulator counts down its bucket. Transport: a full bucket is all-reduced while backward goes on. Bucket k is
-/// never sent before bucket k - 1, so all ranks issue the same sequence. Hooks never wait; the end of backward waits.
-/// After the first backward the buckets are rebuilt in the order in which gradients arrived on rank 0.
+/// Layout: gradients lie in buckets. A bucket is a flat tensor, and each grad() is a view of a bucket. Arrivals: a hook
+/// on each gradient accumulator counts down its bucket. Transport: a full bucket is all-reduced while backward goes on.
+/// Bucket k is never sent before bucket k - 1, so all ranks issue the same sequence. Hooks never wait; the end of
+/// backward waits. After the first backward the buckets are rebuilt in the order in which gradients arrived on rank 0.
 ///
 /// Only a backward through a forward of the wrapper is reduced (start_backward). A backward of the module itself,
 /// called without the wrapper, adds to the gradients of this rank, as a backward under no_sync() does.

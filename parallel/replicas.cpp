@@ -10,14 +10,14 @@ namespace tandem::nn::parallel {
 namespace detail {
 namespace {
 
-/// Gives `follower`, in place, the elements and the history of `leader`.
+/// Makes `follower` an alias of `leader` in place, with the same autograd history.
 void follow(const Tensor& follower, const Tensor& leader) {
   TensorImpl& to = *follower.impl();
   const TensorImpl& from = *leader.impl();
   to.take_layout(from);
   to.own_version = from.own_version;
   autograd::Meta& meta = autograd::meta(follower);
-  meta.requires_grad = false;  // as a part of a graph; a leaf of its own it is not
+  meta.requires_grad = false;  // it is part of a graph, not a leaf
   meta.node = autograd::grad_fn(leader);
   meta.slot = meta.node ? autograd::find_meta(leader)->slot : 0;
 }
@@ -91,7 +91,7 @@ Lent Mirror::refresh(size_t count, bool persistent) {
   check_on_first_device();
   if (itself_ && count == 1) return lent;
   transfer(count, persistent);
-  std::vector<std::vector<Tensor>> leaders(count);  // fresh handles, which the broadcast gives their history
+  std::vector<std::vector<Tensor>> leaders(count);  // new tensors, which receive the history of the broadcast
   for (size_t r = 0; r < count; ++r) {
     leaders[r].reserve(originals_.size());
     for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) leaders[r].push_back(core::alias(t));

@@ -1,4 +1,4 @@
-// The copies of a module on several devices, which follow it from step to step.
+// Replicas: copies of a module on several devices, updated from the module before each step.
 #pragma once
 #include <utility>
 
@@ -7,20 +7,22 @@
 
 namespace tandem::nn::parallel::detail {
 
-// Note [Replicas]: a replica is built once, as a module of its own; its tensors stay the same handles, which layers
-// hold as members, and are given new elements and a new history in each step:
-// - On the first device the module may be its own replica, so that what its forward writes stays. Otherwise its tensors
-//   there are aliases of the module's own, so that nothing is copied, and what is written to them in place (the running
-//   statistics of batch norm) is written to the module. On other devices they are views of one flat buffer per dtype,
-//   filled by one transfer.
-// - Parameters become the outputs of that step's broadcast node. The replicas' graphs end there; it adds up what they
-//   bring in device order, and passes the sums on to the module's own parameters. Where the module is its own replica,
-//   its parameters are lent that history while it runs, and are leaves again afterwards. (A second derivative then
-//   reaches them past the broadcast: its sum over more than two devices may be added up in another order.)
-// - What was saved for a backward still to come is in the same buffers. A copy with other values raises the version of
-//   each tensor that it changes, so that such a backward says so; one with the same values may be made at any time.
+// Note [Replicas]: a replica is built once, as a module of its own. Layers hold its tensors as members, so these
+// tensors remain the same objects. In each step they are given new storage and a new history:
+// - On the first device the module may be its own replica, so that the members that its forward writes keep their
+//   values. Otherwise the replica's tensors on that device are aliases of the module's: nothing is copied, and in-place
+//   writes (the running statistics of batch norm) reach the module. On other devices the replica's tensors are views of
+//   one flat buffer per dtype, filled by one transfer.
+// - Parameters become outputs of the step's broadcast node. The graphs of the replicas end at this node, which adds
+//   their gradients in device order and passes the sums on to the module's own parameters. If the module is its own
+//   replica, its parameters are lent this history while forward runs, and are leaves again afterwards. (A second
+//   derivative then reaches them without passing the broadcast node, so its sum over more than two devices may be added
+//   in another order.)
+// - Tensors saved for a backward that has yet to run are views of the same buffers. A transfer raises the version of
+//   each tensor whose value may change, so that such a backward reports the change. A transfer of equal values may be
+//   made at any time.
 
-/// While it lives, tensors have the history of others, which have theirs.
+/// Lends tensors the history of other tensors, by swapping their autograd data. The destructor swaps it back.
 class Lent {
  public:
   Lent() = default;
@@ -32,18 +34,19 @@ class Lent {
   std::vector<std::pair<Tensor, Tensor>> pairs_;
 };
 
-/// The module's parameters, or its buffers, and the tensors of the replicas that stand for them.
+/// The module's parameters, or its buffers, and the corresponding tensors of all replicas.
 class Mirror {
  public:
-  /// @param itself  whether the originals are those of the first replica too
+  /// @param itself  whether the module is its own replica on the first device
   Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself);
-  /// Lets a tensor of replica r stand for an original. False when that is none of these.
+  /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not in this
+  /// Mirror.
   bool add(size_t replica, const Tensor& original, const Tensor& tensor);
-  /// Brings the first `count` replicas up to date; `persistent`: copies to a device only if a version there differs.
+  /// Updates the first `count` replicas. @param persistent  if true, copies to a device only if a version there differs
   Lent refresh(size_t count, bool persistent);
 
  private:
-  struct Copies {  // those of one device other than the first, with the versions after the last transfer
+  struct Copies {  // copies on one device other than the first, and versions after the last transfer
     FlatBuffers buffers;
     std::vector<uint32_t> original_versions, versions;
   };
@@ -56,23 +59,23 @@ class Mirror {
   std::vector<Device> devices_;
   bool itself_;
   std::vector<Copies> copies_;                                     // by device
-  std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;  // by replica: which original, and its tensor there
+  std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;  // by replica: (index of original, its tensor)
 };
 
 class Replicas {
  public:
-  /// @param module    must outlive this, and be on the first device
-  /// @param replicas  modules with the same tensors by name, one per device; the first may be the module itself
-  /// @throws Error    naming what is missing in a replica, or is not on the first device
+  /// @param module    must outlive this and be on the first device
+  /// @param replicas  modules with tensors of the same names, one per device; the first may be the module itself
+  /// @throws Error    naming a tensor that a replica lacks, or that is not on the first device
   Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices);
-  /// Brings the first `count` replicas to the module's present values, requires_grad, training flags and hooks, and
-  /// makes their parameters outputs of one broadcast. Those of the module itself are so as long as the result lives.
+  /// Updates the first `count` replicas: values, requires_grad, training flags and hooks become the module's.
+  /// Parameters become outputs of one broadcast node; those of the module itself only while the result lives.
   [[nodiscard]] Lent refresh(size_t count, bool persistent = false);
 
  private:
   std::vector<std::shared_ptr<Module>> replicas_;
   Mirror parameters_, buffers_;
-  std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: the module's, and its own
+  std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: each module and its copy
 };
 
 }  // namespace tandem::nn::parallel::detail

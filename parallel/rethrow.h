@@ -1,4 +1,4 @@
-// An exception of another thread, with the name of who threw it. Internal.
+// Rethrows exceptions of other threads, with the name of the thread's owner in the message. Internal.
 #pragma once
 #include <exception>
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace tandem::detail {
 
-/// What an exception says.
+/// Returns the message of an exception.
 std::string what_of(const std::exception_ptr& exception);
-/// Throws it as what it was, if it is one of Tandem's errors, with "who: " before what it says (nothing if who is
-/// empty). It is a copy: no other thread holds what is thrown.
+/// Throws a copy of the exception, with "who: " before its message (nothing if `who` is empty). If it is one of
+/// Tandem's errors, the copy has the same type; any other std::exception becomes an Error. No other thread shares the
+/// copy.
 [[noreturn]] void rethrow_named(const std::exception_ptr& exception, const std::string& who);
 
 }  // namespace tandem::detail

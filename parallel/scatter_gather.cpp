@@ -1,4 +1,4 @@
-// Splits batches evenly by rows over devices, and joins the outputs; both are recorded by autograd.
+// Splits batches by rows over devices, and joins the outputs; both are recorded by autograd.
 #include "tandem/parallel/scatter_gather.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace tandem::nn::parallel {
 namespace {
 std::atomic<int64_t> moved{0};
 
-/// The sizes of `t` without dimension `dim`.
+/// Returns the sizes of `t` without dimension `dim`.
 std::vector<int64_t> other_sizes(const Tensor& t, int64_t dim) {
   std::vector<int64_t> sizes = t.sizes().vec();
   sizes.erase(sizes.begin() + dim);
@@ -44,7 +44,7 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
   for (int64_t r = 0; r < count; ++r) {
     chunks += chunk_sizes[static_cast<size_t>(r)];
     const int64_t share = (rows * chunks + total - 1) / total,
-                  most = rows - (count - 1 - r);  // a row for each behind it
+                  most = rows - (count - 1 - r);  // leaves a row for each later shard
     const int64_t end = std::max(begin + 1, std::min(share, most));
     sizes.push_back(end - begin);
     begin = end;
@@ -53,7 +53,7 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
 }
 
 namespace {
-/// @return the dimension, counted from the front
+/// Checks the arguments. Returns `dim` counted from the front.
 int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
   TANDEM_CHECK(!devices.empty(), "scatter: the list of devices is empty; accepted: one device or more");
   TANDEM_CHECK(x.dim() > 0, "scatter: x is a scalar; accepted: a tensor with a dimension to cut");

@@ -42,13 +42,13 @@ StepInBackward::~StepInBackward() {
 void StepInBackward::after_bucket(size_t bucket) {
   const PhaseSpan phase("optimizer");
   const detail::BucketPlan& buckets = (*reducer_)->buckets();
-  if (bucket == 0) stepped_.clear();  // what a backward that threw has left
+  if (bucket == 0) stepped_.clear();  // left by a backward that threw
   stepped_.resize(optimizer_.size());
   std::vector<size_t> now;
   if (bucket < buckets.size()) {
     for (const size_t i : buckets[bucket])
       if (numbers_[i]) now.push_back(*numbers_[i]);
-  } else {  // also what no bucket has: parameters that are each rank's own affair
+  } else {  // includes parameters in no bucket, which DDP ignores
     for (size_t i = 0; i < stepped_.size(); ++i)
       if (!stepped_[i]) now.push_back(i);
   }

@@ -1,17 +1,17 @@
-// How the steps of data parallelism are recorded: a node with any number of inputs and outputs on several devices.
+// Records a step of data parallelism in autograd, as a node with inputs and outputs on several devices.
 #pragma once
 #include "tandem/autograd/node.h"
 #include "tandem/core/internal.h"
 
 namespace tandem::nn::parallel::detail {
 
-/// The gradients of the inputs, given those of the outputs, of which some may be undefined.
+/// Computes the gradients of the inputs from the gradients of the outputs, some of which may be undefined.
 using StepBackward = std::function<autograd::Grads(const autograd::Node& node, autograd::Grads& grads)>;
 
-/// Makes `outputs`, in this order, those of one node, whose backward runs on the worker of `home`. Nothing happens when
-/// no gradient is wanted; outputs that are not floating stay without history.
-/// @param replicas  where the inputs were made, as many inputs on each: what is thrown in the backward of one of these
-///                  replicas is then thrown with its number and device in front
+/// Makes `outputs`, in this order, the outputs of one node, whose backward runs on the worker thread of `home`. Does
+/// nothing if no input requires a gradient. Outputs that are not floating-point get no history.
+/// @param replicas  devices of the replicas that made the inputs, the same number of inputs each. An exception in the
+///                  backward of one of these replicas is rethrown with the replica's number and device in the message
 void record_step(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, Device home,
                  StepBackward backward, std::vector<Device> replicas = {});
 

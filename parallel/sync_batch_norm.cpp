@@ -1,4 +1,4 @@
-// SyncBatchNorm: all-reduces the sums of forward and backward over the ranks.
+// SyncBatchNorm: gathers the statistics of all ranks in forward, and all-reduces sums in backward.
 #include "tandem/parallel/sync_batch_norm.h"
 
 #include "tandem/ops/nn/batch_norm.h"
@@ -9,7 +9,7 @@ namespace {
 
 using distributed::ProcessGroupPtr;
 
-/// What the ranks of a group tell each other.
+/// Exchanges the statistics of batches between the ranks of a group.
 class RankBatches final : public tandem::detail::BatchParts {
  public:
   explicit RankBatches(ProcessGroupPtr group) : group_(std::move(group)) {}
@@ -21,14 +21,14 @@ class RankBatches final : public tandem::detail::BatchParts {
   int64_t join(Tensor& mean, Tensor& var, int64_t count) const override {
     const ProcessGroupPtr group = current();
     const int64_t ranks = group->size(), channels = mean.numel();
-    // In float64: a count of float32 elements need not be a float32.
+    // In float64: float32 cannot represent every count of elements.
     const TensorOptions options = TensorOptions(kFloat64).device(mean.device());
     const Tensor mine = cat({mean.to(kFloat64), var.to(kFloat64), full({1}, static_cast<double>(count), options)});
     const Tensor all = empty({ranks, 2 * channels + 1}, options);
     group->all_gather_into_tensor(all, mine.view({1, -1}), "SyncBatchNorm's forward")->wait();
     const Tensor counts = all.narrow(1, 2 * channels, 1), total = counts.sum();
     const Tensor means = all.narrow(1, 0, channels), vars = all.narrow(1, channels, channels);
-    const Tensor shares = counts / total.clamp_min(1);  // of the whole batch, which may be empty
+    const Tensor shares = counts / total.clamp_min(1);  // share of each rank in the joined batch, which may be empty
     const Tensor whole = (means * shares).sum({0});
     mean.copy_(whole);
     var.copy_(((vars + (means - whole).square()) * shares).sum({0}));

@@ -1,4 +1,4 @@
-// A thread that runs what it is given, one after the other. Internal.
+// WorkerThread: a thread that runs posted jobs in order. Internal.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -11,7 +11,8 @@
 namespace tandem::detail {
 
 /// Each job runs in the context (rank, grad mode, share of the cores) that it was posted with, and must not throw. The
-/// destructor runs what is left; it must not run in a job, so a job's context must not keep this thread's owner alive.
+/// destructor runs the remaining jobs. It must not run inside a job, so a job's context must not keep this thread's
+/// owner alive.
 class WorkerThread {
  public:
   WorkerThread();
@@ -29,7 +30,7 @@ class WorkerThread {
   std::condition_variable wake_;
   std::deque<Job> jobs_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last member: the thread uses the others
 };
 
 }  // namespace tandem::detail

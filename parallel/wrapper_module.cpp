@@ -7,10 +7,10 @@
 namespace tandem::nn::parallel::detail {
 namespace {
 
-/// What PyTorch's wrappers put before each name.
+/// Prefix that PyTorch's wrappers put before each name.
 constexpr std::string_view kPrefix = "module.";
 
-/// Whether a state was saved by such a wrapper, rather than by a module that has a child of that name.
+/// Returns whether PyTorch's wrapper added the prefix of `name`, rather than a child of the module called "module".
 bool is_prefixed(const std::string& name, const NamedParameters& mine) {
   return name.starts_with(kPrefix) && !mine.contains(name);
 }

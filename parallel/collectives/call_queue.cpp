@@ -12,7 +12,8 @@
 namespace tandem::distributed {
 namespace {
 
-/// In the trace, if one is on. Of CUDA tensors: when the host had put it on the stream.
+/// Records the call in the trace, if a trace is on. For CUDA tensors, the event ends when the host has put the call on
+/// the stream.
 void trace(const Job& job, double start) {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;
@@ -74,7 +75,7 @@ WorkPtr CallQueue::start_on(Lane& lane, Job job, int tag) {
   return work;
 }
 void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
-  RankContext context;  // without the rank, which owns this group
+  RankContext context;  // without the rank, whose state owns this group
   context.grad_enabled = false;
   context.thread_share = RankContext::current().thread_share;
   context.observer = RankContext::current().observer;
@@ -82,7 +83,7 @@ void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
   lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { serve(lane, jobs); });
 }
 void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
-  std::optional<gpu::DeviceGuard> device;  // a thread without one takes up memory of the first GPU
+  std::optional<gpu::DeviceGuard> device;  // a thread without a device takes up memory of the first GPU
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;
   const Job* at = &jobs[0];
@@ -108,16 +109,16 @@ void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
     } catch (...) {
       if (!error) error = std::current_exception();
     }
-  // The other ranks wait for what will not come. An error of the group's own it has already.
+  // The other ranks wait for data that will not come, so fail the group. This has no effect if it has failed already.
   if (error) {
     const std::string why = detail::what_of(error);
     communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
-    flight_->failed(why);  // before the error reaches the program, which it may end
+    flight_->failed(why);  // before the error reaches the program, which may exit
   }
   for (const Job& job : jobs) trace(job, start);
-  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;  // who waits may count on the memory
+  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;  // a waiting thread may expect that the memory is free
   for (const Job& job : jobs) job.work->finish(error);
-  while (!guards.empty()) guards.pop_back();  // each restores what was before it
+  while (!guards.empty()) guards.pop_back();  // in reverse order: each restores the stream before it
 }
 
 }  // namespace tandem::distributed

@@ -1,5 +1,5 @@
-// Runs a communicator's blocking calls in order on a thread and, of CUDA tensors, a stream of its own, so that they
-// overlap with the caller. Internal.
+// CallQueue: runs a communicator's blocking calls in order on a thread and, for CUDA tensors, on a stream of its own,
+// so that they overlap with the caller. Internal.
 #pragma once
 #include <map>
 
@@ -8,26 +8,28 @@
 
 namespace tandem::distributed {
 
-/// A call on its way to the communicator.
+/// A call waiting for the communicator.
 struct Job {
   Call call;
-  std::vector<Tensor> tensors;  // that it touches
+  std::vector<Tensor> tensors;  // tensors that the call uses
   std::function<void(const Call&, QueuedWork&)> run;
   std::shared_ptr<QueuedWork> work = nullptr;
-  cuda::Event ready = cuda::Event();  // of CUDA tensors: what the caller's stream held at the call
-  double called = 0;                  // by trace_clock(), while there is a trace
+  cuda::Event ready = cuda::Event();  // CUDA tensors: end of the work on the caller's stream
+  double called = 0;                  // time of the call by trace_clock(), if a trace is on
 };
 
 class CallQueue {
  public:
-  /// @param flight  hears of failures; `record`, a part of it, of all calls
+  /// @param flight  is told of failures
+  /// @param record  a part of `flight`; is told of all calls
   CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
             std::shared_ptr<FlightRecorder> record)
       : communicator_(communicator), rank_(rank), flight_(std::move(flight)), record_(std::move(record)) {}
 
-  /// A collective whose arguments are accepted: one that was refused leaves this rank in step with the others.
+  /// Queues a collective. The arguments have been checked before: a refused call must not take a sequence number, so
+  /// that this rank stays in step with the others.
   WorkPtr collective(Job job);
-  /// A send or receive: those with one peer (-1: a receive from any), tag and direction go in order.
+  /// Queues a send or receive. Calls with equal peer (-1: a receive from any rank), tag and direction run in order.
   WorkPtr transfer(Job job, int tag, bool sends);
   void start_coalescing();
   void end_coalescing();
@@ -37,13 +39,13 @@ class CallQueue {
   }
 
  private:
-  /// Where calls go that must not overtake each other: a thread, and a stream of every GPU that it is used with.
+  /// Calls that must run in order: a thread, and one stream for every GPU that is used with it.
   class Lane {
    public:
     void post(detail::RankContext context, std::function<void()> job) {
       thread_.post(std::move(context), std::move(job));
     }
-    /// For the thread's own use.
+    /// Returns the stream for a GPU. Only for use by the lane's thread.
     const cuda::Stream& stream(Device device);
 
    private:
@@ -52,16 +54,16 @@ class CallQueue {
   };
   WorkPtr start_on(Lane& lane, Job job, int tag);
   void post(Lane& lane, std::vector<Job> jobs);
-  void serve(Lane& lane, std::vector<Job>& jobs);  // leaves no tensor in them
+  void serve(Lane& lane, std::vector<Job>& jobs);  // releases the tensors of the jobs
 
   Communicator& communicator_;
   const int rank_;
   const std::shared_ptr<FlightLog> flight_;
   const std::shared_ptr<FlightRecorder> record_;
-  std::mutex mutex_;  // guards what follows, and the order of collectives
+  std::mutex mutex_;  // guards the members below, and the order of collectives
   int64_t sequence_ = 0;
   bool coalescing_ = false;
-  std::vector<Job> held_;                                 // by start_coalescing
+  std::vector<Job> held_;                                 // calls since start_coalescing
   std::map<std::tuple<int, int, bool>, Lane> transfers_;  // by peer, tag, direction
   Lane lane_;
 };

@@ -1,4 +1,4 @@
-// Ranks in a grid, with a group along each of its dimensions: data parallel one way, tensor parallel the other.
+// DeviceMesh: ranks in a grid, with a group along each dimension, such as data parallel and tensor parallel.
 #pragma once
 #include <optional>
 
@@ -6,27 +6,27 @@
 
 namespace tandem::distributed {
 
-/// The default group's ranks as the elements of a row-major array, made on every rank by init_device_mesh. Dimensions
-/// are named by number or, where names were given, by name. The group along one has the ranks that differ from this one
-/// in that coordinate alone; a rank in it is the coordinate.
+/// Arranges the default group's ranks as the elements of a row-major array. Every rank makes it by init_device_mesh. A
+/// dimension is given by number or, if the mesh has names, by name. The group along a dimension consists of the ranks
+/// whose other coordinates equal this rank's; a rank's number in the group is its coordinate in that dimension.
 class DeviceMesh {
  public:
-  /// As init_device_mesh.
+  /// Use init_device_mesh.
   DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_names);
-  /// How many dimensions there are.
+  /// Number of dimensions.
   int64_t ndim() const { return static_cast<int64_t>(shape_.size()); }
-  /// Ranks along each dimension.
+  /// Number of ranks along each dimension.
   const std::vector<int64_t>& shape() const { return shape_; }
-  /// By dimension; empty where none were given.
+  /// Names by dimension; empty if none were given.
   const std::vector<std::string>& mesh_dim_names() const { return names_; }
-  /// Ranks along a dimension, or all.
+  /// Number of ranks along a dimension, or in the whole mesh.
   int64_t size(std::optional<int64_t> dim = {}) const;
-  /// This rank's place.
+  /// Coordinates of this rank.
   const std::vector<int64_t>& get_coordinate() const { return coordinate_; }
-  /// The group along a dimension, of which this rank is one.
+  /// Returns this rank's group along a dimension.
   const ProcessGroupPtr& get_group(int64_t dim) const { return groups_[index(dim)]; }
   const ProcessGroupPtr& get_group(const std::string& name) const { return groups_[index(dim(name))]; }
-  /// This rank's rank in that group: its coordinate.
+  /// Returns this rank's rank in that group, which is its coordinate.
   int get_local_rank(int64_t dim) const { return get_group(dim)->rank(); }
   int get_local_rank(const std::string& name) const { return get_group(name)->rank(); }
 
@@ -38,7 +38,8 @@ class DeviceMesh {
   std::vector<ProcessGroupPtr> groups_;  // by dimension
 };
 
-/// A mesh of that shape, whose places are as many as the default group's ranks; all ranks call it alike.
+/// Makes a mesh of the given shape, which must have as many places as the default group has ranks. All ranks must call
+/// it with the same arguments.
 DeviceMesh init_device_mesh(const std::vector<int64_t>& mesh_shape,
                             const std::vector<std::string>& mesh_dim_names = {});
 

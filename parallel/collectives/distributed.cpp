@@ -26,18 +26,18 @@
 namespace tandem::distributed {
 namespace {
 
-/// What run_ranks says to the threads that it starts.
+/// The rank of a thread that run_ranks started.
 struct Launched {
   int rank = 0, size = 1;
   struct LaunchContext* meeting = nullptr;
 };
 thread_local Launched launched;
 
-/// Where the threads of one run_ranks find each other. What a group needs is made by the first that initialises it.
+/// Meeting place of the threads of one run_ranks. The first thread that initialises a group makes what the group needs.
 struct LaunchContext {
   std::mutex mutex;
-  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by the group's number
-  std::vector<size_t> inits;                         // by rank, how many groups it has made
+  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by number of the group
+  std::vector<size_t> inits;                         // by rank: number of groups that it has made
   std::string failure;
   std::vector<std::shared_ptr<FlightLog>> flights;
   std::unique_ptr<StoreServer> store;
@@ -76,7 +76,7 @@ struct LaunchContext {
       if (store) store->set(kFailureKey, failure);
       all = flights;
     }
-    for (const auto& flight : all) flight->failed(reason);  // of ranks too that call nothing any more
+    for (const auto& flight : all) flight->failed(reason);  // includes ranks that make no more calls
   }
 };
 
@@ -86,13 +86,14 @@ void check_launched(const InitOptions& o) {
                o.world_size.value_or(launched.size), " was asked for, but this thread is rank ", launched.rank, " of ",
                launched.size, "; ranks of the backend local are threads that run_ranks starts");
 }
-/// This rank's, from now on.
+/// Starts this rank's flight record.
 std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
   auto flight = std::make_shared<FlightLog>(rank, size, o.flight_folder);
   rank_groups().flight = flight;
   if (!launched.meeting) return flight;
   const std::lock_guard lock(launched.meeting->mutex);
-  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });  // who has left
+  // Logs of ranks that have left have no other owner.
+  std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });
   launched.meeting->flights.push_back(flight);
   return flight;
 }
@@ -114,7 +115,7 @@ ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<Pr
   return recorded(launched.meeting->next_rendezvous(launched, o.timeout));
 }
 
-// What is missing is said before anybody waits for other ranks.
+// Checks of the backends run before this rank waits for other ranks, so that their errors come at once.
 const InitOptions& checked_gloo(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
                   "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
@@ -131,7 +132,7 @@ const InitOptions& checked_nccl(const InitOptions& o) {
   return o;
 }
 
-/// The GPU of a rank that was not given one.
+/// Returns the default GPU of a rank.
 Device gpu_of(int rank) {
   const int number = launched.meeting ? rank : local_rank_of().value_or(rank);
   TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,

@@ -21,7 +21,7 @@ namespace {
 using Time = FlightRecorder::Time;
 using detail::json_string;
 
-/// Seconds since 1970, by which records of several machines compare; "null" where there is none.
+/// Returns seconds since 1970, which are comparable between machines; "null" for Time().
 std::string seconds(Time at) {
   if (at == Time()) return "null";
   const auto age = std::chrono::steady_clock::now() - at;
@@ -31,7 +31,7 @@ std::string seconds(Time at) {
   std::snprintf(text, sizeof text, "%.6f", std::chrono::duration<double>(then).count());
   return text;
 }
-/// What fits, without a part of a letter at the end.
+/// Copies as much text as fits, without cutting a UTF-8 character.
 void copy_text(const std::string& from, std::array<char, 128>& to) {
   size_t n = std::min(from.size(), to.size() - 1);
   if (n < from.size())
@@ -48,13 +48,13 @@ template <class List> std::string list(const List& numbers) {
   for (const auto n : numbers) out.append(out.size() > 1 ? ", " : "").append(std::to_string(n));
   return out + "]";
 }
-/// The last two parts of the path of a source.
+/// Returns the last two parts of a source path.
 std::string short_path(const std::string& path) {
   const size_t last = path.rfind('/');
   const size_t before = last == std::string::npos || last == 0 ? last : path.rfind('/', last - 1);
   return before == std::string::npos ? path : path.substr(before + 1);
 }
-/// How far the GPU is, as far as it says so without being waited for.
+/// Returns the state of a call on the GPU, without waiting for the GPU.
 const char* state_of(const cuda::Event& begin, const cuda::Event& end) try {
   return end.query() ? "done" : begin.query() ? "running" : "not begun";
 } catch (const std::exception&) {
@@ -81,7 +81,7 @@ int64_t FlightRecorder::queued(const Call& call, int tag) {
 }
 FlightRecorder::Entry* FlightRecorder::find(int64_t call) {
   Entry& entry = ring_[static_cast<size_t>(call % kCalls)];
-  return entry.number == call ? &entry : nullptr;  // or else a thousand calls have come since
+  return entry.number == call ? &entry : nullptr;  // otherwise a thousand later calls have overwritten it
 }
 void FlightRecorder::started(int64_t call, Time at) {
   const std::lock_guard lock(mutex_);
@@ -186,7 +186,7 @@ void write_file(const std::string& path, const std::string& text) {
   file.write(text.data(), text.size());
   file.commit();
 }
-/// By a thread of its own, which a disk that hangs does not give back. What went wrong; "" if nothing did.
+/// Writes on a separate thread, because a disk may hang. Returns the problem; "" if there is none.
 std::string write_in_time(const std::string& path, std::string text) {
   constexpr std::chrono::seconds kMost(2);
   struct Writing {

@@ -1,5 +1,5 @@
-// The flight record: what a rank's groups have called last, in memory of a fixed size. When a group fails, each rank
-// writes it to a file, and `tandem flight` finds out from all of these who was missing where. Internal.
+// FlightRecorder: keeps the last calls of a rank's groups in memory of a fixed size. When a group fails, each rank
+// writes its record to a file, and `tandem flight` finds from all files which rank was missing in which call. Internal.
 #pragma once
 #include <array>
 #include <mutex>
@@ -15,58 +15,59 @@ class FlightRecorder {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr int64_t kCalls = 1000;
   struct Group {
-    std::string id;  // the same on the group's ranks, and of no other group of the job: "0", "0/1.2"
+    std::string id;  // equal on the group's ranks and unique in the job: "0", "0/1.2"
     std::string name, backend;
-    std::vector<int> ranks;  // of the default group
-    int rank = 0;            // this one, among these
+    std::vector<int> ranks;  // ranks of the default group, by rank in this group
+    int rank = 0;            // this rank's rank in the group
     std::chrono::milliseconds timeout{0};
   };
 
   explicit FlightRecorder(Group group) : group_(std::move(group)) {}
-  /// Returns the number by which started() and done() name the call.
+  /// Records a call that enters the queue. Returns the number that started() and done() expect.
   [[gnu::noinline]] int64_t queued(const Call& call, int tag);
   void started(int64_t call, Time at);
-  /// The host is done with it. `begin` and `end` are those of CUDA tensors, which the GPU may not have reached.
+  /// Records that the host is done with a call. `begin` and `end` are events of CUDA tensors, which the GPU may not
+  /// have reached.
   void done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end);
-  /// The group and the last of its calls, at most so many, the oldest first, as JSON. Waits for no GPU.
+  /// Appends the group and its last calls, at most `most`, the oldest first, as JSON. Does not wait for a GPU.
   [[gnu::cold]] void append_json(std::string& out, int64_t most = kCalls) const;
 
  private:
   struct Entry {
     int64_t number, sequence, numel;
     const char *name, *file;
-    Time queued, started, done;  // Time() of what has not been yet
+    Time queued, started, done;  // Time() if the stage is not reached
     int line, other, tag;
     DType dtype;
     ReduceOp op;
     bool reduces, failed, cuda;
     detail::Shape shape;
-    std::array<char, 128> about;  // cut there
-    cuda::Event begin, end;       // of CUDA tensors that the host is done with
+    std::array<char, 128> about;  // truncated to 127 bytes
+    cuda::Event begin, end;       // for CUDA tensors, set once the host is done
   };
   [[gnu::cold]] static void append_entry(std::string& out, const Entry& entry);
   Entry* find(int64_t call);
   const Group group_;
   mutable std::mutex mutex_;
   int64_t calls_ = 0;
-  std::unique_ptr<Entry[]> ring_;  // from the first call on; call n is at n % kCalls
+  std::unique_ptr<Entry[]> ring_;  // allocated by the first call; call n is at n % kCalls
 };
 
-/// What one rank records of all its groups, from init_process_group on.
+/// The records of all of one rank's groups, from init_process_group on.
 class FlightLog {
  public:
-  /// @param folder  where the record is written when a group fails; "": the value of TANDEM_FLIGHT_DIR, and nowhere if
-  ///                that is not set. It is made if it is not there; what an earlier job has left in it of this rank is
-  ///                removed
+  /// @param folder  where the record is written when a group fails; if empty, the value of TANDEM_FLIGHT_DIR; if that
+  ///                is not set, no record is written. The folder is created if necessary, and this rank's record of an
+  ///                earlier job is removed
   [[gnu::cold]] FlightLog(int rank, int size, const std::string& folder = {});
   [[gnu::cold]] std::shared_ptr<FlightRecorder> add(FlightRecorder::Group group);
-  /// A group has failed: the first time, the record is written if a folder is known. It takes no longer than two
-  /// seconds, whatever the disk does, and says on the standard error what went wrong with it.
+  /// Reports that a group has failed. The first report writes the record if a folder is known. It takes at most two
+  /// seconds, even if the disk hangs. Problems are printed to standard error.
   [[gnu::cold]] void failed(const std::string& why) noexcept;
-  /// The rank leaves the default group. Unless there is a record already, a short one is written likewise, so that a
-  /// rank for which the others wait in vain afterwards is known to have ended.
+  /// Reports that the rank leaves the default group. If there is no record yet, writes a short one. It shows that the
+  /// rank has ended, if other ranks wait for it later.
   [[gnu::cold]] void left() noexcept;
-  /// Writes the record now. Returns the file's path. @throws Error when there is no folder, or it cannot be written
+  /// Writes the record now. Returns the path of the file. @throws Error if there is no folder or it cannot be written
   [[gnu::cold]] std::string write(const std::string& folder, const std::string& why);
 
  private:
@@ -75,9 +76,9 @@ class FlightLog {
   [[gnu::cold]] std::string json(const std::string& why, bool has_left) const;
   const int rank_, size_;
   const std::string folder_;
-  std::mutex writing_;  // who comes second waits until the file is there
+  std::mutex writing_;  // a second writer waits until the file is complete
   bool is_written_ = false, was_asked_for_ = false;
-  mutable std::mutex mutex_;  // guards the next
+  mutable std::mutex mutex_;  // guards groups_
   std::vector<std::weak_ptr<FlightRecorder>> groups_;
 };
 

@@ -1,4 +1,5 @@
-// Reads rank, size, address and job from the environment's variables, or Open MPI's, PMI's or Slurm's.
+// Reads rank, size, address and job from the environment variables of the launcher: RANK and so on, Open MPI, PMI,
+// Slurm.
 #include "tandem/parallel/collectives/job_environment.h"
 
 #include <unistd.h>
@@ -13,9 +14,9 @@ namespace tandem::distributed {
 namespace {
 
 constexpr int kMostRanks = 1024;
-constexpr int kUsualPort = 29500;  // PyTorch's
+constexpr int kUsualPort = 29500;  // PyTorch's default
 
-/// What a launcher calls its variables; null where it has none.
+/// Names of a launcher's variables; null if it has no such variable.
 struct Launcher {
   const char *name, *rank, *size, *local_rank, *local_size;
 };
@@ -33,7 +34,7 @@ std::string size_from(const Launcher& launcher, const Variables& variable) {
   std::string size = variable(launcher.size);
   return size.empty() && is(launcher, "Slurm") ? variable("SLURM_NTASKS") : size;
 }
-/// @param size_given  whether InitOptions has the number of ranks, so that a launcher's rank is enough
+/// @param size_given  true if InitOptions has the number of ranks; then a launcher needs to give only a rank
 const Launcher& launcher_of(bool size_given, const Variables& variable) {
   for (const Launcher& each : kLaunchers) {
     if (variable(each.rank).empty() || (is(each, "PMI") && is_pmi_of_slurm(variable))) continue;
@@ -59,15 +60,15 @@ int number_from(const Variables& variable, const char* name, const char* option,
   return number_in(text, name, least, most);
 }
 
-/// The list of the nodes that this job runs on, and its variable. mpirun's helpers are steps of their own, of some
-/// nodes.
+/// Returns the list of this job's nodes, and the name of its variable. SLURM_STEP_NODELIST counts only for srun's own
+/// ranks: mpirun's helpers run as steps with some of the nodes.
 std::pair<std::string, std::string> node_list(const Launcher& launcher, const Variables& variable) {
   for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
     if (is(launcher, "Slurm") || name != std::string("SLURM_STEP_NODELIST"))
       if (std::string list = variable(name); !list.empty()) return {std::move(list), name};
   return {};
 }
-/// Text that tells this job from others, and its source; empty where the launcher gives none.
+/// Text that identifies a job, and its source; empty if the launcher gives none.
 using Identity = std::pair<std::string, std::string>;
 Identity identity(const Launcher& launcher, const Variables& variable,
                   const std::function<std::string()>& control_port) {
@@ -82,14 +83,14 @@ Identity identity(const Launcher& launcher, const Variables& variable,
   if (job.empty()) return {};
   return is(launcher, "Slurm") ? Identity(job + "." + step, "SLURM_JOB_ID and SLURM_STEP_ID") : from("SLURM_JOB_ID");
 }
-/// Below the ports that systems give out by themselves.
+/// Derives a port from a text. Ports are below the range from which systems assign ports automatically.
 int port_from(const std::string& identity) {
-  uint32_t hash = 2166136261;  // FNV-1a, alike on every machine
+  uint32_t hash = 2166136261;  // FNV-1a: equal on every machine
   for (const char c : identity) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
   return static_cast<int>(10000 + hash % 20000);
 }
 
-/// Where rank 0 is, where nobody says so.
+/// Returns the host of rank 0 if MASTER_ADDR is not set.
 std::string find_address(const Launcher& launcher, const Variables& variable, int size, std::string& found) {
   const std::string local_size = launcher.local_size ? variable(launcher.local_size) : "";
   if (size == 1 || local_size == std::to_string(size)) {
@@ -125,7 +126,7 @@ std::string control_port_of_hydra() {
     if (std::filesystem::path(program).filename().string().rfind("hydra", 0) == 0)
       while (std::getline(arguments, word, '\0'))
         if (word == "--control-port" && std::getline(arguments, word, '\0')) return word;
-    std::getline(status, stat);  // "4711 (name) S 4710 ...", where the name may hold anything
+    std::getline(status, stat);  // "4711 (name) S 4710 ..."; the name may contain any character
     const size_t name_end = stat.rfind(')');
     process = name_end != std::string::npos && stat.size() > name_end + 4 ? std::atoll(&stat[name_end + 4]) : 0;
   }
@@ -140,7 +141,7 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   if (!is_given && (is_slurm || variable(launcher.rank).empty())) check_started_by_srun(is_slurm, variable);
   const char* const size_name = is_slurm && variable(launcher.size).empty() ? "SLURM_NTASKS" : launcher.size;
   JobEnvironment job{.launcher = launcher.name};
-  const bool is_lone = is_slurm && !o.world_size && variable(size_name).empty();  // in a batch script
+  const bool is_lone = is_slurm && !o.world_size && variable(size_name).empty();  // a batch script
   job.size = is_lone ? 1 : number_from(variable, size_name, "InitOptions::world_size", o.world_size, 1, kMostRanks);
   job.rank = number_from(variable, launcher.rank, "InitOptions::rank", o.rank, 0, job.size - 1);
   job.found = is_given ? "InitOptions" : std::string(launcher.rank) + " and " + size_name;
@@ -164,7 +165,7 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   }
 
   job.token = variable("TANDEM_JOB_TOKEN");
-  // Ranks that the program counts itself may come from several jobs of a launcher.
+  // If the program numbers the ranks itself, they may come from several jobs of a launcher, with different ids.
   if (job.token.empty() && !id.empty() && !is_given) job.token = std::string(launcher.name) + " " + id;
   job.has_launcher_store = variable("TANDEM_STORE") == "launcher";
   const bool torchrun = by_hand && !job.has_launcher_store && !variable("TORCHELASTIC_RUN_ID").empty();
@@ -177,14 +178,15 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
 
 bool is_launched(const Variables& variable) {
   const Launcher& launcher = launcher_of(/*size_given=*/false, variable);
-  if (is(launcher, "Slurm")) return is_slurm_task(variable);  // not a batch script, which runs once
+  if (is(launcher, "Slurm")) return is_slurm_task(variable);  // a batch script is no task: it runs only once
   return !variable(launcher.rank).empty();
 }
 bool is_launched() { return is_launched(process_variable); }
 
 std::optional<int> local_rank_of(const Variables& variable) {
   const Launcher& launcher = launcher_of(false, variable);
-  // A script may export RANK=$SLURM_PROCID and no LOCAL_RANK: a launcher that counts the same ranks knows it.
+  // A script may export RANK=$SLURM_PROCID but no LOCAL_RANK. A launcher with equal rank and size numbers the same
+  // ranks.
   const auto counts_alike = [&](const Launcher& other) {
     return variable(other.rank) == variable(launcher.rank) &&
            size_from(other, variable) == size_from(launcher, variable);

@@ -1,4 +1,4 @@
-// The meetings of ranks that are threads, and the collectives that read the other ranks' tensors.
+// LocalHub and LocalCommunicator: ranks as threads that meet in each collective and read each other's tensors.
 #include "tandem/parallel/collectives/local.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace tandem::distributed {
 
 namespace {
-/// Of CUDA tensors on the current stream of `device`, which either of them is on.
+/// Copies a tensor. CUDA tensors are copied on the current stream of `device`, which is the device of one of the two.
 void copy(const Tensor& from, const Tensor& to, Device device) {
   const auto bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0 || to.raw_data() == from.raw_data()) return;
@@ -38,9 +38,10 @@ void wait_for(const cuda::Event& event, Device device) {
 }
 }  // namespace
 
-/// A collective has two meetings of all ranks: at the first each lays out its tensors, at the second all have done
-/// their share of the work, and whoever wants may touch its tensors again. Of CUDA tensors the meetings are also ones
-/// of the ranks' streams: each waits for what the others held when they came. No rank waits for a GPU.
+/// Meeting place of the ranks. A collective has two meetings. At the first meeting each rank publishes its tensors. At
+/// the second, all ranks have done their share of the work, and each may use its tensors again. For CUDA tensors, the
+/// ranks' streams meet too: each waits for the work that the others' streams held at the meeting. No rank's host waits
+/// for a GPU.
 class LocalHub {
  public:
   LocalHub(int size, std::chrono::milliseconds timeout, MembersPtr members = nullptr)
@@ -53,20 +54,20 @@ class LocalHub {
     first_.present.resize(seats_.size());
     second_.present.resize(seats_.size());
   }
-  /// What one rank lays out.
+  /// Tensors that one rank publishes.
   struct Slot {
     std::vector<Tensor> tensors;
-    cuda::Event ready, done;  // of its stream: when it comes to the first and to the second meeting
+    cuda::Event ready, done;  // positions of its stream at the first and second meeting
   };
   using Seats = std::vector<Slot>;  // by rank
 
-  /// Lays out this rank's tensors, and returns those of all ranks, there until finish().
+  /// Publishes this rank's tensors. Returns the tensors of all ranks, which are valid until finish().
   const Seats& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
     const cuda::Event ready = recorded(call.device);
     const size_t me = static_cast<size_t>(rank);
     {
       std::unique_lock lock(mutex_);
-      if (!failure_.empty()) fail_here(call);  // others may still read what lies there
+      if (!failure_.empty()) fail_here(call);  // do not overwrite the slot: other ranks may still read it
       calls_[me] = call;
       seats_[me].tensors = std::move(tensors);
       seats_[me].ready = ready;
@@ -85,7 +86,7 @@ class LocalHub {
       wait_for_all(lock, me, second_);
       seats_[me].tensors.clear();
     }
-    for (const Slot& seat : seats_) wait_for(seat.done, device);  // there until this rank comes to its next collective
+    for (const Slot& seat : seats_) wait_for(seat.done, device);  // `done` is valid until this rank's next collective
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
@@ -102,7 +103,7 @@ class LocalHub {
     if (!parcel.error.empty()) throw DistributedError(parcel.error);
     wait_for(parcel.copied, call.device);
   }
-  /// From any rank where call.other is -1. Returns who sent.
+  /// Receives from call.other, or from any rank if that is -1. Returns the sender.
   int recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
     int from = call.other;
@@ -125,7 +126,7 @@ class LocalHub {
       copy(parcel.x, x, call.device);
       parcel.copied = recorded(call.device);
     }
-    const std::string error = parcel.error;  // the parcel is gone once its sender wakes
+    const std::string error = parcel.error;  // once the sender wakes, the parcel no longer exists
     parcel.taken = true;
     changed_.notify_all();
     if (!error.empty()) {
@@ -135,7 +136,7 @@ class LocalHub {
     return from;
   }
 
-  /// Where these ranks meet: the first that asks makes it. It fails with this one.
+  /// Returns the hub of a group of some of these ranks; the first rank to ask makes it. It fails if this hub fails.
   std::shared_ptr<LocalHub> child(const std::string& name, const MembersPtr& members,
                                   std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
@@ -148,7 +149,7 @@ class LocalHub {
     return hub;
   }
 
-  /// Nothing comes from this rank any more: who waits for it need not until the deadline.
+  /// Notes that this rank takes no further part. Waits for it end without waiting for the deadline.
   void leave(int rank) {
     const std::lock_guard lock(mutex_);
     left_[static_cast<size_t>(rank)] = true;
@@ -164,7 +165,7 @@ class LocalHub {
   struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
-    int64_t held = 0;  // how many there were
+    int64_t held = 0;  // number of meetings held so far
   };
   struct PendingSend {
     Call call;
@@ -174,7 +175,7 @@ class LocalHub {
     std::string error = {};
   };
 
-  /// The first failure stays, and is that of the groups of these ranks too.
+  /// Stores the first failure, and fails the groups made from these ranks too.
   void fail_locked(const std::string& what) {
     if (!failure_.empty()) return;
     failure_ = what;
@@ -182,8 +183,8 @@ class LocalHub {
     for (const auto& each : children_)
       if (const auto hub = each.second.lock()) hub->abort(what);
   }
-  /// Until `ready` or a failure; when the other rank (all others, of a receive from any) has left or `did_not` until
-  /// the deadline, the hub fails.
+  /// Waits until ready() or a failure. The hub fails if the other rank (for a receive from any rank: every other) has
+  /// left, or at the deadline; `did_not` then completes the error.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
     const auto gone = [&] {
@@ -196,7 +197,7 @@ class LocalHub {
     fail_locked(call.str() + ": " + who +
                 (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time()));
   }
-  /// "rank 1, rank 3": who has not come; with `gone`, of those who never will.
+  /// Returns the ranks that have not come: "rank 1, rank 3". If `gone`, only those that have left.
   std::string missing(const Barrier& meeting, bool gone) const {
     std::string ranks;
     for (size_t r = 0; r < seats_.size(); ++r)
@@ -247,10 +248,10 @@ class LocalHub {
   }
 
   const MembersPtr members_;
-  std::mutex mutex_;  // held while a child's is taken, never the other way round
+  std::mutex mutex_;  // may be held while a child's mutex is taken, never the other way round
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
-  std::string failure_;  // the first; the hub stays failed
+  std::string failure_;  // the first failure; the hub stays failed
   Seats seats_;
   std::vector<Call> calls_;
   std::vector<bool> left_;
@@ -266,7 +267,7 @@ class LocalCommunicator final : public Communicator {
   LocalCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
   ~LocalCommunicator() override { hub_->leave(rank_); }
 
-  // Rank r reduces chunk r of all ranks' tensors, straight from their memory, and writes the result to all of them.
+  // Rank r reduces chunk r directly from the tensors of all ranks, and writes the result to all of them.
   void all_reduce(const Call& call, Tensor& x) override {
     const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
     Tensor mine = chunks[static_cast<size_t>(rank_)];
@@ -302,7 +303,7 @@ class LocalCommunicator final : public Communicator {
     const auto& all = hub_->meet(rank_, call, inputs);
     std::vector<Tensor> parts;
     for (const auto& seat : all) parts.push_back(seat.tensors[static_cast<size_t>(rank_)]);
-    Tensor result = core::empty(output.sizes(), output.dtype(), output.device());  // output may be one of the inputs
+    Tensor result = core::empty(output.sizes(), output.dtype(), output.device());  // output may be an input
     reduce_in_order(within_reach(parts, call.device), call.op, result);
     bytes_sent += (hub_->size - 1) * output.nbytes();
     hub_->finish(rank_);
@@ -333,7 +334,8 @@ class LocalCommunicator final : public Communicator {
   void abort(const std::string& reason) override { hub_->abort(reason); }
 
  private:
-  /// This rank's share of every rank's tensor: about as many elements for each, cut at whole vectors of the GPU's.
+  /// Returns this rank's chunk of every rank's tensor. Chunks have about equal sizes; cuts are at multiples of 16
+  /// bytes, for the GPU's vector loads.
   std::vector<Tensor> chunks_of(const LocalHub::Seats& all, int64_t n) const {
     constexpr int64_t kVectorBytes = 16;
     const int64_t whole = kVectorBytes / all[0].tensors[0].itemsize();
@@ -346,9 +348,9 @@ class LocalCommunicator final : public Communicator {
     }
     return chunks;
   }
-  /// Whether kernels of `device` take it: the virtual devices of the CPU share their memory.
+  /// Returns whether kernels of `device` can read t. Virtual CPU devices share their memory.
   static bool is_in_reach(const Tensor& t, Device device) { return device.is_cpu() || t.device() == device; }
-  /// The same tensors, with copies of those that kernels of `device` do not take.
+  /// Replaces the tensors that kernels of `device` cannot read by copies.
   static std::vector<Tensor> within_reach(std::vector<Tensor> tensors, Device device) {
     for (Tensor& t : tensors) {
       if (is_in_reach(t, device)) continue;

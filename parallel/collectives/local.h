@@ -4,11 +4,11 @@
 
 namespace tandem::distributed {
 
-/// Where the ranks of one group meet.
+/// Meeting place of the ranks of one group.
 class LocalHub;
 std::shared_ptr<LocalHub> make_local_hub(int size, std::chrono::milliseconds timeout);
 std::unique_ptr<Communicator> make_local_communicator(std::shared_ptr<LocalHub> hub, int rank);
-/// Fails what is under way and to come, on all ranks; the first reason counts.
+/// Fails all calls in progress and all later calls, on all ranks. The first reason counts.
 void abort_local(LocalHub& hub, const std::string& reason);
 
 }  // namespace tandem::distributed

@@ -1,4 +1,4 @@
-// Texts of ranks, calls and members for errors, the comparison of two ranks' calls, and reductions in order of rank.
+// Texts of ranks, calls and members for errors, the comparison of two ranks' calls, and reductions in rank order.
 #include "tandem/parallel/collectives/process_group.h"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Process groups: ranks that act together. A rank is a process (gloo, nccl) or a thread of one process (local, nccl).
+// Process groups: ranks that communicate. A rank is a process (gloo, nccl) or a thread of one process (local, nccl).
 #pragma once
 #include <exception>
 
@@ -7,57 +7,57 @@
 
 namespace tandem::distributed {
 
-/// How the ranks' tensors become one: AVG is SUM times 1 / size, of floating dtypes.
+/// Reduction over the ranks' tensors. AVG is SUM times 1 / size, for floating dtypes only.
 enum class ReduceOp { SUM, AVG, PRODUCT, MIN, MAX };
-/// "SUM", "AVG", "PRODUCT", "MIN" or "MAX".
+/// Returns "SUM", "AVG", "PRODUCT", "MIN" or "MAX".
 const char* to_string(ReduceOp op);
 
-/// What a call is for, and where it is in the program: made of a text, or of nothing.
+/// Purpose of a call, and its place in the source. Converts from a text, or from {}.
 struct About {
-  /// file and line are those of the call of which this is an argument.
+  /// By default, file and line are those of the call that has this About as an argument.
   About(std::string text = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : text(std::move(text)), file(file), line(line) {}
   About(const char* text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : About(std::string(text), file, line) {}
-  /// What for; "" where that was not said.
+  /// Purpose of the call; empty if the caller gave none.
   std::string text;
-  /// The source, and the line there.
+  /// Source file of the call.
   const char* file;
-  /// Counted from 1.
+  /// Line in that file, counted from 1.
   int line;
 };
 
-/// An error of the group itself: a rank that is gone, late, or does something else than the others. A group stays
-/// failed with its first one.
+/// An error of the group itself: a rank is lost, late, or calls something else than the others. After its first error
+/// the group stays failed and reports that error again.
 class DistributedError : public Error {
  public:
   using Error::Error;
 };
 
-/// How long a collective waits for other ranks unless told otherwise: five minutes.
+/// Default time that a collective waits for other ranks: five minutes.
 constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
-/// Of Work::wait(): as long as the group waits for others.
+/// Argument of Work::wait(): wait without a timeout of its own; the group's timeout ends the wait.
 constexpr std::chrono::milliseconds kNoTimeout{0};
 
-/// A collective under way. The tensors it was given must not be touched before it is complete.
+/// A collective in progress. The tensors passed to it must not be used before it is complete.
 class Work {
  public:
   virtual ~Work() = default;
-  /// Done or failed. Of CUDA tensors: on the GPU too.
+  /// Returns whether the collective is done or has failed. For CUDA tensors, it must be done on the GPU too.
   virtual bool is_completed() const = 0;
-  /// What it failed with; null while it is under way, and when it went well.
+  /// Returns the error of a failed collective; null if it is in progress or succeeded.
   virtual std::exception_ptr exception() const = 0;
-  /// Of a receive that was waited for: the rank of the group that sent; -1 of everything else.
+  /// Returns the sender's rank in the group for a receive that has completed; -1 for all other calls.
   virtual int source_rank() const = 0;
-  /// How long the operation itself took, without waiting for its turn; once it is complete.
+  /// Returns the seconds that the operation itself took, without its time in the queue. Valid once it is complete.
   virtual double seconds() const = 0;
-  /// Makes what follows come after the operation, within the group's timeout. Of CPU tensors it returns when the
-  /// operation is complete. Of CUDA tensors it returns when the operation is on the GPU's queue: the calling thread's
-  /// current stream is put behind it, and the host may run ahead. Returns true, as PyTorch's.
-  /// @throws what it has failed with by then; DistributedError when it is not done within `timeout`: then it goes on,
-  /// the group has not failed, and a later wait() may succeed
+  /// Makes later work of this thread come after the operation. For CPU tensors, returns when the operation is complete.
+  /// For CUDA tensors, returns when the operation is in the GPU's queue: the calling thread's current stream waits for
+  /// it, and the host does not. Always returns true, as in PyTorch. The wait ends at the group's timeout.
+  /// @throws the operation's error, if it has failed by then; DistributedError if the operation is not done within
+  /// `timeout`. In the latter case the operation continues, the group has not failed, and a later wait() may succeed
   virtual bool wait(std::chrono::milliseconds timeout = kNoTimeout) = 0;
-  /// Returns when the operation is complete, on the GPU too. @throws what it failed with
+  /// Returns when the operation is complete, on the GPU too. @throws the operation's error
   virtual void synchronize() = 0;
 };
 using WorkPtr = std::shared_ptr<Work>;
@@ -65,119 +65,126 @@ using WorkPtr = std::shared_ptr<Work>;
 class ProcessGroup;
 using ProcessGroupPtr = std::shared_ptr<ProcessGroup>;
 
-/// Of a group that is made of another one's ranks.
+/// Options of a group made from the ranks of another group.
 struct GroupOptions {
-  /// What errors call it: "in group tp of ranks 0, 2".
+  /// Name of the group in errors: "in group tp of ranks 0, 2".
   std::string name = {};
-  /// 0: that of the group it is made from.
+  /// Time that a call waits for other ranks; 0: the timeout of the group that it is made from.
   std::chrono::milliseconds timeout = kNoTimeout;
 };
 
-/// All ranks must call the same collectives in the same order, with tensors of one dtype and size; calls start in that
-/// order and run beside the caller. Tensors of any strides and sizes (empty ones too) and of every dtype are taken; MIN
-/// and MAX carry NaN on. SUM, AVG and PRODUCT go in rank order, so that all ranks get the same bits in every run: ((x0
-/// + x1) + x2) + ..., AVG then times 1 / size (of integers SUM alone; of bool none). Gloo beyond 8 ranks, of
-/// several machines, adds round a ring, NCCL beyond 2 in an order of its own. `about` says what the collective is for:
-/// errors show it, and ranks that give different ones (over gloo, in the first 127 bytes) fail, even where dtype and
-/// size agree. (Those of sends and receives are not compared.)
+/// All ranks must call the same collectives in the same order, with tensors of equal dtype and size. Calls start in
+/// that order and run asynchronously. Tensors may have any strides, any size (0 too) and any dtype. MIN and MAX
+/// propagate NaN. SUM, AVG and PRODUCT reduce in rank order, so that all ranks get bitwise equal results in every run:
+/// ((x0 + x1) + x2) + ..., which AVG then multiplies by 1 / size. Exceptions: gloo on several machines with more than 8
+/// ranks adds around a ring, and NCCL with more than 2 ranks uses an order of its own. `about` says what the collective
+/// is for. Errors show it, and ranks whose texts differ (over gloo, in the first 127 bytes) fail even if dtype and size
+/// agree. (The texts of sends and receives are not compared.)
 ///
-/// Ranks that call different things fail with an error that names both calls: before anything moves, with `local` and
-/// `gloo`. NCCL does not compare; there the ranks' collectives are compared beside it, some ten times a second, so that
-/// wrong numbers may be seen before the error comes, and a send whose receive differs ends with the timeout.
+/// If ranks call different collectives, they fail with an error that names both calls. `local` and `gloo` compare the
+/// calls before any data moves. NCCL does not compare; the group compares the ranks' calls in the background, some ten
+/// times a second. Wrong results may be seen before this error comes, and a send whose receive differs ends with the
+/// timeout.
 ///
-/// Tensors may be on the CPU or, of one call, on one GPU. Of those the operation runs on a stream of the group's own,
-/// behind what the calling thread's current stream holds at the call, and keeps the tensors' memory until it is done.
-/// `nccl` takes tensors on device() alone; `gloo` brings them through page-locked memory.
+/// All tensors of a call must be on the CPU, or all on the same GPU. For CUDA tensors the operation
+/// runs on a stream of the group, after all work that the calling thread's current stream holds at the call, and keeps
+/// the tensors' memory until it is done. `nccl` takes tensors on device() only; `gloo` copies CUDA tensors through
+/// page-locked memory.
 ///
-/// Ranks here are those of the group: 0 to size() - 1. A group that failed stays failed with its first error, and so do
-/// the groups that were made of its ranks. A rank that is not in a group may hold it all the same (new_group gives it
-/// one): rank() is -1 there, and every call is refused.
-/// @throws Error at once for arguments that this rank can judge, DistributedError from Work::wait() for the rest
+/// Ranks in this class are ranks of the group: 0 to size() - 1. A group that has failed stays failed with its first
+/// error, and so do the groups made from its ranks. A rank outside a group may hold it too (new_group returns it one):
+/// rank() is then -1, and every call is an error.
+/// @throws Error at once if this rank can see that an argument is wrong; other errors are a DistributedError of
+/// Work::wait()
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
-  /// This rank, 0 to size() - 1.
+  /// Rank of the caller, 0 to size() - 1; -1 on a rank outside the group.
   int rank() const { return rank_; }
-  /// How many ranks there are.
+  /// Number of ranks.
   int size() const { return size_; }
-  /// "local", "gloo" or "nccl".
+  /// Name of the backend: "local", "gloo" or "nccl".
   const std::string& backend() const { return backend_; }
-  /// How long a call waits for other ranks before it fails.
+  /// Time that a call waits for other ranks before it fails.
   std::chrono::milliseconds timeout() const { return timeout_; }
-  /// Where tensors are taken by every backend: the one GPU of `nccl`, otherwise the CPU.
+  /// Device on which the backend takes tensors: for `nccl` this rank's GPU, otherwise the CPU.
   Device device() const { return device_; }
-  /// By rank in this group, the ranks of the default group.
+  /// Ranks of the default group, by rank in this group.
   const std::vector<int>& ranks() const { return ranks_; }
-  /// GroupOptions::name.
+  /// GroupOptions::name of this group.
   const std::string& name() const { return name_; }
 
   /// x = the reduction over all ranks' x
   virtual WorkPtr all_reduce(const Tensor& x, ReduceOp op = ReduceOp::SUM, const About& about = {}) = 0;
   /// x = the x of rank src
   virtual WorkPtr broadcast(const Tensor& x, int src, const About& about = {}) = 0;
-  /// On rank dst, x = the reduction; elsewhere x is left as it was.
+  /// On rank dst, x = the reduction; on the other ranks x keeps its value.
   virtual WorkPtr reduce(const Tensor& x, int dst, ReduceOp op = ReduceOp::SUM, const About& about = {}) = 0;
-  /// outputs[r] = the input of rank r; one output per rank. Either all are like input, or each has its rank's own size,
-  /// and then all ranks must say the same sizes.
+  /// outputs[r] = the input of rank r; one output per rank. Either all outputs have the size of input, or each output
+  /// has the size of its rank's input; then all ranks must pass the same list of sizes.
   virtual WorkPtr all_gather(const std::vector<Tensor>& outputs, const Tensor& input, const About& about = {}) = 0;
-  /// output = the reduction over all ranks' inputs[rank()]; one input per rank, each like output
+  /// output = the reduction over all ranks' inputs[rank()]; one input per rank, each with the size of output
   virtual WorkPtr reduce_scatter(const Tensor& output, const std::vector<Tensor>& inputs, ReduceOp op = ReduceOp::SUM,
                                  const About& about = {}) = 0;
-  /// output = all ranks' inputs, one behind the other along the first dimension, or stacked along a new one
+  /// output = all ranks' inputs, concatenated along the first dimension, or stacked along a new one
   virtual WorkPtr all_gather_into_tensor(const Tensor& output, const Tensor& input, const About& about = {}) = 0;
-  /// output = the reduction of all ranks' parts of input for this rank; input is laid out as the output above
+  /// output = the reduction over all ranks of their part of input for this rank; input is laid out as the output of
+  /// all_gather_into_tensor
   virtual WorkPtr reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
                                         const About& about = {}) = 0;
-  /// On rank dst, outputs[r] = the input of rank r, one output like input per rank; elsewhere there are no outputs.
+  /// On rank dst, outputs[r] = the input of rank r; one output per rank, each with the size of input. On the other
+  /// ranks `outputs` must be empty.
   virtual WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about = {}) = 0;
   /// On rank dst, output = all ranks' inputs, laid out as the output of all_gather_into_tensor. On the other ranks
   /// output is not used and may be undefined.
   virtual WorkPtr gather_into_tensor(const Tensor& output, const Tensor& input, int dst, const About& about = {}) = 0;
-  /// output = the inputs[rank()] of rank src, where there is one input like output per rank; elsewhere there are none.
+  /// output = inputs[rank()] of rank src, which has one input per rank, each with the size of output. On the other
+  /// ranks `inputs` must be empty.
   virtual WorkPtr scatter(const Tensor& output, const std::vector<Tensor>& inputs, int src,
                           const About& about = {}) = 0;
-  /// outputs[r] = the inputs[rank()] of rank r; sizes may differ from pair to pair
+  /// outputs[r] = inputs[rank()] of rank r; sizes may differ between pairs of ranks
   virtual WorkPtr all_to_all(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                              const About& about = {}) = 0;
-  /// The same with rows of one tensor: input_split_sizes[r] of them go to rank r, in order, and output_split_sizes[r]
-  /// come from it. Without sizes each rank has an equal part.
+  /// As all_to_all, with rows of one tensor: input_split_sizes[r] rows go to rank r, in order, and
+  /// output_split_sizes[r] rows come from it. Without sizes, each rank gets an equal part.
   virtual WorkPtr all_to_all_single(const Tensor& output, const Tensor& input,
                                     const std::vector<int64_t>& output_split_sizes = {},
                                     const std::vector<int64_t>& input_split_sizes = {}, const About& about = {}) = 0;
-  /// To and from one other rank; a send is matched by the receives of that rank with the same tag, in order. These do
-  /// not count among the collectives: a send between two ranks needs nothing of a third. With `nccl`, whose kernels may
-  /// wait for each other on a GPU, two ranks must issue the sends between them and the collectives in one order.
+  /// Sends x to rank dst. Sends match that rank's receives with the same tag, in order. Sends and receives are not
+  /// collectives: a send between two ranks needs nothing of a third. With `nccl`, kernels may wait for each other on a
+  /// GPU, so two ranks must issue their sends and the collectives in the same order.
   virtual WorkPtr send(const Tensor& x, int dst, int tag = 0, const About& about = {}) = 0;
-  /// x becomes what rank src sends with the same tag.
+  /// x = the tensor that rank src sends with the same tag
   virtual WorkPtr recv(const Tensor& x, int src, int tag = 0, const About& about = {}) = 0;
-  /// From whichever rank sends with that tag, which Work::source_rank() then says. Not beside a receive from a named
-  /// rank with the same tag. NCCL cannot. @throws NotImplementedError for nccl
+  /// Receives from any rank that sends with that tag; Work::source_rank() then returns the sender. Do not use it
+  /// together with a receive from a given rank with the same tag. @throws NotImplementedError for nccl
   virtual WorkPtr recv_anysource(const Tensor& x, int tag = 0, const About& about = {}) = 0;
-  /// Complete when every rank has come; wait() returns no earlier, whatever the backend.
+  /// Completes when every rank has called it. wait() blocks the host until then, for every backend.
   virtual WorkPtr barrier(const About& about = {}) = 0;
-  /// The collectives between the two start together, at the end: one launch of NCCL's. On all ranks alike. What is
-  /// waited for in between never comes.
+  /// Holds back the collectives that follow until end_coalescing(), which starts them together, as one launch with
+  /// NCCL. All ranks must do the same. Do not wait for a collective before end_coalescing(): it never completes.
   virtual void start_coalescing() = 0;
-  /// Starts what was called since start_coalescing().
+  /// Starts the collectives that were called since start_coalescing().
   virtual void end_coalescing() = 0;
-  /// Fails everything under way and to come, on this rank and, where the backend can tell them, on the others.
+  /// Fails all calls in progress and all later calls, on this rank, and on the others if the backend can tell them.
   virtual void abort(const std::string& reason) = 0;
 
-  /// A group of some of this group's ranks (or none), in that order, over the same backend. All ranks must call it, in
-  /// one order among their calls; several that have no rank in common may be made by one call of each. new_group and
-  /// split_group also see that the ranks agree. @throws DistributedError when its ranks do not come together
+  /// Makes a group of some of this group's ranks (or none), in the given order, over the same backend. All ranks must
+  /// call it, in the same order among their calls; groups without a common rank may be made by a single call in which
+  /// each rank passes its own group. new_group and split_group also check that the ranks agree.
+  /// @throws DistributedError if the group's ranks do not all join
   virtual ProcessGroupPtr make_subgroup(const std::vector<int>& ranks, const GroupOptions& options) = 0;
 
-  /// 1, 2, ...: tells apart those who use the group, such as several DistributedDataParallels, in what their
-  /// collectives are about. It is the same on all ranks, which make them in one order.
+  /// Returns 1, 2, ...: a number that distinguishes the users of the group, such as several DistributedDataParallels,
+  /// in the descriptions of their collectives. It is equal on all ranks if they create these users in the same order.
   int next_user() { return ++users_; }
 
-  /// Bytes of tensors that this rank has sent to others (of `local`: that it read from or wrote to their memory; of
-  /// `nccl`: that a ring would send).
+  /// Bytes of tensors that this rank has sent to others. For `local`: bytes that it read from or wrote to other ranks'
+  /// memory; for `nccl`: bytes that a ring algorithm would send.
   virtual int64_t bytes_sent() const = 0;
 
  protected:
-  /// @param ranks  as ranks(); empty of the default group
+  /// @param ranks  as ranks(); empty for the default group
   ProcessGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout, Device device,
                std::vector<int> ranks, std::string name);
 
@@ -191,7 +198,7 @@ class ProcessGroup {
   int users_ = 0;
 };
 
-/// Coalesces the collectives that are called while it lives.
+/// Coalesces the collectives that are called while this guard lives.
 class CoalescingGuard {
  public:
   explicit CoalescingGuard(ProcessGroup& group) : group_(group) { group_.start_coalescing(); }

@@ -1,5 +1,5 @@
-// A ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and says what of a communicator's
-// few calls each collective is.
+// QueuedGroup: a ProcessGroup over a Communicator. Checks the arguments, makes tensors contiguous, and maps each
+// collective to one of the communicator's few calls.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace tandem::distributed {
 namespace {
 
-/// Without the strides. Of several that are one tensor, as in what is sent to all, one copy is made.
+/// Makes tensors contiguous. If a tensor is repeated, as in a send to all ranks, it is copied only once.
 std::vector<Tensor> dense(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
@@ -19,7 +19,7 @@ std::vector<Tensor> dense(const std::vector<Tensor>& list) {
   }
   return out;
 }
-/// Room for what `list` is to get: the tensors themselves where they are contiguous.
+/// Returns contiguous memory for the results in `list`: the tensors themselves if they are contiguous.
 std::vector<Tensor> room(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
@@ -27,12 +27,12 @@ std::vector<Tensor> room(const std::vector<Tensor>& list) {
     out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
   return out;
 }
-/// y takes the values of dense, unless it is that itself.
+/// Copies `dense` to y, unless it is y itself.
 void hand_over(const Tensor& dense, const Tensor& y) {
   if (dense.is_same(y)) return y.bump_version();
   Tensor(y.detach()).copy_(dense);
 }
-/// Whether two outputs share an element. Of two with gaps, whether they begin at the same one.
+/// Returns whether two outputs share an element. For tensors with gaps, only whether they begin at the same element.
 bool share_memory(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0 || a.storage() != b.storage()) return false;
   if (!a.is_contiguous() || !b.is_contiguous()) return a.raw_data() == b.raw_data();
@@ -47,7 +47,7 @@ std::vector<Tensor> joined(std::vector<Tensor> list, const Tensor& one) {
 
 class QueuedGroup final : public ProcessGroup {
  public:
-  /// Without a communicator, and with -1 as the rank, the group of a rank that is not in it.
+  /// For a rank outside the group, `communicator` is null and `rank` is -1.
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
               std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
               std::shared_ptr<FlightLog> flight, std::string id)
@@ -62,11 +62,11 @@ class QueuedGroup final : public ProcessGroup {
     queue_.emplace(*communicator_, rank, flight_, record_);
   }
   ~QueuedGroup() override {
-    queue_.reset();  // with what is under way
+    queue_.reset();  // completes the calls in progress
     if (communicator_ && !members_) flight_->left();
   }
 
-  // ---- what a communicator does itself
+  // ---- calls that the communicator implements
 
   WorkPtr all_reduce(const Tensor& x, ReduceOp op, const About& about) override {
     Call call = collective("all_reduce", x, about);
@@ -113,7 +113,7 @@ class QueuedGroup final : public ProcessGroup {
     return queue_->collective({std::move(call), {}, [this](const Call& c, QueuedWork&) { communicator_->barrier(c); }});
   }
 
-  // ---- what is an exchange
+  // ---- calls that are an exchange
 
   WorkPtr gather(const std::vector<Tensor>& outputs, const Tensor& input, int dst, const About& about) override {
     Call call = collective("gather", input, about);
@@ -168,7 +168,7 @@ class QueuedGroup final : public ProcessGroup {
     return exchange(std::move(call), receives, sends);
   }
 
-  // ---- between two ranks
+  // ---- point-to-point calls
 
   WorkPtr send(const Tensor& x, int dst, int tag, const About& about) override {
     Call call = peer_call("send", x, dst, about);
@@ -184,7 +184,7 @@ class QueuedGroup final : public ProcessGroup {
     return receive(collective("recv_anysource", x, about), x, tag);
   }
 
-  // ---- the group itself
+  // ---- group management
 
   void start_coalescing() override {
     check_member("start_coalescing");
@@ -260,7 +260,7 @@ class QueuedGroup final : public ProcessGroup {
                  "; accepted: 0 to ", size() - 1);
     call.other = other;
   }
-  /// All tensors of a call: of one dtype, and on one GPU or none.
+  /// Checks that all tensors of a call have one dtype, and are on one GPU or all on the CPU.
   void check_like(const Call& call, const char* what, const Tensor& t, const Tensor& one) const {
     check_tensor(call.name, t);
     TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ", t.dtype(), t.sizes(),
@@ -288,7 +288,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(list.empty(), call.name, ": there are ", list.size(), " ", what, " on rank ", rank(),
                  "; accepted: one for each rank on rank ", call.other, ", and none elsewhere");
   }
-  /// Every rank's part of what is laid out in `whole`, in the shape of `one`.
+  /// Returns the part of each rank in `whole`, with the shape of `one`.
   std::vector<Tensor> parts(const char* what, const Call& call, const Tensor& whole, const Tensor& one) const {
     std::vector<int64_t> stacked = {size()}, behind(one.sizes().begin(), one.sizes().end());
     stacked.insert(stacked.end(), behind.begin(), behind.end());
@@ -303,7 +303,7 @@ class QueuedGroup final : public ProcessGroup {
       list.push_back(stacks ? values.select(0, r) : values.narrow(0, r * one.size(0), one.size(0)));
     return list;
   }
-  /// sizes[r] rows for rank r.
+  /// Returns sizes[r] rows of x for each rank r.
   std::vector<Tensor> rows(const Call& call, const char* what, const Tensor& x, std::vector<int64_t> sizes) const {
     TANDEM_CHECK(x.dim() > 0, call.name, ": the ", what, " is a scalar; accepted: a tensor with rows");
     const int64_t all = x.size(0);
@@ -321,7 +321,8 @@ class QueuedGroup final : public ProcessGroup {
     for (int64_t first = 0; const int64_t n : sizes) list.push_back(values.narrow(0, first, n)), first += n;
     return list;
   }
-  /// Ranks read what others send while they write what they receive.
+  /// Checks that no output shares storage with an input: other ranks read the inputs while this rank writes its
+  /// outputs.
   static void check_apart(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
     for (const Tensor& y : outputs)
       for (const Tensor& x : inputs)
@@ -329,7 +330,7 @@ class QueuedGroup final : public ProcessGroup {
                      ": an output lies in the memory of an input; accepted: memory of its own");
   }
 
-  /// Every element of the outputs must have memory of its own: they get different values.
+  /// Checks that no two elements of the outputs share memory, because they get different values.
   static void check_distinct(const Call& call, const std::vector<Tensor>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& y = outputs[i];
@@ -344,7 +345,7 @@ class QueuedGroup final : public ProcessGroup {
     }
   }
 
-  /// f(call, y) for x, or for a dense copy, whose values it then gets.
+  /// Runs f(call, x), or f on a contiguous copy of x whose values are then copied to x.
   template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
     check_distinct(call, {x});
     return queue_->collective({std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { in_place(c, x, f); }});
@@ -354,7 +355,7 @@ class QueuedGroup final : public ProcessGroup {
     f(call, dense);
     communicator_->then([dense, x] { hand_over(dense, x); });
   }
-  /// f(call, outputs) for the outputs, or for dense ones.
+  /// Runs f(call, outputs), or f on contiguous tensors that are then copied to the outputs.
   template <class F> void into(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
     std::vector<Tensor> there = room(outputs);
     f(call, there);
@@ -396,7 +397,7 @@ class QueuedGroup final : public ProcessGroup {
     };
     return queue_->collective({std::move(call), joined(inputs, output), run});
   }
-  /// An empty list stands for nothing from, or to, anybody.
+  /// Starts an exchange. An empty list means that nothing is sent or received.
   WorkPtr exchange(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
     const auto prepare = [this](std::vector<Tensor>& list, std::vector<int64_t>& counts) {
       list.resize(static_cast<size_t>(size()));
@@ -433,7 +434,7 @@ class QueuedGroup final : public ProcessGroup {
   const std::string id_;
   std::shared_ptr<FlightRecorder> record_;
   int subgroups_ = 0;
-  std::optional<CallQueue> queue_;  // last: its thread uses the communicator
+  std::optional<CallQueue> queue_;  // last member: its thread uses the communicator
 };
 
 }  // namespace

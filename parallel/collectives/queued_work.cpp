@@ -20,7 +20,7 @@ std::exception_ptr QueuedWork::exception() const {
 void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (timeout == kNoTimeout)
-    changed_.wait(lock, [this] { return done_; });  // the communicator's waits end within the group's timeout
+    changed_.wait(lock, [this] { return done_; });  // the communicator's own waits end at the group's timeout
   else
     TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
                     ": it is not done within ", timeout.count(), " ms, and goes on");

@@ -1,4 +1,4 @@
-// A collective that another thread runs. Internal.
+// QueuedWork: a collective that another thread runs. Internal.
 #pragma once
 #include <condition_variable>
 
@@ -7,13 +7,13 @@
 
 namespace tandem::distributed {
 
-/// begin() and finish() are for the thread that runs it; in between, of CUDA tensors, it puts the operation on the
-/// device's current stream.
+/// The thread that runs the collective calls begin() and finish(). Between them, for CUDA tensors, it puts the
+/// operation on the device's current stream.
 class QueuedWork final : public Work {
  public:
-  /// @param failure  what the GPU part may fail with later; null where it cannot
+  /// @param failure  failure of the operation on the GPU after its call; null if the backend has none
   /// @param told     as Communicator::told()
-  /// @param record   where this is call `number`
+  /// @param record   flight record, in which this call has the number `number`
   QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told,
              std::shared_ptr<FlightRecorder> record, int64_t number)
       : call_(std::move(call)),
@@ -49,13 +49,13 @@ class QueuedWork final : public Work {
   const std::shared_ptr<FlightRecorder> record_;
   const int64_t number_;
   std::atomic<int> source_{-1};
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  bool done_ = false;  // on the CPU; of CUDA tensors: all of it is on the stream
+  bool done_ = false;  // done on the CPU; for CUDA tensors: all of the operation is on the stream
   double seconds_ = 0;
   std::chrono::steady_clock::time_point start_;
   std::exception_ptr error_;
-  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};  // of CUDA tensors, on the stream
+  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};  // for CUDA tensors, on the stream
 };
 
 }  // namespace tandem::distributed

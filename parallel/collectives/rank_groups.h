@@ -1,4 +1,4 @@
-// The groups that a rank has joined. Internal.
+// RankGroups: the groups that a rank has joined. Internal.
 #pragma once
 #include "tandem/core/rank_context.h"
 #include "tandem/parallel/collectives/distributed.h"
@@ -7,15 +7,15 @@ namespace tandem::distributed {
 
 class FlightLog;
 
-/// Kept until destroy_process_group: a rank that throws has left none of them by then, and the others hear why it
-/// failed.
+/// Groups of a rank, kept until destroy_process_group. So a rank that throws has not left them, and the other ranks
+/// learn the reason of its failure.
 struct RankGroups : detail::RankPart {
-  ProcessGroupPtr group;  // the default one
+  ProcessGroupPtr group;  // the default group
   std::vector<ProcessGroupPtr> subgroups;
-  std::shared_ptr<FlightLog> flight;  // of all these
+  std::shared_ptr<FlightLog> flight;  // records the calls of all these groups
 
   void leave_all() {
-    while (!subgroups.empty()) subgroups.pop_back();  // the last first, on all ranks alike
+    while (!subgroups.empty()) subgroups.pop_back();  // the last one first, in the same order on all ranks
     group.reset();
     flight.reset();
   }

@@ -1,4 +1,4 @@
-// Tells from Slurm's variables on which node rank 0 runs, and whether a process is a rank.
+// Finds from Slurm's variables the node of rank 0, and whether a process is a rank.
 #include "tandem/parallel/collectives/slurm_environment.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace tandem::distributed {
 namespace {
 
-/// Steps from this number on are Slurm's own: shells of salloc, batch scripts, and adopted processes.
+/// Step numbers from here on belong to Slurm itself: shells of salloc, batch scripts, and adopted processes.
 constexpr int64_t kFirstOwnStep = 0xfffffff0, kShellStep = 0xfffffffa;
 int64_t step_of(const Variables& variable) {
   const std::string step = variable("SLURM_STEP_ID");
   return step.empty() ? -1 : std::strtoll(step.c_str(), nullptr, 10);
 }
 
-/// The first host of the file that `srun -m arbitrary` takes the tasks' nodes from; "" if it cannot be read.
+/// Returns the first host of the file from which `srun -m arbitrary` takes the tasks' nodes; "" if it cannot be read.
 std::string first_of_host_file(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -36,7 +36,7 @@ bool is_slurm_task(const Variables& variable) {
 }
 
 bool is_pmi_of_slurm(const Variables& variable) {
-  return is_slurm_task(variable) && variable("MPI_LOCALRANKID").empty() &&  // which mpiexec sets, within the step
+  return is_slurm_task(variable) && variable("MPI_LOCALRANKID").empty() &&  // mpiexec sets it inside the step
          variable("PMI_RANK") == variable("SLURM_PROCID") &&
          variable("PMI_JOBID") == variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
 }
@@ -46,7 +46,7 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
   if (job.empty() || (sees_task && is_slurm_task(variable))) return;
   std::string tasks = variable("SLURM_NTASKS");
   if (tasks.empty()) tasks = variable("SLURM_JOB_NUM_NODES");
-  if (sees_task && (tasks.empty() || tasks == "1")) return;  // a batch script of one task, which is this one
+  if (sees_task && (tasks.empty() || tasks == "1")) return;  // this process is the only task of a batch script
   TANDEM_FAIL("init_process_group: this process is in allocation ", job, " of Slurm, of ",
               tasks.empty() ? "some" : tasks, " tasks, but no task of a step: srun has not started it",
               step_of(variable) == kShellStep ? " (a shell of salloc is one process)"
@@ -56,7 +56,7 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
 }
 
 std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variables& variable, std::string& found) {
-  // Rank 0 is on this node or, of two nodes, on the other, if the tasks of this node are known.
+  // With two nodes, this node's tasks show whether rank 0 is on this node or on the other one.
   const std::string here = variable("SLURMD_NODENAME"), tasks = variable("SLURM_GTIDS");
   const bool is_known = !tasks.empty() && tasks.find_first_not_of("0123456789,") == std::string::npos;
   if (hosts.size() == 2 && is_known && (here == hosts[0] || here == hosts[1])) {
@@ -85,7 +85,7 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
     return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
   };
   std::vector<std::string> hosts;
-  // Adds `before` with each of the rest's possibilities behind it, the innermost brackets last.
+  // Appends `before` followed by each expansion of `rest`; the last brackets vary fastest.
   const std::function<void(const std::string&, const std::string&)> expand = [&](const std::string& before,
                                                                                  const std::string& rest) {
     const size_t open = rest.find('[');

@@ -1,4 +1,4 @@
-// make_staged_communicator: copies CUDA tensors to page-locked memory, calls the CPU's communicator, and copies back.
+// make_staged_communicator: copies CUDA tensors to page-locked memory, calls the CPU communicator, and copies back.
 #include "tandem/parallel/collectives/staged.h"
 
 #include "tandem/core/cuda/cuda.h"
@@ -7,13 +7,13 @@
 namespace tandem::distributed {
 namespace {
 
-/// The host's side of tensors of one call.
+/// Host copies of the tensors of one call.
 class Stage {
  public:
   explicit Stage(const Call& call) : device_(call.device) {}
-  /// Room for `x`; itself on the CPU.
+  /// Returns host memory for `x`; for a CPU tensor, x itself.
   Tensor room(const Tensor& x) const { return x.is_cpu() ? x : core::empty_pinned(x.sizes(), x.dtype()); }
-  /// The values of `x`, there after wait().
+  /// Starts to copy `x` to the host. The values are valid after wait().
   Tensor bring(const Tensor& x) const {
     Tensor here = room(x);
     if (x.is_cuda()) copy_elements(x, here, /*non_blocking=*/true);

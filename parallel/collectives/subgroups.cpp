@@ -1,4 +1,4 @@
-// Groups of some of the ranks, by naming them or by color.
+// new_group and split_group: groups of ranks given by list or by color.
 #include "tandem/parallel/collectives/subgroups.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tandem::distributed {
 namespace {
 
-/// Returns when all of its ranks have come.
+/// Makes a subgroup and returns when all of its ranks have joined.
 ProcessGroupPtr made(ProcessGroup& parent, const std::vector<int>& ranks, const GroupOptions& options) {
   ProcessGroupPtr group = parent.make_subgroup(ranks, options);
   rank_groups().subgroups.push_back(group);

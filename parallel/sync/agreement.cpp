@@ -50,8 +50,8 @@ void Agreement::lay_out(const Tensor& in_bucket, bool any_wide, Device device) {
   const Tensor& status = in_bucket.defined() ? in_bucket : apart_;
   all_used_ = status.narrow(0, 0, 1);
   if (weighted_) rank_weight_ = status.narrow(0, 1, 1);
-  // Allocated before the first collective: to lock pages, the driver may wait for the GPU. Kept when buckets are laid
-  // out anew, because the last backward's copy may not have been evaluated.
+  // Allocated before the first collective: to lock pages, the driver may wait for the GPU. Kept when buckets are
+  // rebuilt, because the last backward's copy may not have been evaluated.
   if (all_used_.is_cuda() && (!all_used_here_.defined() || all_used_here_.dtype() != all_used_.dtype()))
     all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
 }

@@ -8,9 +8,9 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Returns whether an average in this dtype shows a single 0 among the 1s of all other ranks, whatever the order of
-/// summation and whether each rank divides before or after. Each of the `ranks` operations has a relative error of at
-/// most half a unit in the last place. The sum of these errors must stay below half of 1 / ranks.
+/// Returns whether an average in this dtype shows a single 0 among the 1s of all other ranks, for every order of
+/// summation, no matter whether the ranks divide before or after it. Each of the `ranks` operations has a relative
+/// error of at most half a unit in the last place. The sum of these errors must stay below half of 1 / ranks.
 bool tells_one_rank(DType dtype, int ranks);
 
 /// The status of a step. Its first element is 1 if this rank got all expected gradients. With weights, its second

@@ -78,8 +78,8 @@ class Arrivals {
   /// Returns whether all expected gradients have arrived.
   bool all_came() const;
   bool is_missing(size_t parameter) const { return expected_[parameter] && came_[parameter] == 0; }
-  /// Joins a backward of other ranks without a backward on this rank: expects all parameters that learn in the latest
-  /// forward and counts them as arrived. They count as used too, unless allows_unused().
+  /// Joins a backward of other ranks without a backward on this rank: expects all parameters that require a gradient
+  /// in the latest forward, and counts them as arrived. They count as used too, unless allows_unused().
   void shadow();
   /// Parameters that are not expected, for the description of a collective: ", without parameters 0, 3-5". All ranks
   /// must expect the same parameters.
@@ -110,7 +110,7 @@ class Arrivals {
 
   /// Ends the backward. All ranks now have the same gradients.
   void finish();
-  /// Returns whether the buckets should be laid out anew in the order of the first backward's gradients.
+  /// Returns whether the buckets should be rebuilt in the order of the first backward's gradients.
   bool order_is_due() const { return order_due_; }
   /// Returns that order, once. Parameters without a gradient are at the end.
   std::vector<size_t> take_order();

@@ -85,7 +85,7 @@ bool Gradients::begin_forward(size_t i) {
 bool Gradients::is_added_to(size_t i) const { return autograd::accumulates_into(*accumulators_[i]); }
 void Gradients::settle(size_t i) {
   if (views_ && !is_alone_)
-    to_slot(i);  // somebody may have given the parameter another gradient
+    to_slot(i);  // the program may have set another gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
 }

@@ -11,8 +11,8 @@
 namespace tandem::nn::parallel::detail {
 
 namespace {
-/// Nothing hides the bucket of the last gradients: it holds as many of them as fit into `cap`, and those before them
-/// have a bucket that need not wait.
+/// Splits the last bucket. No computation hides its reduction, so it keeps only as many of the last gradients as fit
+/// into `cap`. The gradients before them get a bucket of their own, which need not wait.
 void split_last(BucketPlan& plan, const std::vector<BucketItem>& items, int64_t cap) {
   if (plan.empty()) return;
   std::vector<size_t>& last = plan.back();
@@ -99,7 +99,7 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
     const Tensor flat = zeros({room + status}, TensorOptions(like.dtype()).device(like.device()));
     for (size_t k = 0; k < plan_[b].size(); ++k) {
       const size_t i = plan_[b][k];
-      const Tensor& p = parameters[i];  // whose strides its gradient has
+      const Tensor& p = parameters[i];  // its gradient has the same strides
       const auto strides = is_alone ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
       slots_[i] = core::as_strided(flat, p.sizes(), strides, is_alone ? 0 : places_[b].at[k]).data();
       bucket_of_[i] = b;

@@ -25,7 +25,7 @@ struct FlatPlan {
   std::vector<int64_t> at;  // by tensor: offset of its first element
   int64_t shard;            // number of elements in each shard
 };
-/// Lays tensors one behind the other, each at a multiple of `vector` elements. If there are several shards, they have
+/// Places tensors one after the other, each at a multiple of `vector` elements. If there are several shards, they have
 /// one length, and a boundary between shards is either in padding or at a multiple of kNormBlock elements from the
 /// start of a tensor. So no block of a norm straddles two shards.
 /// @param elements  number of elements of each tensor
@@ -40,7 +40,7 @@ struct ShardPiece {
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.
 std::vector<ShardPiece> shard_pieces(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
 
-/// Memory of the buckets: a flat tensor for each, in which gradients lie one behind the other, with zeros as padding.
+/// Memory of the buckets: a flat tensor for each, in which gradients lie one after the other, with zeros as padding.
 /// The last bucket may have status elements behind its gradients; they are reduced together. If `is_alone`, there is no
 /// other rank: gradients stay where backward puts them, and a bucket is one element and the status. Buckets of several
 /// shards have no status.

@@ -10,7 +10,7 @@ namespace tandem::nn::parallel::detail {
 /// Communication times of one synchronized backward.
 struct ReduceTimes {
   double communication = 0;  // sum of the collectives' seconds
-  double exposed = 0;        // seconds that the end of backward waited; on a GPU, steps made meanwhile included
+  double exposed = 0;        // seconds that the end of backward waited; on a GPU, including steps made meanwhile
   double backward = 0;       // seconds from the beginning to the end of backward, exposed communication included
   bool overlapped = false;   // true if the first collective began before the last gradient existed
   int64_t unused = 0;        // expected parameters without a gradient on this rank
@@ -22,7 +22,7 @@ struct ReduceTimes {
 /// them in that order.
 class Transport {
  public:
-  /// @param buckets  kept by reference; the buckets may be laid out anew between two steps
+  /// @param buckets  kept by reference; the buckets may be rebuilt between two steps
   Transport(distributed::ProcessGroupPtr group, const Buckets& buckets) : group_(std::move(group)), buckets_(buckets) {}
   Transport(const Transport&) = delete;
   virtual ~Transport() = default;

@@ -1,6 +1,6 @@
-// Collectives on Gloo's sends and receives: every rank sends to every other at once, and each reduces its share of the
-// elements in rank order. Gloo's own collectives are of little use here: they reduce in another order, know no bfloat16
-// and no empty tensors, say not which peer failed, and cannot be ended from outside.
+// GlooCommunicator: collectives on Gloo's sends and receives. Every rank sends to every other at once, and each reduces
+// its share of the elements in rank order. Gloo's own collectives do not fit: they reduce in another order, lack
+// bfloat16 and empty tensors, do not say which peer failed, and cannot be aborted from outside.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
 #if TANDEM_HAS_GLOO
@@ -19,10 +19,10 @@
 namespace tandem::distributed {
 namespace {
 
-constexpr int64_t kSegmentBytes = 512 << 10;  // while one is reduced, the next are on their way
-constexpr int64_t kWindow = 4;                // so many of them
+constexpr int64_t kSegmentBytes = 512 << 10;  // pipelined: one is reduced while the next are in flight
+constexpr int64_t kWindow = 4;                // number of segments in flight
 
-/// The i-th of `count` pieces of `numel` elements.
+/// Range of the i-th of `count` nearly equal pieces of `all` elements.
 struct Piece {
   int64_t begin, numel;
   Piece(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
@@ -37,7 +37,7 @@ void copy_bytes(const Tensor& from, const Tensor& to) {
     std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
 }
 
-/// A collective under way, from its comparison with the other ranks' on.
+/// A collective in progress: compared with the other ranks' calls by the constructor, ended by the destructor.
 struct Collective {
   Collective(GlooLink& link, const Call& call) : link(link), op(link.operation(call)) { link.begin(op); }
   ~Collective() { link.end(); }
@@ -46,7 +46,7 @@ struct Collective {
   NoPipeSignal no_signal;
   Operation op;
 };
-using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; none for this one
+using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; null for this rank
 
 class GlooCommunicator final : public Communicator {
  public:
@@ -80,13 +80,13 @@ class GlooCommunicator final : public Communicator {
 
   ~GlooCommunicator() override {
     exit_notice_.reset();
-    link_.leave();  // while the watchdog still sees whom it waits for in vain
+    link_.leave();  // the watchdog must still report whom it waits for
     watchdog_.reset();
     host_.failed = link_.failed();
   }
 
-  /// Over TCP, chunk r of the elements belongs to rank r: it gets that of all, reduces it, and sends it round, piece by
-  /// piece.
+  /// Over TCP, chunk r of the elements belongs to rank r. Rank r receives chunk r of all ranks, reduces it and sends
+  /// the result to all, in segments.
   void all_reduce(const Call& call, Tensor& x) override {
     if (link_.shared_memory()) {
       all_reduce_in_memory(link_, call, x);
@@ -109,7 +109,7 @@ class GlooCommunicator final : public Communicator {
         if (r == me_) continue;
         send_piece(*results[r], all, offset_in(all, chunks[me_]), Piece(chunks[me_].numel(), s, segments));
         const Piece theirs(chunks[r].numel(), s, segments);
-        if (theirs.numel > 0) parts[r]->wait_send();  // what comes now takes its place
+        if (theirs.numel > 0) parts[r]->wait_send();  // the result comes into the same memory
         results[r]->recv((offset_in(all, chunks[r]) + theirs.begin) * all.itemsize(), theirs.numel * all.itemsize());
       }
     });
@@ -208,15 +208,15 @@ class GlooCommunicator final : public Communicator {
     for (const auto& channel : channels)
       if (channel) channel->wait_all();
   }
-  /// Elements of x, whose first the channel's memory begins with, from `first` on.
+  /// Sends the elements `first` + p of x. The channel's memory must begin with x's first element.
   void send_piece(Channel& channel, const Tensor& x, int64_t first, Piece p) {
     channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
     bytes_sent += p.numel * x.itemsize();
   }
 
-  /// Sends every rank what is its (where that is defined) and, where `own` is defined, reduces that with what the
-  /// others send into `result`, which may be `own`. All flat. Calls each(s, channels of the sends) when segment s is
-  /// reduced.
+  /// Sends sends[r] to each rank r, if it is defined. If `own` is defined, reduces it with the parts that the others
+  /// send, into `result`, which may be `own`. All tensors are flat. Calls each(s, channels of the sends) once segment s
+  /// is reduced.
   template <class F>
   void reduce_parts(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own, const Tensor& result,
                     int64_t segments, F&& each) {
@@ -260,8 +260,9 @@ class GlooCommunicator final : public Communicator {
     reduce_in_order(parts, how, y);
   }
 
-  /// Many ranks: round a ring, in which each talks to its two neighbours alone. Every chunk goes round once to be
-  /// reduced and once more as the result, in halves: while one is reduced, the other is on its way.
+  /// All-reduce for many ranks, around a ring: each rank communicates with its two neighbours only. Every chunk goes
+  /// around once to be reduced and once as the result. Chunks are halved: while one half is reduced, the other is in
+  /// flight.
   void ring(const Operation& op, Tensor& x) {
     const Tensor all = flat(x);
     const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(me_);
@@ -307,7 +308,7 @@ class GlooCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // outlives what follows
+  StoreHost host_;  // outlives the members below
   GlooLink link_;
   size_t me_, size_;
   std::unique_ptr<Watchdog> watchdog_;

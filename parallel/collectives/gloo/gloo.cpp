@@ -1,4 +1,4 @@
-// make_gloo_group: the backend as a group whose calls are queued, or an error in builds without Gloo.
+// make_gloo_group: the backend as a group with queued calls, or an error in builds without Gloo.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include "tandem/parallel/collectives/flight_recorder.h"

@@ -1,15 +1,17 @@
-// The backend `gloo`: ranks are processes that talk over TCP, and through shared memory. Internal.
+// The backend `gloo`: ranks are processes that communicate over TCP and through shared memory. Internal.
 #pragma once
 #include "tandem/parallel/collectives/communicator.h"
 #include "tandem/parallel/collectives/store/rendezvous.h"
 
 namespace tandem::distributed {
 
-/// @throws NotImplementedError in a build without Gloo, DistributedError when the ranks do not come together
+/// Makes a group over Gloo. @throws NotImplementedError in a build without Gloo, DistributedError if the ranks do not
+/// all join
 ProcessGroupPtr make_gloo_group(Rendezvous job, std::chrono::milliseconds timeout);
 
-/// Direct exchanges in rank order; beyond kDirectRanks an all_reduce over TCP of elements of 4 or 8 bytes goes round a
-/// ring, which gives all ranks the same bits, but not those of rank order. Tensors on virtual CPU devices.
+/// Makes a communicator for tensors on the CPU or on virtual CPU devices. Ranks exchange data directly and reduce in
+/// rank order. Beyond kDirectRanks ranks, an all_reduce over TCP of elements of 4 or 8 bytes uses a ring; all ranks
+/// then get the same bits, but these differ from a reduction in rank order.
 constexpr int kDirectRanks = 8;
 std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous job, std::chrono::milliseconds timeout);
 

@@ -7,11 +7,11 @@
 namespace tandem::distributed {
 namespace {
 
-constexpr int64_t kSmall = 16 << 10;  // bytes that are sooner reduced by every rank than by one and handed on
+constexpr int64_t kSmall = 16 << 10;  // bytes; reducing this much on every rank is faster than exchanging the results
 
-/// Piece after piece of x goes through the ranks' slots. In an all_reduce each rank lays its elements out in its slot,
-/// reduces its share of all ranks', lays the result out, and takes the others' shares. Of two ranks, and where x is
-/// small, every rank's share is all of it. In a broadcast one rank lays its elements out, and the others take them.
+/// Passes x through the ranks' slots piece by piece. In an all_reduce each rank writes its elements into its slot,
+/// reduces its share of all ranks' elements, writes the result, and reads the others' shares. With two ranks, or if x
+/// is small, every rank reduces all elements. In a broadcast one rank writes its elements, and the others read them.
 class Pieces {
  public:
   Pieces(GlooLink& link, const Operation& op, Tensor& x)
@@ -53,7 +53,7 @@ class Pieces {
       if (r != link_.rank()) copy(there(r, k, share(k, r)), here(share(k, r)), share(k, r));
     memory_.raise(SharedMemory::done, number(k));
   }
-  /// What `root` has laid out.
+  /// Reads piece k from the slot of `root`.
   void take_from(int root, int64_t k) {
     if (root != link_.rank()) {
       link_.wait(op_, root, SharedMemory::filled, number(k));
@@ -93,12 +93,12 @@ class Pieces {
   const Operation& op_;
   SharedMemory& memory_;
   Tensor& x_;
-  const int64_t most_, count_;  // elements of a piece; pieces
-  const uint64_t before_;       // pieces of the calls before
+  const int64_t most_, count_;  // elements of a piece; number of pieces
+  const uint64_t before_;       // number of pieces in earlier calls
   const bool by_all_;
 };
 
-/// Ends the link's call with its scope, whether it failed or not.
+/// Ends the link's call at the end of the scope, whether it failed or not.
 struct Leaving {
   GlooLink& link;
   ~Leaving() { link.end(); }
@@ -111,7 +111,7 @@ void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x) {
   const Leaving leaving{link};
   link.enter(call);
   Pieces pieces(link, op, x);
-  pieces.fill(0);  // which is there when the call is
+  pieces.fill(0);  // before begin(): ranks that have seen the call need not wait for the elements
   link.begin(op);
   for (int64_t k = 0; k <= pieces.count(); ++k) {
     pieces.fill(k + 1);

@@ -15,8 +15,8 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kGoodbye = milliseconds(5000);    // for the others to be done as well
-constexpr auto kLastWords = milliseconds(2000);  // for data on its way from a rank that has left
+constexpr auto kGoodbye = milliseconds(5000);    // time for the others to finish as well
+constexpr auto kLastWords = milliseconds(2000);  // time for data in flight from a rank that has left
 constexpr char kLeaving[] = "destroy_process_group";
 const Call& joining() {
   static const auto& call = *new Call{.name = "init_process_group", .about = {}};  // never destroyed: see RankState
@@ -25,14 +25,14 @@ const Call& joining() {
 
 }  // namespace
 
-/// A call as it travels.
+/// A call in the form that is sent to other ranks.
 struct GlooLink::Header {
-  int64_t sequence, numel, to_you, from_you;  // the last two: elements of an exchange
+  int64_t sequence, numel, to_you, from_you;  // last two: elements of an exchange
   int64_t shape[detail::kMaxDims];
   int32_t dtype, other, reduces, op, dims;
   char name[32], about[128];
 
-  /// As `peer` gets it.
+  /// Makes the header that `peer` gets.
   static Header of(const Call& call, int peer) {
     Header h;
     std::memset(static_cast<void*>(&h), 0, sizeof h);
@@ -50,7 +50,7 @@ struct GlooLink::Header {
     std::strncpy(h.about, call.about.c_str(), sizeof h.about - 1);
     return h;
   }
-  /// Valid as long as this header.
+  /// Returns the call. It is valid as long as this header, because it points into it.
   Call call(const MembersPtr& members) const {
     return {name,
             sequence,
@@ -67,28 +67,30 @@ struct GlooLink::Header {
   bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
 };
 
-/// Receives for the next call's headers are always posted, so that a header is sent without asking first.
+/// Buffers for headers. Receives for the next call's headers are always posted, so a header can be sent without a
+/// request.
 struct GlooLink::Mailbox {
   std::vector<Header> out, in;  // by rank
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; none for this one
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; null for this rank
 };
 
-/// Connections to all other ranks, not yet made.
+/// Connections to all other ranks, before they are made.
 class GlooLink::Mesh final : public gloo::Context {
  public:
   Mesh(int rank, int size, const std::shared_ptr<gloo::transport::Device>& device, milliseconds timeout)
       : gloo::Context(rank, size) {
     device_ = device;
     transportContext_ = device->createContext(rank, size);
-    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));  // it waits five times as long to connect
+    // Gloo waits five times its timeout for a connection.
+    transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));
     for (int r = 0; r < size; ++r)
       if (r != rank) transportContext_->createPair(r);
     transportContext_->setTimeout(timeout);
     setTimeout(timeout);
   }
   static constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
-  /// Where the others reach this rank: for each an address of its own, of kEach bytes.
+  /// Returns the addresses at which the others reach this rank: kEach bytes for each rank.
   std::string addresses() {
     std::string all;
     for (int r = 0; r < size; ++r) {
@@ -99,14 +101,14 @@ class GlooLink::Mesh final : public gloo::Context {
     }
     return all;
   }
-  /// Of what another rank's addresses() returned, where this one reaches it.
+  /// Returns the address for this rank out of another rank's addresses().
   std::vector<char> find_address(const std::string& addresses) const {
     const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
     return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
   }
 };
 
-/// Makes a wait known, so that abort() ends it: also one that begins later.
+/// Registers a wait so that abort() ends it, even if abort() came before the wait.
 class GlooLink::Waiting {
  public:
   Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
@@ -140,7 +142,7 @@ GlooLink::~GlooLink() {
 }
 
 void GlooLink::connect() {
-  const NoPipeSignal no_signal;  // Gloo's thread takes it over
+  const NoPipeSignal no_signal;  // Gloo's thread inherits the signal mask
   try {
     const Deadline deadline = after(timeout_);
     std::shared_ptr<Mesh> mesh;
@@ -199,7 +201,7 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
   for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
   Call call = joining();
-  call.sequence = shared->open(contacts) ? 0 : -1;  // neither of which an error shows
+  call.sequence = shared->open(contacts) ? 0 : -1;  // these numbers appear in no error
   for (const Header& header : meet({call, after(timeout_)}))
     if (header.sequence != 0) return;
   shared->close_file();
@@ -226,12 +228,12 @@ void GlooLink::say_goodbye() {
                     : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
         return;
       const Header& theirs = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
-      if (!theirs.leaves()) return;  // it waits for this rank, and is to hear at once
+      if (!theirs.leaves()) return;  // that rank waits for this one in another call, and must hear at once
     }
     for (int r = 1; r < size_ && !shared_; ++r)
       if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
   } catch (const std::exception&) {
-    return;  // the others are gone, or stay: nothing to be done here
+    return;  // nothing to do: the others are lost, or do not leave
   }
 }
 

@@ -1,5 +1,6 @@
-// One rank's connections to all others, over Gloo's transport and shared memory: bounded transfers, the comparison of
-// calls, and one first failure for all. Internal; part of builds with Gloo only.
+// GlooLink: one rank's connections to all others, over Gloo's transport and shared memory. Bounds the time of
+// transfers, compares the ranks' calls, and gives all calls the same first failure. Internal; part of builds with Gloo
+// only.
 #pragma once
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -13,7 +14,7 @@
 
 namespace tandem::distributed {
 
-/// One call of a communicator's: until when it must be done.
+/// A call of a communicator, and its deadline.
 struct Operation {
   const Call& call;
   Deadline deadline;
@@ -25,52 +26,55 @@ class GlooLink {
   ~GlooLink();
   GlooLink(const GlooLink&) = delete;
 
-  /// Returns when all ranks are connected.
-  /// @throws DistributedError naming who did not come, came twice, or counts other ranks
+  /// Connects all ranks. Returns when all are connected.
+  /// @throws DistributedError naming a rank that did not connect, came twice, or has another number of ranks
   void connect();
-  /// Tells the others that this rank leaves and, unless the group has failed, waits a little for them to leave as well,
-  /// so that nothing sent is lost.
+  /// Tells the others that this rank leaves. Unless the group has failed, waits up to some seconds for them to leave as
+  /// well, so that no data are lost.
   void leave();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
-  /// Null where the ranks do not share any.
+  /// Shared memory of the ranks; null if they do not share any.
   SharedMemory* shared_memory() const { return shared_.get(); }
   Operation operation(const Call& call) const { return {call, after(timeout_)}; }
-  /// Until end(), abort() names the call. @throws as check()
+  /// Sets the call that abort() names, until end(). @throws as check()
   void enter(const Call& call);
-  /// Of a collective, which it enters: returns when all ranks have come to it; throws the same on every rank when they
-  /// do different things.
+  /// Begins a collective: enters it, and returns when all ranks have called it. If the ranks call different
+  /// collectives, throws the same error on every rank.
   void begin(const Operation& op);
   void end();
-  /// Of a send or receive: the same with one peer, which is returned: of a receive from any rank, who sends.
+  /// Begins a send or receive: compares it with one peer's call. Returns the peer; for a receive from any rank, the
+  /// sender.
   int begin(const Operation& op, int tag, bool sends);
 
-  /// The first failure, if there is one, is thrown. The first call that meets it is named.
+  /// Throws the group's first failure, if there is one. Its message names the first call that met it.
   void check(const Call& call);
   bool failed() const {
     const std::lock_guard lock(mutex_);
     return !failure_.empty();
   }
-  /// From any thread: the group has failed, on every rank.
+  /// Fails the group on every rank. May be called from any thread.
   void abort(const std::string& reason);
-  /// The same, where the others know it already. Returns the group's failure.
+  /// Fails the group on this rank only, because the others know already. Returns the group's failure.
   std::string fail_here(const std::string& cause);
-  /// Whom the oldest wait under way is for, among all of the store's ranks; -1: nobody.
+  /// Returns the rank that the oldest wait in progress waits for, as a rank of the store; -1 if nothing waits, or if
+  /// the wait is for any rank.
   int waits_for() const;
-  /// From any thread: takes note of the store's ranks that have left the group. A wait for such a rank ends kLastWords
-  /// later, so that data on its way may still arrive.
+  /// Records the ranks of the store that have left the group. May be called from any thread. A wait for such a rank
+  /// ends after kLastWords, so that data in flight may still arrive.
   void note_left(const LeftRanks& left);
 
   enum class Direction { send, recv };
-  /// Waits for what is under way with a peer through a buffer of Gloo's, until abort(): that of another thread, or of
-  /// the watchdog. Gloo itself does not wake all who wait for a connection that is closed.
+  /// Waits for the oldest transfer with a peer through a Gloo buffer. abort() ends the wait; another thread or the
+  /// watchdog calls it. Gloo itself does not wake all waits for a connection that closes.
   void wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
-  /// The same for a count in a peer's shared memory.
+  /// Waits for a count in a peer's shared memory.
   void wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
-  /// Runs a part of Gloo's and turns what it throws into the group's failure. `done` returns false when it was given
-  /// up. @param peer whom it is about
+  /// Runs a part of Gloo and turns its exceptions into the group's failure. `done` returns false if its wait was
+  /// aborted.
+  /// @param peer  the rank that the failure is about
   template <class F> void guard(const Operation& op, int peer, F&& done) {
     check(op.call);
     std::string why;
@@ -87,71 +91,72 @@ class GlooLink {
   struct Mailbox;
   class Mesh;
   class Waiting;
-  /// A wait under way: for whom, and what ends it.
+  /// A wait in progress: the rank it waits for, and a function that ends it.
   struct Wait {
     int peer;
     std::function<void()> wake;
     Clock::time_point begun;
   };
   void say_goodbye();
-  /// Sends a call's header.
+  /// Sends the header of a call to a peer.
   void post(const Call& call, int peer);
-  /// Writes the next call's headers for all others.
+  /// Writes the headers of the next call for all other ranks.
   void post_in_memory(const Call& call);
-  /// Where a rank writes for another one what it calls: of the last call posted.
+  /// Returns the memory in which `rank` writes its latest call for `for_rank`.
   Header& header_in_memory(int rank, int for_rank) const;
-  /// Returns the headers of all ranks, when all have come.
+  /// Sends this rank's header to all, and returns the headers of all ranks once they have arrived.
   std::vector<Header> meet(const Operation& op);
-  /// Takes the memory, if all ranks can have all others'.
+  /// Uses the shared memory if every rank can map the memory of all others.
   void share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts);
-  /// In this group, of one of the store's ranks.
+  /// Converts a rank of the store to a rank of this group. Returns size() or more for a rank outside the group.
   int rank_of(int global) const;
-  /// False when it was given up.
+  /// Waits without handling errors. Returns false if the wait was aborted.
   bool wait_once(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
   bool wait_once(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
   void connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::string>& contacts, Deadline deadline);
   void compare(const Call& mine, const std::vector<Header>& headers);
-  /// Waits for the header of whoever sends. Returns its rank.
+  /// Waits for the header of any rank that sends. Returns that rank.
   int hear(const Operation& op, uint64_t slot, Header& header);
-  /// Without the place in Gloo's sources that its messages begin with.
+  /// Removes the source position at the beginning of Gloo's messages.
   static std::string without_place(const std::string& message);
-  /// For the end of an error: where one of the store's ranks runs.
+  /// Returns where a rank of the store runs, as text to append to an error.
   std::string where_is(int global) const;
   /// Asks the store how one of its ranks has left the group; "" if the rank has not left.
   std::string how_left(int global) const;
-  /// True if no other rank is in the group any more.
+  /// Returns whether all other ranks have left the group.
   bool all_others_left() const;
-  /// The error of a peer that did not do its part.
+  /// Fails the group because a peer did not do its part.
   [[noreturn]] void lost(const Call& call, int peer, const std::string& why);
-  /// Fails the group with the first cause that any rank published; with `own` if there is none within `patience`.
+  /// Fails the group with the first cause that any rank has published, or with `own` if there is none within
+  /// `patience`.
   [[noreturn]] void fail(const Call& call, const std::string& own, std::chrono::milliseconds patience);
   std::string first_cause(const std::string& own, std::chrono::milliseconds patience);
-  /// The failure says which call of this rank's has met it first. For holders of mutex_.
+  /// Adds to the failure which call of this rank met it first. The caller must hold mutex_.
   void name_call(const Call& call);
-  /// Closes all connections, so that the waits of the others end, whose store may be gone.
+  /// Closes all connections, so that the waits of other ranks end even if their store is gone.
   void cut();
 
   int rank_, size_;
   std::shared_ptr<StoreClient> store_;
   std::chrono::milliseconds timeout_;
-  std::string name_;  // of the group in the store
+  std::string name_;  // name of the group in the store
   const MembersPtr members_;
   const bool may_share_;
-  mutable std::mutex mutex_;  // guards the next six
+  mutable std::mutex mutex_;  // guards the next six members
   std::string failure_;
   bool names_call_ = false;
   const Call* current_ = nullptr;
   std::list<Wait> waits_;                   // the oldest first
-  std::map<int, Clock::time_point> left_;   // by rank here: when this rank heard that it has left
-  std::shared_ptr<gloo::Context> context_;  // none for one rank
+  std::map<int, Clock::time_point> left_;   // by rank in this group: time when this rank heard that it has left
+  std::shared_ptr<gloo::Context> context_;  // null if there is one rank
   std::shared_ptr<SharedMemory> shared_;
   std::unique_ptr<Mailbox> mailbox_;
-  uint64_t calls_ = 0;  // so many headers were written into shared memory
+  uint64_t calls_ = 0;  // number of headers written into shared memory
 };
 
 /// Gloo matches sends and receives of two ranks by slot. Its own collectives use the first bytes 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
-constexpr char kHasLeft[] = " has left the group";  // behind a rank's name
+constexpr char kHasLeft[] = " has left the group";  // follows a rank's name in errors
 constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }
 
 }  // namespace tandem::distributed

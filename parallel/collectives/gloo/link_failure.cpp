@@ -1,4 +1,4 @@
-// A GlooLink's first failure: who is to blame, how all ranks hear of it, and the end of their waits.
+// GlooLink's first failure: finds the rank at fault, tells all ranks, and ends their waits.
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tandem::distributed {
 
 using std::chrono::milliseconds;
-static constexpr auto kPatience = milliseconds(400);  // for the cause of a closed connection to be published
+static constexpr auto kPatience = milliseconds(400);  // time for the cause of a closed connection to be published
 
 std::string GlooLink::without_place(const std::string& message) {
   const size_t end = message.find("] ");
@@ -21,7 +21,7 @@ void GlooLink::check(const Call& call) {
   name_call(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
-/// The number of ranks, of one that is not in the group.
+/// Returns the number of members if the rank is not in the group.
 int GlooLink::rank_of(int global) const {
   if (!members_) return global;
   const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
@@ -34,15 +34,15 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   if (peer < 0)
     fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
   const int global = global_rank(peer, members_);
-  // Our own wait timed out, where a peer's ends with a closed connection.
+  // True if this rank's own wait timed out. A peer whose wait timed out closes the connection instead.
   if (why.find(SharedMemory::kLate) != std::string::npos) {
     StoreClient::Blame blame{.rank = global};
     try {
       blame = store_->blame(name_, blame.rank);
     } catch (const StoreClosed&) {
-      // rank 0 has left: what is known here must do
+      // rank 0 has left; blame the peer that this rank waits for
     } catch (const StoreLost& error) {
-      fail(call, what + ": " + error.what(), milliseconds(0));  // who hosts the store is it
+      fail(call, what + ": " + error.what(), milliseconds(0));  // the store's host is at fault
     }
     fail(call,
          what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
@@ -65,9 +65,9 @@ std::string GlooLink::how_left(int global) const {
     const auto at = left.find(global);
     return at == left.end() ? "" : at->second;
   } catch (const StoreClosed&) {
-    return global == 0 ? kEndedNormally : "";  // which hosted the store
+    return global == 0 ? kEndedNormally : "";  // rank 0 hosted the store
   } catch (const DistributedError&) {
-    return {};  // its host is lost
+    return {};  // the store's host is lost
   }
 }
 std::string GlooLink::where_is(int global) const {
@@ -75,7 +75,7 @@ std::string GlooLink::where_is(int global) const {
     const std::string outermost = name_.substr(0, name_.find('/'));
     return whereabouts(global, store_->find(came_key(outermost, global), milliseconds(0), StoreClient::kHasty));
   } catch (const DistributedError&) {
-    return {};  // rank 0 has left, or is the one that is lost
+    return {};  // rank 0 has left, or is the lost rank
   }
 }
 void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
@@ -83,7 +83,7 @@ void GlooLink::fail(const Call& call, const std::string& own, milliseconds patie
   check(call);
   throw DistributedError(cause);
 }
-/// What the watchdog hears within the patience, or what is published by then.
+/// Returns the failure that the watchdog sees within the patience, or else the one published in the store by then.
 std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
   for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
     if (failed()) return own;
@@ -94,7 +94,7 @@ std::string GlooLink::first_cause(const std::string& own, milliseconds patience)
   } catch (const StoreClosed&) {
     return own;  // rank 0 has left, and the store with it
   } catch (const StoreLost& error) {
-    return error.what();  // its host is the cause
+    return error.what();  // the store's host is the cause
   }
 }
 std::string GlooLink::fail_here(const std::string& cause) {
@@ -135,7 +135,7 @@ void GlooLink::cut() {
   const NoPipeSignal no_signal;
   char nothing = 0;
   try {
-    // A wait that is late closes every connection of the context.
+    // A wait that times out makes Gloo close every connection of the context.
     context->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
   } catch (const std::exception&) {
     return;

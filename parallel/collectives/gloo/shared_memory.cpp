@@ -23,10 +23,10 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kNap = milliseconds(50);  // until the process of who is waited for is looked at again
-constexpr size_t kLine = 128;            // two cache lines: processors fetch them in pairs
+constexpr auto kNap = milliseconds(50);  // interval for checking that the other process still runs
+constexpr size_t kLine = 128;            // two cache lines, because processors fetch them in pairs
 
-/// Which segment it is.
+/// Random identity of a segment.
 struct Token {
   uint64_t parts[2];
   auto operator<=>(const Token&) const = default;
@@ -37,15 +37,15 @@ Token new_token() {
   const uint64_t first = part();
   return {{first, part()}};
 }
-/// As it travels.
+/// A rank's contact, as it is sent to the others.
 struct Contact {
   Token token;
   uint64_t bytes, device, inode;
-  int64_t process, file;  // its number there; -1: there is none
+  int64_t process, file;  // file: descriptor in that process, -1 if there is no segment
 };
 static_assert(sizeof(Contact) <= SharedMemory::kContactBytes);
 
-/// The first line of a segment.
+/// Header of a segment.
 struct alignas(kLine) Head {
   Token token;
   std::atomic<uint64_t> counts[4];
@@ -64,7 +64,7 @@ void wake_all(std::atomic<uint32_t>& word) {
 
 }  // namespace
 
-/// One mapping of a rank's memory. Ranks that are threads of one process share it.
+/// A mapping of a rank's memory. Ranks that are threads of one process share it.
 class SharedMemory::Segment {
  public:
   Segment(int file, size_t bytes)
@@ -77,9 +77,9 @@ class SharedMemory::Segment {
   Head& head() const { return *static_cast<Head*>(memory_); }
   std::byte* at(size_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
   size_t bytes() const { return bytes_; }
-  Descriptor process;  // of another one, where the system can tell of its end
+  Descriptor process;  // for another process: pidfd, if the system has these
 
-  /// Known in this process from now on.
+  /// Makes the segment known to this process's other ranks.
   static void publish(const std::shared_ptr<Segment>& segment) {
     const std::lock_guard lock(known().mutex);
     std::erase_if(known().segments, [](const auto& each) { return each.second.expired(); });
@@ -90,11 +90,11 @@ class SharedMemory::Segment {
     const auto at = known().segments.find(token);
     return at == known().segments.end() ? nullptr : at->second.lock();
   }
-  /// Of another process; null if there is none.
+  /// Maps the segment of another process; null if that fails.
   static std::shared_ptr<Segment> open(const Contact& contact) {
     const std::string path = "/proc/" + std::to_string(contact.process) + "/fd/" + std::to_string(contact.file);
     struct stat is {};
-    // In another machine's or container's processes the path may lead anywhere.
+    // For a process on another machine or in another container, the path may lead to any file.
     if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_dev != contact.device ||
         is.st_ino != contact.inode || static_cast<uint64_t>(is.st_size) != contact.bytes)
       return nullptr;

@@ -1,4 +1,5 @@
-// Memory that the ranks of a group share where they run on one machine. Internal; part of builds with Gloo only.
+// SharedMemory: memory that the ranks of a group share if they run on one machine. Internal; part of builds with Gloo
+// only.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -9,56 +10,59 @@
 namespace tandem::distributed {
 
 // Note [Shared memory]
-// Every rank has a segment of anonymous memory, into which it alone writes: its calls, pieces of tensors, and counts of
-// how far it has come. The others map it through /proc, so that nothing has a name that could be left behind; a number
-// that cannot be guessed tells whether it is the right one. A rank that cannot map one says so, and all take Gloo.
+// Every rank has a segment of anonymous memory, which only this rank writes: its calls, pieces of tensors, and counts
+// of its progress. The other ranks map it through /proc, so it has no name that could be left behind. A random token
+// shows whether a mapping is the right one. If a rank cannot map a segment, it tells the others, and all use Gloo.
 //
-// Counts only grow, and a rank raises one behind what it stands for. Whoever waits for a count watches it for a while
-// and then sleeps on the segment's `events`, a futex: a rank raises its count, then `events`, then looks for sleepers;
-// who sleeps has read `events`, then the count, then counted itself; the kernel compares `events` once more.
+// Counts only grow. A rank raises a count after it has written the data that the count announces. A rank that waits for
+// a count polls it for a while and then sleeps on the segment's `events`, a futex. The writer raises its count, then
+// increments `events`, then looks for sleepers. The waiter reads `events`, then the count, then registers as a sleeper;
+// the kernel compares `events` once more before it sleeps.
 //
-// A slot holds a piece of a tensor. Pieces are numbered through, the same on all ranks, and piece n takes slot
-// n % kSlots once all others are done with piece n - kSlots. A call takes the half of the calls' memory that its number
-// says: who has heard all others' call n + 1 knows that they have read call n.
+// A slot holds a piece of a tensor. Pieces are numbered consecutively, equally on all ranks. Piece n uses slot n %
+// kSlots once all other ranks are done with piece n - kSlots. There is memory for two calls; call n uses half n % 2. A
+// rank that has seen call n + 1 of all others knows that they have read call n.
 class SharedMemory {
  public:
-  /// What counts say: the number of the last call, or piece, of which this rank has written what it is about, its
-  /// elements, or its share of the result, or that it has read all that it wants of it.
+  /// Progress of a rank, as the number of a call or piece. calls: the last call it has written. filled, reduced: the
+  /// last piece whose elements, or whose share of the result, it has written. done: the last piece that it has finished
+  /// reading.
   enum Count { calls, filled, reduced, done };
   static constexpr int64_t kSlots = 4, kPieceBytes = 128 << 10;
 
-  /// @param call_bytes  how long a call is, of which every other rank gets one of its own
-  /// @param wanted      without it there is none, and all will know
+  /// @param call_bytes  size of a call's header; a rank writes one for every other rank
+  /// @param wanted      if false, this rank has no segment, and its contact tells the others
   SharedMemory(int rank, int size, size_t call_bytes, bool wanted);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
   static constexpr size_t kContactBytes = 64;
-  /// By which the others find this rank's segment: always of kContactBytes.
+  /// Returns kContactBytes bytes with which the other ranks find this rank's segment.
   std::string contact() const;
-  /// Maps the other ranks' segments. False when one cannot be had.
+  /// Maps the other ranks' segments. Returns false if one cannot be mapped.
   bool open(const std::vector<std::string>& contacts);
-  /// When all ranks have opened all.
+  /// Closes the file once all ranks have mapped all segments.
   void close_file() { file_.close(); }
 
   void* call(int rank, int for_rank, uint64_t number) const;
   void* slot(int rank, uint64_t piece) const;
   uint64_t count(int rank, Count what) const;
-  /// Of this rank.
+  /// Raises a count of this rank.
   void raise(Count what, uint64_t count);
-  /// Whether another rank comes so far while this one waits awake, which is not for long.
+  /// Polls briefly for another rank's count. Returns whether it reached `count`.
   bool comes_soon(int rank, Count what, uint64_t count) const;
-  /// Waits, asleep, for another rank to come so far. False when `stop` was set; nudge() has it looked at.
-  /// @throws DistributedError when the other has closed its segment or its process has ended, or the deadline is past:
-  /// that says kLate
+  /// Waits, asleep, until another rank's count reaches `count`. Returns false if `stop` was set; call nudge() after
+  /// setting it.
+  /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
+  /// has passed (then with the message kLate)
   bool wait(int rank, Count what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
-  /// From any thread: wakes who waits for that rank.
+  /// Wakes the ranks that wait for that rank. May be called from any thread.
   void nudge(int rank) const;
-  /// From any thread: this rank takes part in nothing any more.
+  /// Declares that this rank takes part in no further calls. May be called from any thread.
   void close();
   static constexpr char kLate[] = "Timed out waiting";
 
-  /// The number of the last piece that was begun.
+  /// Number of the last piece that was begun.
   uint64_t pieces = 0;
 
  private:

@@ -1,5 +1,6 @@
-// What Tandem uses of NCCL's C API, and the library, which is looked for when the first group asks for it. Internal.
-// The declarations are our own, so that no build needs NCCL's header; where there is one, a test compares the two.
+// The part of NCCL's C API that Tandem uses. The library is loaded when the first group needs it. Internal. The
+// declarations are Tandem's own, so that no build needs NCCL's header; if the header is installed, a test compares the
+// two.
 #pragma once
 #include <climits>
 #include <cstddef>
@@ -36,7 +37,7 @@ enum class Op : int { sum = 0, prod = 1, max = 2, min = 3 };
 struct UniqueId {
   char internal[128];
 };
-/// ncclConfig_t as it was when it came, in 2.14: what a newer library adds, it then takes as not said.
+/// ncclConfig_t as introduced in 2.14. A newer library treats the fields that it added as not set.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -63,7 +64,7 @@ struct Config {
   X(ncclSend, (const void* send, size_t count, Type type, int peer, Comm comm, gpu::StreamHandle))                   \
   X(ncclRecv, (void* recv, size_t count, Type type, int peer, Comm comm, gpu::StreamHandle))
 
-/// The library's functions, by NCCL's names.
+/// Pointers to the library's functions, under NCCL's names.
 struct Library {
 #define TANDEM_NCCL_MEMBER(name, parameters) Result(*name) parameters = nullptr;
   TANDEM_NCCL_FUNCTIONS(TANDEM_NCCL_MEMBER)
@@ -74,13 +75,13 @@ struct Library {
   int version = 0;  // 22809 is 2.28.9
 };
 
-/// Whether this build never loads it: TANDEM_WITH_NCCL=OFF.
+/// Returns whether this build never loads NCCL: TANDEM_WITH_NCCL=OFF.
 bool is_left_out() noexcept;
-/// Loads it when it is first asked for: the file that TANDEM_NCCL_LIBRARY names, or else libnccl.so.2 where the loader,
-/// a CUDA toolkit or a Python environment has it; for emulated GPUs only what TANDEM_NCCL_LIBRARY names.
-/// @throws NotImplementedError that says why there is none, and where was looked
+/// Loads the library at the first call: the file that TANDEM_NCCL_LIBRARY names, or else the first libnccl.so.2 found
+/// by the loader, in a CUDA toolkit or in a Python environment. For emulated GPUs only TANDEM_NCCL_LIBRARY counts.
+/// @throws NotImplementedError with the reason and the places searched, if there is no library
 const Library& library();
-/// Null where there is none.
+/// Returns the library, or null if there is none.
 const Library* find_library() noexcept;
 
 }  // namespace tandem::distributed::nccl

@@ -76,7 +76,7 @@ void NcclComm::close() noexcept {
 }
 void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
 
-/// Outside the mutex: these block, and nobody else gets the communicator any more.
+/// Calls `how` outside the mutex, because it blocks. Nobody else can use the communicator any more.
 void NcclComm::end(Result (*how)(Comm)) noexcept try {
   Comm comm;
   {
@@ -87,7 +87,7 @@ void NcclComm::end(Result (*how)(Comm)) noexcept try {
   const gpu::DeviceGuard guard(device_.index());
   how(comm);
 } catch (const std::exception&) {
-  // The device is lost, and with it what the communicator had there.
+  // The device is lost, and the communicator's state on it too.
 }
 
 std::string NcclComm::text(Result result) const {

@@ -1,4 +1,4 @@
-// Finds libnccl.so.2.
+// Finds and loads libnccl.so.2.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -13,11 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kName[] = "libnccl.so.2";
-// Up to 2.18 ncclCommAbort acts on a group that the calling thread has open; up to 2.22 the launch of a group blocks
-// its thread even where the communicator is not to.
+// 2.23.4. Up to 2.18, ncclCommAbort acts on a group that the calling thread has open. Up to 2.22, the launch of a group
+// blocks its thread even if the communicator is non-blocking.
 constexpr int kOldest = 22304;
 
-/// lib/pythonX.Y/site-packages/nvidia/nccl/lib of a Python's folder, where the wheel has it.
+/// Adds lib/pythonX.Y/site-packages/nvidia/nccl/lib of a Python installation, where the wheel puts the library.
 void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
   std::error_code error;
   for (const char* lib : {"lib", "lib64"})
@@ -30,14 +30,14 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
     }
 }
 
-/// In the order in which they are tried. A real one cannot reach emulated GPUs.
+/// Lists the paths to try, in order. Emulated GPUs have none by default, because a real NCCL cannot reach them.
 std::vector<std::string> places() {
   if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
   if (gpu::implementation() == std::string("emulated")) return {};
 
-  std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's own
+  std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's folders
 #if defined(TANDEM_NCCL_PATH)
-  all.emplace_back(TANDEM_NCCL_PATH);  // where the build found it
+  all.emplace_back(TANDEM_NCCL_PATH);  // found by the build
 #endif
   std::vector<fs::path> toolkits;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -56,9 +56,9 @@ template <class F> void look_up(void* handle, const char* name, F*& function, st
   if (!function && missing.empty()) missing = name;
 }
 
-/// Why `path` cannot be used; empty when it is loaded.
+/// Loads the library. Returns why `path` cannot be used; empty if it is loaded.
 std::string load(const std::string& path, Library& lib) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for the rest of the process
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
   if (!handle) return ::dlerror();
   std::string missing;
 #define TANDEM_NCCL_LOOK_UP(name, parameters) look_up(handle, #name, lib.name, missing);

@@ -1,4 +1,4 @@
-// NCCL as a communicator: what it lacks is made of what it has.
+// NcclCommunicator: NCCL as a communicator. Operations that NCCL lacks are built from those it has.
 #include "tandem/parallel/collectives/nccl/nccl.h"
 
 #include <cstring>
@@ -20,7 +20,7 @@ using nccl::Result;
 using nccl::Type;
 using std::chrono::milliseconds;
 
-/// As what NCCL moves elements: several of its own for one of ours where it has no such type.
+/// NCCL's type for a dtype. `each`: number of NCCL elements per element, if NCCL has no type of that size.
 struct Wire {
   Type type;
   size_t each = 1;
@@ -40,8 +40,8 @@ Wire wire(DType dtype) {
 }
 size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * wire(x.dtype()).each; }
 
-/// Whether NCCL reduces as the other backends do. It has no 16-bit integers and no bool, and its minima and maxima of
-/// floating numbers drop NaN.
+/// Returns whether NCCL reduces as the other backends do. It lacks 16-bit integers and bool, and its MIN and MAX of
+/// floating-point numbers drop NaN.
 bool is_native(const Call& call) {
   if (call.dtype == kInt16 || call.dtype == kBool) return false;
   return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
@@ -51,11 +51,11 @@ Op native(ReduceOp op) {
     case ReduceOp::MIN: return Op::min;
     case ReduceOp::MAX: return Op::max;
     case ReduceOp::PRODUCT: return Op::prod;
-    default: return Op::sum;  // of AVG, which is divided here
+    default: return Op::sum;  // also AVG, which is divided here
   }
 }
 
-/// Whether the tensors lie one right behind the other.
+/// Returns whether the tensors are contiguous in memory, one after the other.
 bool is_one_block(const std::vector<Tensor>& list) {
   for (size_t i = 1; i < list.size(); ++i)
     if (list[i].storage() != list[0].storage() ||
@@ -82,7 +82,7 @@ class NcclCommunicator final : public Communicator {
     if (job_.watch) {
       Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
       options.failed = [this](const std::string& cause) {
-        watch_.fail(cause, milliseconds(300));  // one of them, perhaps, will never say
+        watch_.fail(cause, milliseconds(300));  // short: a lost rank never reports
         return failure_->what();
       };
       options.left = [this](const LeftRanks& left) { watch_.note_left(left); };
@@ -120,7 +120,7 @@ class NcclCommunicator final : public Communicator {
     enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
       return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, call.other, comm, stream());
     });
-    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();  // the last of the ring sends nothing
+    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();  // the last rank of the ring sends nothing
   }
   void reduce(const Call& call, Tensor& x) override {
     if (!is_native(call)) return reduce_gathered(call, x, rank_ == call.other);
@@ -178,7 +178,7 @@ class NcclCommunicator final : public Communicator {
                                                    }}});
     return call.other;
   }
-  /// Waits on the host: what a barrier is for.
+  /// Waits on the host, as a barrier must.
   void barrier(const Call& call) override {
     const Tensor one = core::empty({1}, kInt32, device_);
     const gpu::DeviceGuard guard(device_.index());
@@ -213,7 +213,7 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
 
  private:
-  /// A call on its way to the library.
+  /// A call to be passed to the library.
   struct Launch {
     Call call;
     const char* name;
@@ -222,7 +222,7 @@ class NcclCommunicator final : public Communicator {
 
   gpu::StreamHandle stream() const { return cuda::current_stream(device_).handle(); }
 
-  // ---- what NCCL does not do itself
+  // ---- operations that NCCL lacks
 
   void gather(const Call& call, const Tensor& all, const Tensor& input) {
     enqueue(call, "ncclAllGather", [this, all, input](Comm comm) {
@@ -246,8 +246,8 @@ class NcclCommunicator final : public Communicator {
       reduce_in_order(parts_of(all), call.op, y);
     });
   }
-  /// inputs[r] goes to rank r, and outputs[r] comes from there, this rank's own too; of what is undefined or empty both
-  /// sides say nothing.
+  /// Sends inputs[r] to rank r and receives outputs[r] from it, this rank included. Undefined and empty tensors are
+  /// skipped on both sides.
   void send_and_receive(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
     enqueue(call, "ncclSend and ncclRecv", [this, outputs, inputs](Comm comm) {
       Result result = lib_.ncclGroupStart();
@@ -262,7 +262,7 @@ class NcclCommunicator final : public Communicator {
       return result == Result::success ? ended : result;
     });
   }
-  /// Every rank sends each other its part, and reduces what it gets.
+  /// Reduces by an exchange: every rank sends each other rank its part, and reduces the parts it receives.
   void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
     const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
     send_and_receive(call, parts_of(all), inputs);
@@ -272,7 +272,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // ---- how calls get to the GPU
+  // ---- calls on the GPU
 
   void enqueue(const Call& call, const char* name, std::function<Result(Comm)> f) {
     if (grouping_)
@@ -280,7 +280,7 @@ class NcclCommunicator final : public Communicator {
     else
       enqueue_on(*comm_, {{call, name, std::move(f)}});
   }
-  /// Several calls start as one.
+  /// Passes calls to the library; several calls start as one group.
   void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
     for (const Launch& launch : launches) watch_.called(launch.call);
     failure_->check();
@@ -324,7 +324,7 @@ class NcclCommunicator final : public Communicator {
       fail(what, error);
     }
   }
-  /// In short requests, so that the watch can use the store meanwhile.
+  /// Waits for a key in short requests, so that the watch can use the store meanwhile.
   std::string wait_for_key(const std::string& key, Deadline deadline) {
     while (Clock::now() < deadline) {
       failure_->check();
@@ -332,8 +332,9 @@ class NcclCommunicator final : public Communicator {
     }
     throw DistributedError("the other rank did not come within " + std::to_string(timeout_.count()) + " ms");
   }
-  /// Two ranks' own communicator for the sends of one tag in one direction, which this host queues beside all else.
-  /// (NCCL promises no more: on the GPU a communicator may wait for another one's kernels.) Rank 0 of it sends.
+  /// Returns the communicator of two ranks for the sends of one tag in one direction. Its rank 0 sends. The host queues
+  /// its calls independently of all others. (NCCL promises no more: on the GPU, kernels of one communicator may wait
+  /// for another's.)
   NcclComm& pair(const Call& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
     {
@@ -350,7 +351,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // outlives what follows
+  StoreHost host_;  // outlives the members below
   const nccl::Library& lib_;
   const int rank_, size_;
   const Device device_;
@@ -359,12 +360,12 @@ class NcclCommunicator final : public Communicator {
   const std::string name_;
   const std::shared_ptr<FirstFailure> failure_;
   nccl::NcclWatch watch_;
-  NcclComm* comm_ = nullptr;  // of all ranks; the watch owns it
+  NcclComm* comm_ = nullptr;  // communicator of all ranks; the watch owns it
 
-  std::mutex mutex_;                                      // guards the next
+  std::mutex mutex_;                                      // guards pairs_
   std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // by sender, receiver, tag
 
-  bool grouping_ = false;  // these three belong to the thread of collectives
+  bool grouping_ = false;  // used only by the thread of collectives, as are the next two
   std::vector<Launch> group_;
   std::vector<std::function<void()>> after_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -4,7 +4,8 @@
 
 namespace tandem::distributed {
 
-/// @throws NotImplementedError when there is no GPU or no NCCL, DistributedError when the ranks do not come together
+/// Makes a group over NCCL. @throws NotImplementedError if there is no GPU or no NCCL, DistributedError if the ranks do
+/// not all join
 ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, std::chrono::milliseconds timeout);
 
 }  // namespace tandem::distributed

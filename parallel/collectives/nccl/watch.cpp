@@ -10,10 +10,10 @@
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
-constexpr milliseconds kTick(100);        // between two looks
-constexpr milliseconds kPatience(1000);   // for what a failure ends
-constexpr milliseconds kLastWords(2000);  // for calls under way when a rank leaves
-/// FNV-1a over what the ranks must agree on.
+constexpr milliseconds kTick(100);        // interval of polling
+constexpr milliseconds kPatience(1000);   // time for operations to end after a failure
+constexpr milliseconds kLastWords(2000);  // time for calls in progress to complete after a rank has left
+/// Mixes the parts of a call on which ranks must agree into an FNV-1a hash.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
@@ -44,7 +44,7 @@ NcclWatch::~NcclWatch() {
   wake_.notify_all();
   thread_.join();
   end_all(comms_, &NcclComm::close);
-  cuda::report_failure(device_, nullptr);  // a group to come is another one
+  cuda::report_failure(device_, nullptr);  // a later group starts without a failure
 }
 
 NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
@@ -55,9 +55,9 @@ NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
 void NcclWatch::called(const Call& call) {
   const std::lock_guard lock(mutex_);
   last_ = call;
-  if (call.sequence == 0 || size_ == 1) return;  // of a send or receive other ranks know nothing
+  if (call.sequence == 0 || size_ == 1) return;  // other ranks know nothing of a send or receive
   hash_ = mixed(hash_, call);
-  if (rank_ == 0) called_.clear();  // it tells its last one; the others look for that among theirs
+  if (rank_ == 0) called_.clear();  // rank 0 publishes only its last call; the others keep theirs to compare
   called_.push_back({call, hash_});
 }
 void NcclWatch::add(const Call& call, cuda::Event end, Deadline deadline) {
@@ -78,7 +78,7 @@ std::string NcclWatch::missing_in(const Call& call, const LeftRanks& left) const
 }
 
 void NcclWatch::run() try {
-  const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first one
+  const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first GPU
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::min(kTick, timeout_ / 4 + milliseconds(1)), [this] { return stop_; })) {
     lock.unlock();
@@ -89,7 +89,7 @@ void NcclWatch::run() try {
   fail(error.what());
 }
 
-/// What went wrong; empty if nothing did.
+/// Polls everything in progress. Returns the first error; empty if there is none.
 std::string NcclWatch::look() try {
   if (!failure_->what().empty()) return {};
   std::map<int64_t, UnderWay> calls;
@@ -124,12 +124,12 @@ std::string NcclWatch::look() try {
   if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
   return store_->find(failure_key(group_), milliseconds(0)).value_or("");
 } catch (const StoreClosed&) {
-  return {};  // rank 0 has left
+  return {};  // rank 0 has left, and its store with it
 } catch (const std::exception& error) {
   return error.what();
 }
 
-/// Rank 0 publishes its last collective, the others look for their own of that number.
+/// Compares collectives: rank 0 publishes its last one, and the others compare it with their own of the same number.
 std::string NcclWatch::compare_with_rank_0() {
   const std::string key = group_ + "/rank 0's collectives";
   std::optional<Called> last;
@@ -148,7 +148,7 @@ std::string NcclWatch::compare_with_rank_0() {
     text >> their_sequence_ >> their_hash_ >> std::ws;
     std::getline(text, their_call_);
   }
-  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};  // nothing new, or it is ahead
+  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};  // no news, or rank 0 is ahead
   const std::lock_guard lock(mutex_);
   while (called_.front().call.sequence < their_sequence_) called_.pop_front();
   compared_ = their_sequence_;
@@ -165,7 +165,7 @@ void NcclWatch::fail(const std::string& what, milliseconds patience) {
     cause = store_->publish_failure(group_, cause);
     cause += where_the_ranks_are(patience);
   } catch (const DistributedError&) {
-    // The store is gone as well.
+    // The store is lost too.
   }
   failure_->set(cause);
   flight_->failed(cause);
@@ -178,7 +178,7 @@ void NcclWatch::fail(const std::string& what, milliseconds patience) {
   end_all(comms, &NcclComm::abort);
 }
 
-/// "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer"
+/// Returns "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer".
 std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   const auto key = [this](int r) { return group_ + "/rank " + std::to_string(r) + " called"; };
   std::string mine;
@@ -203,16 +203,16 @@ void NcclWatch::finish() {
     const std::lock_guard lock(mutex_);
     calls = under_way_;
   }
-  Deadline deadline = Deadline::max();  // the watch ends what takes too long
+  Deadline deadline = Deadline::max();  // the watch ends operations that take too long
   try {
-    // By asking: to wait would take a kernel's error, which is the user's to hear, for the group's.
+    // Polls instead of waiting: a wait would take a kernel's error, which belongs to the program, for the group's.
     for (const auto& [number, each] : calls)
       while (!each.end.query() && Clock::now() < deadline) {
         if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kPatience);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
   } catch (const std::exception&) {
-    return;  // a lost device: there is nothing to wait for
+    return;  // the device is lost: there is nothing to wait for
   }
 }
 

@@ -1,5 +1,5 @@
-// Looks after what NCCL has under way, on a thread of its own: what hangs or fails is ended on every rank, with one
-// error for all that says where each of them was. Internal.
+// NcclWatch: watches NCCL's operations in progress, on a thread of its own. An operation that hangs or fails is ended
+// on every rank, with one error for all that says which call each rank was in. Internal.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,24 +17,25 @@ class NcclWatch {
  public:
   NcclWatch(const Rendezvous& job, Device device, std::chrono::milliseconds timeout,
             std::shared_ptr<FirstFailure> failure);
-  /// Ends the watch, and the communicators.
+  /// Stops the watch, and closes the communicators.
   ~NcclWatch();
 
-  /// Takes a communicator over: to look for its errors, and to abort it with the group.
+  /// Takes ownership of a communicator: polls its errors, and aborts it when the group fails.
   NcclComm& adopt(std::shared_ptr<NcclComm> comm);
-  /// This rank is at that call now. Ranks whose collectives differ are found within some ticks: NCCL does not compare.
+  /// Records that this rank is in that call. If the ranks' collectives differ, the watch finds out within some ticks;
+  /// NCCL does not compare them.
   void called(const Call& call);
-  /// The call is on the GPU; `end` comes behind it.
+  /// Records that the call is on the GPU's stream, followed by the event `end`.
   void add(const Call& call, cuda::Event end, Deadline deadline);
 
-  /// The group's first failure, on whichever rank, becomes this rank's; everything under way is ended, and who waits
-  /// for the device, which then has no results worth reading, hears of it.
-  /// @param patience  for the other ranks to say where they are
+  /// Makes `what` the group's failure, unless a rank has failed before. Ends everything in progress, and makes waits
+  /// for the device throw the failure, because its results are not valid.
+  /// @param patience  time for the other ranks to report which call they are in
   void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
-  /// From any thread: takes note of the store's ranks that have left the group. A call that needs such a rank and is
-  /// still under way two seconds later fails.
+  /// Records the ranks of the store that have left the group. May be called from any thread. A call that needs such a
+  /// rank fails if it is still in progress two seconds later.
   void note_left(const LeftRanks& left);
-  /// Returns when nothing is under way any more, or when a failure does not end it.
+  /// Returns when nothing is in progress any more. After a failure it waits only a short time.
   void finish();
 
  private:
@@ -44,7 +45,7 @@ class NcclWatch {
     Deadline deadline;
     Clock::time_point begun = Clock::now();
   };
-  /// A collective, and what sums up all of them so far.
+  /// A collective, and a hash of all collectives up to it.
   struct Called {
     Call call;
     uint64_t hash;
@@ -65,20 +66,20 @@ class NcclWatch {
   const std::shared_ptr<FirstFailure> failure_;
   const std::shared_ptr<FlightLog> flight_;
   std::mutex mutex_;                       // guards what follows
-  std::optional<Call> last_;               // what was called last
-  uint64_t hash_ = 0;                      // of all collectives so far
-  std::deque<Called> called_;              // those not yet compared with rank 0's
+  std::optional<Call> last_;               // the latest call
+  uint64_t hash_ = 0;                      // hash of all collectives so far
+  std::deque<Called> called_;              // collectives not yet compared with rank 0's
   std::map<int64_t, UnderWay> under_way_;  // by number, the oldest first
-  LeftRanks left_;                         // of this group's ranks, by rank in it
-  Clock::time_point heard_of_left_;        // of the last of them
+  LeftRanks left_;                         // ranks that have left, by rank in this group
+  Clock::time_point heard_of_left_;        // time when the last of them was recorded
   int64_t added_ = 0;
   NcclComms comms_;
   bool stop_ = false;
   std::condition_variable wake_;
   std::mutex failing_;
-  // These belong to the watch's thread.
-  int64_t compared_ = 0;        // the last collective that was compared
-  int64_t their_sequence_ = 0;  // of rank 0's last one when it was read
+  // The members below belong to the watch's thread.
+  int64_t compared_ = 0;        // number of the last collective that was compared
+  int64_t their_sequence_ = 0;  // number of rank 0's latest collective when it was read
   uint64_t their_hash_ = 0;
   std::string their_call_;
   std::thread thread_;

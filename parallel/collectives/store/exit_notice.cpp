@@ -1,4 +1,4 @@
-// ExitNotice: keeps the process's groups, and tells their stores when the process ends.
+// ExitNotice: lists the process's groups, and tells their stores when the process ends.
 #include "tandem/parallel/collectives/store/exit_notice.h"
 
 #include <stdlib.h>  // on_exit
@@ -12,14 +12,14 @@ namespace tandem::distributed {
 using std::chrono::milliseconds;
 
 struct ExitNotice::Entry {
-  pid_t process;  // a child that this process has forked since has the list too, and is no rank
+  pid_t process;  // a forked child inherits the list, but is not a rank
   int rank;       // among all ranks of the store
   bool has_launcher;
   std::string outermost;            // the group that all of this rank's groups were made from
   std::optional<std::string> came;  // value under came_key() of this rank in the outermost group
   std::shared_ptr<void> job;        // one object for all groups of this rank
   std::shared_ptr<StoreClient> store;
-  std::shared_ptr<StoreServer> server;  // null where another process hosts the store
+  std::shared_ptr<StoreServer> server;  // null if another process hosts the store
   std::function<void(bool, const std::string&)> ended;
 };
 
@@ -30,28 +30,29 @@ struct Registry {
   std::mutex mutex;
   Entries entries;
 };
-/// Never destroyed: it is read while static objects are.
+/// Never destroyed: it is read during the destruction of static objects.
 Registry& registry() {
   static Registry* const all = new Registry;
   return *all;
 }
 
-/// Tells the store how this rank ends, on a connection of its own: another thread may wait on the group's. A failure
-/// that the group had before stays the first.
+/// Tells the store how this rank ends. Uses a new connection, because another thread may wait on the group's. An
+/// earlier failure of the group is kept.
 void tell_store(const ExitNotice::Entry& e, int status, const std::string& why) try {
   const std::string failure = failure_key(e.outermost);
   if (status != 0 && e.has_launcher) return;  // the launcher sees the status and the output
   if (status != 0 && e.server) return e.server->find(failure) ? void() : e.server->set(failure, why);
   const auto store = e.store->again(StoreClient::kHasty);
   const std::string key = came_key(e.outermost, e.rank);
-  if (store->find(key, milliseconds(0), StoreClient::kHasty) != e.came) return;  // the store of the ranks' next program
+  if (store->find(key, milliseconds(0), StoreClient::kHasty) != e.came) return;  // store of the ranks' next program
   status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kHasty));
 } catch (const std::exception&) {
-  // Its host is gone.
+  // The store's host is lost.
 }
 
 void process_ends(int status, void*) {
-  // A signal handler may call exit() while it is held. Polls: ThreadSanitizer does not know how a timed_mutex waits.
+  // A signal handler may call exit() while the mutex is held. Polls, because ThreadSanitizer cannot follow a
+  // timed_mutex.
   std::unique_lock lock(registry().mutex, std::try_to_lock);
   for (const Deadline deadline = after(milliseconds(500)); !lock.owns_lock() && Clock::now() < deadline;
        (void)lock.try_lock())
@@ -59,7 +60,7 @@ void process_ends(int status, void*) {
   if (!lock.owns_lock()) return;
   std::set<void*> told;
   std::set<std::shared_ptr<StoreServer>> servers;
-  for (const bool tells : {true, false})  // all of it before any connection is closed
+  for (const bool tells : {true, false})  // tell all stores before any connection is closed
     for (const ExitNotice::Entry& e : registry().entries) {
       if (e.process != ::getpid()) continue;
       const std::string why = "rank " + std::to_string(e.rank) + " is gone: it has ended with exit status " +

@@ -1,4 +1,4 @@
-// Tells the job when this process, a rank, ends by exit() or by a return from main. Internal.
+// ExitNotice: tells the job when a rank's process ends by exit() or by a return from main. Internal.
 #pragma once
 #include <list>
 

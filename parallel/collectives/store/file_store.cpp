@@ -1,5 +1,6 @@
-// The file: a line that says what it is, then records, each a key with the value that it has from then on, or none.
-// Whoever changes it holds its lock alone, reads what others have added, and adds one record.
+// FileStore. The file is a line that identifies the format, then records: each has a key and its new value, or none if
+// the key was deleted. A writer locks the file exclusively, reads the records that others have added, and appends one
+// record.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,9 +20,9 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr char kFileMagic[] = "tandem file store 1\n";
-constexpr char kUser = 'u', kFinished[] = "finished";  // keys of users begin so; how many stores have ended
-constexpr milliseconds kPause(5);                      // between two looks for a key
-constexpr uint32_t kNone = ~uint32_t(0);               // the length of the value of a key that is deleted
+constexpr char kUser = 'u', kFinished[] = "finished";  // prefix of users' keys; key for the number of destroyed stores
+constexpr milliseconds kPause(5);                      // interval of polling for a key
+constexpr uint32_t kNone = ~uint32_t(0);               // as length of a value: the key is deleted
 
 }  // namespace
 
@@ -29,14 +30,14 @@ struct FileStore::State {
   std::string path;
   int workers;
   Descriptor file;
-  std::mutex mutex;  // a lock of the file is of the descriptor, which the process's threads share
-  KeyValues values;  // what the file says up to `read`
+  std::mutex mutex;  // a file lock belongs to the descriptor, which all threads share
+  KeyValues values;  // contents of the file up to offset `read`
   off_t read = 0;
 
   void check(bool good, const char* what) const {
     TANDEM_CHECK_AS(DistributedError, good, "FileStore: ", path, " cannot be ", what, ": ", std::strerror(errno));
   }
-  /// f(), with all that others have written.
+  /// Runs f() under the lock, after reading what other processes have written.
   template <class F> auto locked(int how, const F& f) {
     struct Unlock {
       int fd;
@@ -48,7 +49,7 @@ struct FileStore::State {
     read_more();
     return f();
   }
-  /// f(values) and the record of what `key` has then.
+  /// Runs f(values) under the lock, and appends the new value of `key`.
   template <class F> auto change(const std::string& key, const F& f) {
     return locked(LOCK_EX, [&] {
       const auto result = f(values);
@@ -86,7 +87,7 @@ struct FileStore::State {
     while (bytes.size() - at >= sizeof lengths) {
       std::memcpy(lengths, bytes.data() + at, sizeof lengths);
       const size_t key = lengths[0], value = lengths[1] == kNone ? 0 : lengths[1];
-      if (bytes.size() - at < sizeof lengths + key + value) break;  // half written
+      if (bytes.size() - at < sizeof lengths + key + value) break;  // incomplete record
       const std::string name = bytes.substr(at + sizeof lengths, key);
       if (lengths[1] == kNone)
         values.erase(name);
@@ -96,7 +97,7 @@ struct FileStore::State {
     }
     read += static_cast<off_t>(at);
   }
-  /// Behind what could be read: what a killed process left half written goes.
+  /// Appends after the last complete record, which drops an incomplete one left by a killed process.
   void append(const std::string& bytes) {
     check(::ftruncate(file.get(), read) == 0, "written");
     for (size_t at = 0; at < bytes.size();) {
@@ -122,7 +123,7 @@ FileStore::~FileStore() {
     const int64_t finished = state_->change(kFinished, [](KeyValues& v) { return v.add(kFinished, 1); });
     if (finished >= state_->workers) ::unlink(state_->path.c_str());
   } catch (const std::exception&) {
-    return;  // it is gone already
+    return;  // the file was removed already
   }
 }
 const std::string& FileStore::getPath() const { return state_->path; }

@@ -1,4 +1,4 @@
-// What a store does to its keys, once for all kinds of stores. Internal.
+// KeyValues: the operations of a store on its keys, shared by all kinds of stores. Internal.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -15,11 +15,12 @@ class KeyValues {
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
   void set(const std::string& key, const std::string& value) { values_[key] = value; }
-  /// Unless it has a value. Returns what it has then.
+  /// Sets the key unless it has a value. Returns the value that it has then.
   const std::string& set_once(const std::string& key, const std::string& value) {
     return values_.try_emplace(key, value).first->second;
   }
-  /// The sum, which the key has then, as text. @throws DistributedError when its value is no number
+  /// Adds to the value, which is a number as text, and returns the sum. A missing key counts as 0.
+  /// @throws DistributedError if the value is not a number
   int64_t add(const std::string& key, int64_t amount) {
     const std::string text = find(key).value_or("0");
     int64_t number = 0;
@@ -37,7 +38,7 @@ class KeyValues {
     return values_[key] = desired;
   }
   bool erase(const std::string& key) { return values_.erase(key) > 0; }
-  /// Of the keys that begin so.
+  /// Returns the number of keys with that prefix.
   int64_t count(const std::string& prefix) const {
     return std::count_if(values_.lower_bound(prefix), values_.end(),
                          [&](const auto& each) { return each.first.compare(0, prefix.size(), prefix) == 0; });

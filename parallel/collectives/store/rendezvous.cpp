@@ -1,4 +1,4 @@
-// Who hosts the job's store, and how its ranks find each other there.
+// Finds or hosts the job's store, and lets its ranks find each other there.
 #include "tandem/parallel/collectives/store/rendezvous.h"
 
 #include <unistd.h>
@@ -13,7 +13,8 @@
 namespace tandem::distributed {
 namespace {
 
-/// The rank's how-manieth group in this process, which all ranks make in one order.
+/// Returns "group N": this is the N-th group of the rank in this process, from 0. All ranks make groups in the same
+/// order.
 std::string next_name(int rank) {
   static std::mutex mutex;
   static auto& made = *new std::map<int, int>;  // never destroyed: a static object's destructor may join a group
@@ -21,21 +22,21 @@ std::string next_name(int rank) {
   return "group " + std::to_string(made[rank]++);
 }
 
-/// Key for the name of the group that a store is for, if rank 0 hosts the store.
+/// Key for the name of the group that rank 0 hosts the store for.
 constexpr char kHostedKey[] = "hosted";
 int number_of(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
 
 std::string place_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
-/// Key for the rank that came first, whose number of ranks counts.
+/// Key for the rank that came first; its number of ranks is compared with the others'.
 std::string first_key(const std::string& group) { return group + "/first"; }
 std::string refused_key(const std::string& group) { return group + "/refused"; }
-/// Describes this process, as whereabouts() reads it.
+/// Describes this process, in the format that whereabouts() reads.
 std::string about_me(int size) {
   std::random_device random;
   return std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + " " + host_name();
 }
 
-/// For the end of an error: names the group whose store is at that address already, if it can be asked.
+/// Returns a text to append to an error: the group whose store already uses that address, if it answers.
 std::string whose_store(const JobEnvironment& env) {
   using std::chrono::milliseconds;
   try {
@@ -62,13 +63,14 @@ std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::st
   }
 }
 
-/// Address of a group's store, and rank 0's server.
+/// Address of a group's store; on rank 0 also the server.
 struct StoreAddress {
   std::string address;
   int port;
   std::shared_ptr<StoreServer> server = nullptr;
 };
-/// torchrun's agent holds MASTER_PORT for a store of its own: there rank 0 says where it has opened ours.
+/// Hosts the store on a free port (rank 0), or finds it: torchrun's agent uses MASTER_PORT for its own store, in which
+/// rank 0 publishes the address of Tandem's store.
 StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
                               const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
@@ -111,8 +113,9 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       };
       job.store = connect();
       job.watch = connect();
-      // Where rank 0 puts a new store in the place of the last group's between the two calls, the new one would hear
-      // this rank on `watch` and then miss it, as `store` is closed. An answer shows that both are of one store.
+      // Between the two calls, rank 0 may replace the last group's store by a new one. The new store would then hear
+      // this rank on `watch` and find it lost when `store` closes. An answer on `store` shows that both connect to the
+      // same store.
       const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
       TANDEM_CHECK_AS(DistributedError, !hosted || number_of(*hosted) <= number_of(name),
                       "init_process_group: ", rank_text(rank, nullptr), " makes ", name,
@@ -124,7 +127,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       job.has_launcher = launched;
       return make(std::move(job));
     } catch (const StoreClosed&) {
-      // Rank 0's store of the group before, which this rank has left earlier.
+      // This was the store of rank 0's previous group, which this rank left earlier.
       if (launched || rank == 0 || Clock::now() >= patience) throw;
     }
 }
@@ -168,7 +171,7 @@ std::string whereabouts(int rank, const std::optional<std::string>& came) {
 }
 
 void take_place(const Rendezvous& job) {
-  if (job.members) return;  // its ranks have places in the group that it is made from
+  if (job.members) return;  // the ranks have places in the group that it was made from
   StoreClient& store = *job.store;
   const std::string me = about_me(job.size);
   const auto refuse = [&](const std::string& why) {
@@ -199,7 +202,7 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
   store.set(came_key(group, rank), about_me(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
-    std::string left;  // how the rank has left
+    std::string left;  // how rank r has left
     const auto has_left = [&] {
       const LeftRanks all = store.left(group, StoreClient::kUsual);
       if (const auto at = all.find(global_rank(r, members)); at != all.end()) left = at->second;
@@ -225,7 +228,7 @@ void leave_in_order(StoreClient& store, const std::string& group, int rank) noex
   try {
     store.leave(group, rank);
   } catch (const std::exception&) {
-    return;  // its host has left before
+    return;  // the store's host has left before
   }
 }
 

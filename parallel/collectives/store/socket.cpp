@@ -29,7 +29,7 @@ AddressList look_up(const std::string& address, int port, int flags) {
   addrinfo* found = nullptr;
   const std::string service = std::to_string(port);
   int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
-  if (status != 0 && address == "localhost")  // always this machine (RFC 6761), also where no /etc/hosts says so
+  if (status != 0 && address == "localhost")  // always this machine (RFC 6761), even if /etc/hosts lacks it
     status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
                   " is not known: ", ::gai_strerror(status));
@@ -38,8 +38,8 @@ AddressList look_up(const std::string& address, int port, int flags) {
 Descriptor make_socket(const addrinfo& a) {
   return Descriptor(::socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
 }
-/// Whether both ends are one socket: a client that asks again and again for a port where nobody listens may get that
-/// very port for its own end, and Linux then connects it to itself.
+/// Returns whether both ends are the same socket. A client that retries a port on which nobody listens may get this
+/// port as its own end; Linux then connects it to itself.
 bool is_connected_to_itself(int fd) {
   sockaddr_storage own{}, peer{};
   socklen_t own_length = sizeof own, peer_length = sizeof peer;
@@ -47,7 +47,7 @@ bool is_connected_to_itself(int fd) {
          ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) == 0 && own_length == peer_length &&
          std::memcmp(&own, &peer, own_length) == 0;
 }
-/// 0, or errno.
+/// Returns 0, or an errno.
 int try_connect(int fd, const addrinfo& a, Deadline deadline) {
   if (::connect(fd, a.ai_addr, a.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -92,7 +92,7 @@ Descriptor listen_on(const std::string& address, int port) {
         ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), 128) == 0)
       return fd;
     error = errno;
-    if (error == EADDRINUSE) break;  // on another of its addresses, the ranks would find the stranger first
+    if (error == EADDRINUSE) break;  // on another address, ranks would first find the program that uses this one
   }
   TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
                   " is in use; set MASTER_PORT to another port");

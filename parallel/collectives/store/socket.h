@@ -1,4 +1,4 @@
-// Sockets of the store: owned descriptors, listening and connecting by name, bounded waits. Internal.
+// Sockets of the store: owned descriptors, listening and connecting by name, and waits with deadlines. Internal.
 #pragma once
 #include <chrono>
 #include <string>
@@ -8,11 +8,12 @@ namespace tandem::distributed {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
-/// Not below 0; at most a day, which no sum overflows.
+/// left_until() returns the time until a deadline, at least 0 and at most a day, so that sums do not overflow. after()
+/// returns the deadline after a time.
 std::chrono::milliseconds left_until(Deadline deadline);
 Deadline after(std::chrono::milliseconds time);
 
-/// A file descriptor that is closed at the end.
+/// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -32,22 +33,24 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Listens on the first of the name's addresses that can be had; port 0 takes a free one. Non-blocking.
+/// Listens on the first available address of the name; port 0 takes a free port. The socket is non-blocking.
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
-/// Tries until somebody listens there or the deadline is past. Non-blocking.
-/// @param start  when the caller began to wait, for the error
-/// @throws DistributedError naming address, port and `host`, who should listen there
+/// Connects to a port, and retries until a server listens there or the deadline has passed. The socket is non-blocking.
+/// @param host   name of the expected server, for the error
+/// @param start  time when the caller began to wait, for the error
+/// @throws DistributedError naming address, port and `host`
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
                       Clock::time_point start = Clock::now());
-/// Sets up a connection: small messages go at once, and it fails within kLinkSilence once the other machine is gone or
-/// the link to it is cut. A peer that is merely stopped keeps its connection, as its kernel still answers.
+/// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkSilence
+/// after the other machine or the link is lost. A peer that is merely stopped keeps its connection, because its kernel
+/// still answers.
 void prepare_connection(int fd);
 constexpr std::chrono::seconds kLinkSilence(20);
 int port_of(int fd);
-/// The address of this end, in digits: of a connection, the interface that its route leaves by.
+/// Returns the numeric address of this end of a connection, that is of the interface through which it is routed.
 std::string local_address(int fd);
-/// Whether one of poll's `events` came before the deadline.
+/// Returns whether one of poll's `events` occurred before the deadline.
 bool wait_until_ready(int fd, short events, Deadline deadline);
 
 }  // namespace tandem::distributed

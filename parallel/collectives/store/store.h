@@ -1,5 +1,5 @@
-// A small key-value store over TCP, by which the ranks of a job find each other and tell why they failed. Its server
-// also sees which ranks are lost. Internal.
+// A small key-value store over TCP. The ranks of a job find each other through it and publish the causes of failures.
+// Its server also notices which ranks are lost. Internal.
 #pragma once
 #include <map>
 #include <mutex>
@@ -11,7 +11,7 @@ namespace tandem::distributed {
 
 constexpr size_t kMaxStoreKey = 1 << 10, kMaxStoreValue = 1 << 20;
 
-/// The key under which who starts the ranks publishes why the job fails.
+/// Key under which the launcher of the ranks publishes why the job fails.
 constexpr char kFailureKey[] = "failure";
 /// The key of a group's first failure.
 std::string failure_key(const std::string& group);
@@ -34,18 +34,18 @@ class StoreServer {
   /// @throws DistributedError naming the port when it is in use
   explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
                        std::chrono::milliseconds patience = {});
-  /// Tells the clients that it closes in order.
+  /// Tells the clients that the store shuts down.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   int port() const;
-  /// As a client's.
+  /// As StoreClient::set() and StoreClient::find().
   void set(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
   /// Notes that the rank's process has ended well: the rank has left all groups. As StoreClient::end().
   void excuse(int rank);
-  /// Ends it in order, now; find() and set() still work.
+  /// Shuts the server down now and tells the clients so. find() and set() still work.
   void close();
-  /// Returns when there is no connection any more, or after `most`.
+  /// Returns when no client is connected, or after `most`.
   void wait_for_clients_to_leave(std::chrono::milliseconds most) const;
 
  private:
@@ -63,48 +63,49 @@ class StoreSilent : public StoreLost {
  public:
   using StoreLost::StoreLost;
 };
-/// The store was closed in order.
+/// The store has told this client that it shuts down.
 class StoreClosed : public StoreLost {
  public:
   using StoreLost::StoreLost;
 };
-/// By rank, how those have left that are not in a group any more: "it ended normally".
+/// By rank: how the ranks that are no longer in a group have left it, such as "it ended normally".
 using LeftRanks = std::map<int, std::string>;
 constexpr char kEndedNormally[] = "it ended normally";
 
-/// The store belongs to another job, and has another token.
+/// The store refuses the token, because it belongs to another job.
 class StoreDenied : public DistributedError {
  public:
   using DistributedError::DistributedError;
 };
 
-/// One connection. Its methods may be called from any thread, one request at a time. All throw StoreLost.
+/// One connection to the store. Methods may be called from any thread; one request runs at a time. All throw StoreLost.
 class StoreClient {
  public:
-  /// How long a request may go unanswered, beyond what it asks the store to wait. After a failure nobody has the time.
+  /// Time that an answer may take, beyond the time that the request asks the store to wait. kHasty is for requests
+  /// after a failure, which must not take long.
   static constexpr std::chrono::milliseconds kUsual{20000}, kHasty{300};
 
-  /// Waits for the store to come up, within the timeout. @throws StoreDenied for a wrong token
-  /// @param host   who hosts the store, for errors: "rank 0"
-  /// @param start  when the caller began to wait, for errors
+  /// Waits for the store to come up, within the timeout. @throws StoreDenied if the token is wrong
+  /// @param host   name of the store's host, for errors: "rank 0"
+  /// @param start  time when the caller began to wait, for errors
   StoreClient(const std::string& address, int port, const std::string& token, std::chrono::milliseconds timeout,
               std::string host = "a rank or a launcher", Clock::time_point start = Clock::now());
   void set(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
   /// Sets the key unless it has a value; returns the value that it has then.
   std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds answer = kUsual);
-  /// Returns the first failure of a group. A failure of the job or of a group that it was made from goes before `why`,
-  /// which is published if there is no failure yet.
+  /// Publishes the failure of a group, unless there is an earlier failure of the job, of the group, or of a group that
+  /// it was made from. Returns the first failure.
   std::string publish_failure(const std::string& group, const std::string& why,
                               std::chrono::milliseconds answer = kUsual);
-  /// As KeyValues', which say what they do.
+  /// As the methods of KeyValues.
   int64_t add(const std::string& key, int64_t amount);
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);
   int64_t count(const std::string& prefix);
-  /// Waits for the key. Nothing when it did not come within the timeout.
+  /// Waits for the key. Returns nullopt if it was not set within the timeout.
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout,
                                   std::chrono::milliseconds answer = kUsual);
-  /// Waits for the key. @throws DistributedError naming it when it did not come
+  /// Waits for the key. @throws DistributedError naming the key, if it was not set within the timeout
   std::string get(const std::string& key, std::chrono::milliseconds timeout);
   /// Waits for all keys.
   void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout);
@@ -126,19 +127,20 @@ class StoreClient {
   void end(int rank, std::chrono::milliseconds answer = kHasty);
   /// Returns the ranks that have left the group.
   LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
-  /// Who holds up the ranks that wait for `rank`, by what all of them reported: itself, or whom it waits for in turn.
-  /// With "has not been heard of for 1234 ms" where its reports stay away.
+  /// The rank that holds up the ranks that wait for `rank`, according to all reports: that rank itself, or the rank
+  /// that it waits for in turn. `silence` is "has not been heard of for 1234 ms" if the rank's reports are overdue,
+  /// otherwise "".
   struct Blame {
     int rank = 0;
     std::string silence = {};
   };
   Blame blame(const std::string& group, int rank, std::chrono::milliseconds answer = kHasty);
 
-  /// Another connection to the same store.
+  /// Makes another connection to the same store.
   std::unique_ptr<StoreClient> again(std::chrono::milliseconds timeout) const;
-  /// The address of this machine on the way to the store.
+  /// Returns the address of this machine's end of the connection.
   std::string local_address() const { return distributed::local_address(socket_.get()); }
-  /// From any thread: ends the request under way, and all to come, with an error.
+  /// Ends the request in progress and all later ones with an error. May be called from any thread.
   void interrupt();
 
  private:
@@ -152,36 +154,36 @@ class StoreClient {
   const int port_;
   const std::string token_, place_, host_;
   Descriptor socket_;
-  std::mutex mutex_;                                      // one request at a time
-  std::string bytes_;                                     // that came behind an answer
-  bool broken_ = false, closed_ = false, hangs_ = false;  // closed: in order
+  std::mutex mutex_;                                      // serializes requests
+  std::string bytes_;                                     // received bytes behind the last answer
+  bool broken_ = false, closed_ = false, hangs_ = false;  // closed_: the store has shut down
 };
 
-/// Messages, which server and client share: a length of four bytes, then that many. Numbers in this machine's order,
-/// which is that of every machine that Tandem runs on.
+/// Message format of server and client: a length of four bytes, then that many bytes. Numbers are in this machine's
+/// byte order, which is the same on every machine that Tandem runs on.
 namespace store_messages {
 constexpr char kHello = 'H', kSet = 'S', kSetOnce = 'O', kGet = 'G';  // requests
 constexpr char kAdd = '+', kCompareSet = '=', kErase = '-', kCount = '#';
-constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // of ranks: the key is the group
+constexpr char kReport = 'R', kLeave = 'L', kBlame = 'A';  // requests of ranks, whose key is the group
 constexpr char kEnd = 'E', kLeft = 'W';
 constexpr char kValue = 'V', kNothing = 'N', kDenied = 'D', kBad = 'B';  // replies: a kind, then the value
-constexpr char kRefused = 'F';                                           // the value says why
-constexpr char kClosed = 'C';                                            // also unasked
+constexpr char kRefused = 'F';                                           // the value is the reason
+constexpr char kClosed = 'C';                                            // may also come without a request
 constexpr char kVersion[] = "tandem store 4";                            // the value of a hello and of its reply
 constexpr size_t kMaxMessage = 64 + kMaxStoreKey + kMaxStoreValue;
-constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // all that a stranger may say
+constexpr size_t kMaxHello = 64 + kMaxStoreKey;  // longest message before the token is accepted
 struct Request {
   char op = 0;
   uint32_t wait_ms = 0;
   std::string key, value;
 };
 std::string frame(const std::string& body);
-/// Takes one whole message off the front of `bytes`, if there is one. @throws DistributedError for one longer than
-/// `most`
+/// Removes one whole message from the front of `bytes` and returns it, if there is one.
+/// @throws DistributedError if the message is longer than `most`
 std::optional<std::string> take_message(std::string& bytes, size_t most = kMaxMessage);
 std::string encode(const Request& request);
 std::optional<Request> decode(const std::string& body);
-/// Two texts as the value of a request, and back.
+/// Encodes two texts as the value of a request. take_pair() decodes it.
 std::string pair_of(const std::string& first, const std::string& second);
 std::optional<std::pair<std::string, std::string>> take_pair(const std::string& value);
 }  // namespace store_messages

@@ -15,9 +15,9 @@ using namespace store_messages;
 using std::chrono::milliseconds;
 
 namespace {
-constexpr milliseconds kAnswerTime(5000);  // for a store that closes connections before it has answered
+constexpr milliseconds kAnswerTime(5000);  // time to retry a store that closes connections without an answer
 
-/// Whether all was sent before the deadline.
+/// Sends all bytes. Returns false if the deadline passes or the connection fails.
 bool send_all(int fd, const std::string& bytes, Deadline deadline) {
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t n = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
@@ -28,7 +28,7 @@ bool send_all(int fd, const std::string& bytes, Deadline deadline) {
   }
   return true;
 }
-/// "1 it ended normally\n2 ..." as the store says it.
+/// Parses the store's list of ranks that have left: "1 it ended normally\n2 ...".
 LeftRanks left_ranks_in(const std::string& text) {
   LeftRanks left;
   std::istringstream lines(text);
@@ -37,7 +37,7 @@ LeftRanks left_ranks_in(const std::string& text) {
   return left;
 }
 enum class Received { all, late, ended };
-/// The next message, of which `bytes` may hold a part.
+/// Receives the next message. `bytes` may hold its beginning, and keeps what follows it.
 Received receive_message(int fd, std::string& bytes, Deadline deadline, std::string& body) {
   char chunk[4096];
   for (;;) {
@@ -77,7 +77,7 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
       say_hello(address, port, token, deadline, start);
       return;
     } catch (const StoreClosed&) {
-      // One that closes, perhaps, and another comes in its place.
+      // The store may be shutting down, and another may take its place.
       if (Clock::now() >= patience) throw;
       std::this_thread::sleep_for(milliseconds(20));
     }
@@ -119,7 +119,7 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   auto received = Received::ended;
   if (!broken_) {
     send_all(socket_.get(), frame(encode({op, static_cast<uint32_t>(wait_ms), key, value})), deadline);
-    received = receive_message(socket_.get(), bytes_, deadline, reply);  // the last word of a closed one too
+    received = receive_message(socket_.get(), bytes_, deadline, reply);  // also the last reply of a closed store
   }
   broken_ = received != Received::all || reply.empty() || reply[0] == kClosed;
   hangs_ = hangs_ || received == Received::late;
@@ -174,7 +174,7 @@ void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeou
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,
                                                LeftRanks* left) {
-  // A host that hangs is found by those who wait for it in vain: it is no failure while nobody does.
+  // If the host hangs, ranks that wait for it find out. It is no failure as long as no rank waits.
   constexpr auto kAnyTime = std::chrono::hours(24 * 365);
   std::string nothing;
   auto failure =

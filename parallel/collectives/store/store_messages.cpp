@@ -1,4 +1,4 @@
-// How the store's server and clients write their messages.
+// Encodes and decodes the messages of the store's server and clients.
 #include <cstring>
 
 #include "tandem/parallel/collectives/store/store.h"

@@ -1,4 +1,4 @@
-// StoreServer: one thread that holds the keys, answers all clients, and notices ranks that end or fall silent.
+// StoreServer: one thread that holds the keys, answers all clients, and notices ranks that end or stop reporting.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -25,11 +25,11 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr size_t kMaxConnections = 4096;
-constexpr size_t kMaxStrangers = 64;  // connections that have not shown the token; the oldest makes room
+constexpr size_t kMaxStrangers = 64;  // connections without a token; the oldest makes room
 constexpr auto kGreetingTime = std::chrono::seconds(5);
-constexpr milliseconds kClosingTime(300);  // for clients to take note of the end
+constexpr milliseconds kClosingTime(300);  // time for clients to read the last reply
 
-/// The time tells nothing of where two tokens of one length differ.
+/// Compares tokens in a time that does not reveal where two tokens of equal length differ.
 bool same_token(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -37,35 +37,35 @@ bool same_token(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-/// A rank that reports, or another member of a group, which then has a name.
+/// A rank that reports, or another member of a group, which has a name.
 struct Member {
   std::string group;
   int rank = 0, waits_for = -1;
-  Clock::time_point heard;  // when it reported last
-  milliseconds interval;    // until it means to report again
-  milliseconds silence{0};  // without a report for so long it is lost; 0: however long
+  Clock::time_point heard;  // time of the last report
+  milliseconds interval;    // time until its next report is due
+  milliseconds silence{0};  // lost after this time without a report; 0: never
   std::string name = {};
   bool is_lost() const { return silence.count() > 0 && Clock::now() >= heard + silence; }
-  /// Not by the time of two reports that never came.
+  /// True if two reports are overdue.
   bool silent() const { return Clock::now() > heard + 2 * interval + milliseconds(150); }
 };
 struct Connection {
   Descriptor socket;
   std::string in = {}, out = {};
   bool known = false;                   // has shown the token
-  bool closing = false;                 // once `out` is sent
-  std::optional<std::string> key = {};  // that it waits for
+  bool closing = false;                 // close once `out` is sent
+  std::optional<std::string> key = {};  // the key that it waits for
   std::optional<Member> member = {};
   bool reports = false;    // waits for its group's failure
-  Deadline deadline = {};  // of what it waits for; of a stranger: for the hello
+  Deadline deadline = {};  // of the current wait; before the token is shown: of the hello
   bool waits() const { return key || reports; }
 };
-/// A rank whose connection has ended, or another member that is lost.
+/// A rank whose connection has ended, or another member that has stopped reporting.
 struct Lost {
   std::string group;
   int rank;
-  Deadline published;     // then, if nobody has said more by then
-  std::string text = {};  // "": the text for ranks
+  Deadline published;     // time at which it is published, unless a cause is known by then
+  std::string text = {};  // the failure; "" for a rank
 };
 
 }  // namespace
@@ -107,7 +107,7 @@ class StoreServer::Loop {
   size_t clients() const { return clients_; }
 
  private:
-  static constexpr char kAllGroups[] = "";  // in left_: of a rank whose process has ended
+  static constexpr char kAllGroups[] = "";  // in left_: ranks whose process has ended
   void wake() {
     const uint64_t one = 1;
     while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
@@ -136,7 +136,7 @@ class StoreServer::Loop {
                             {wake_.get(), POLLIN, 0}};
     Deadline first = after(std::chrono::hours(1));
     for (const Connection& c : connections_) {
-      // While it waits, or does not read its answers, the next request stays in the socket.
+      // While a connection waits, or does not read its answers, its next request stays in the socket.
       const bool busy = c.waits() || c.closing || c.out.size() > kMaxMessage;
       const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
@@ -172,7 +172,7 @@ class StoreServer::Loop {
       const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE)
-          std::this_thread::sleep_for(milliseconds(10));  // it stays ready: do not spin
+          std::this_thread::sleep_for(milliseconds(10));  // the listener stays ready: do not spin
         return;
       }
       const auto stranger = [](const Connection& c) { return !c.known; };
@@ -183,7 +183,7 @@ class StoreServer::Loop {
     }
   }
 
-  /// Reads, answers and writes what can be. False when the connection is done with.
+  /// Reads requests, answers them and writes replies, as far as possible. Returns false if the connection has ended.
   bool step(Connection& c, short events) {
     if (events & (POLLERR | POLLNVAL | POLLRDHUP)) return false;
     if (!c.known && Clock::now() >= c.deadline) return false;
@@ -264,7 +264,7 @@ class StoreServer::Loop {
       std::getline(text, name);
       constexpr int64_t kDay = milliseconds(std::chrono::hours(24)).count();
       silence = std::clamp<int64_t>(silence, 0, kDay);
-      const milliseconds interval(r.wait_ms);  // 0 of the first, which the next follows at once
+      const milliseconds interval(r.wait_ms);  // 0 in the first report; the next one follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.reports = true;
       c.deadline = after(interval);
@@ -292,7 +292,7 @@ class StoreServer::Loop {
     });
     return at == connections_.end() ? nullptr : &*at;
   }
-  /// "1 it ended normally\n2 ...": who is not in the group any more.
+  /// Returns the ranks that have left the group: "1 it ended normally\n2 ...".
   std::string left_of(const std::string& group) const {
     const std::lock_guard lock(mutex_);
     std::map<int, std::string> ranks;
@@ -302,7 +302,7 @@ class StoreServer::Loop {
     for (const auto& [rank, how] : ranks) text += std::to_string(rank) + " " + how + "\n";
     return text;
   }
-  /// Follows who waits for whom, up to one that waits for nobody or reports no more.
+  /// Follows the chain of waiting ranks to a rank that waits for none or has stopped reporting.
   std::string blame(const std::string& group, int rank) {
     std::set<int> seen;
     for (int r = rank; seen.insert(r).second;) {
@@ -314,10 +314,10 @@ class StoreServer::Loop {
       if (c->member->waits_for < 0) return std::to_string(r);
       r = c->member->waits_for;
     }
-    return std::to_string(rank);  // they wait for each other
+    return std::to_string(rank);  // a cycle: they wait for each other
   }
 
-  /// The lost ranks that nobody has spoken of.
+  /// Publishes the failure of lost ranks for which no other cause is known.
   void publish_lost() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_, [this](const Lost& each) {
@@ -333,7 +333,7 @@ class StoreServer::Loop {
       return true;
     });
   }
-  /// Those for whom something came, or whose time is over.
+  /// Answers the connections whose key or failure has come, or whose time is over.
   void answer_waiting() {
     for (Connection& c : connections_) {
       if (!c.waits()) continue;
@@ -342,11 +342,11 @@ class StoreServer::Loop {
       value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? left_of(c.member->group) : "");
       c.key.reset();
       c.reports = false;
-      flush(c);  // what fails here is seen by the next poll
+      flush(c);  // the next poll sees an error of this
     }
   }
-  /// Says so to all, and waits a little for those that report: data that nobody has read when a socket is closed would
-  /// take the last word along.
+  /// Tells all clients that the store closes, and waits briefly until those that report have closed too. Closing a
+  /// socket with unread data would discard the last reply.
   void close() {
     for (Connection& c : connections_) {
       reply(c, kClosed);
@@ -367,9 +367,9 @@ class StoreServer::Loop {
   Descriptor listener_, wake_;
   std::list<Connection> connections_;
   std::vector<Lost> lost_;
-  mutable std::mutex mutex_;  // guards the next two
+  mutable std::mutex mutex_;  // guards values_ and left_
   KeyValues values_;
-  std::map<std::string, std::map<int, std::string>> left_;  // by group and rank: how it has left
+  std::map<std::string, std::map<int, std::string>> left_;  // by group and rank: how the rank has left
   std::atomic<size_t> clients_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;

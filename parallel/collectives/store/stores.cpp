@@ -1,4 +1,4 @@
-// Store's waiting calls, HashStore for threads of one process, PrefixStore, and TCPStore over the store of jobs.
+// Waiting calls of Store, HashStore for threads of one process, PrefixStore, and TCPStore on top of the job's store.
 #include "tandem/parallel/collectives/store/stores.h"
 
 #include <condition_variable>
@@ -34,7 +34,7 @@ struct HashStore::State {
   std::mutex mutex;
   std::condition_variable changed;
   KeyValues values;
-  /// f(values), alone; who waits looks again.
+  /// Runs f(values) under the mutex, and wakes all waiting threads.
   template <class F> auto change(const F& f) {
     const std::lock_guard lock(mutex);
     changed.notify_all();
@@ -73,8 +73,8 @@ PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
 namespace {
 
 using std::chrono::milliseconds;
-constexpr char kPrefix[] = "user/", kWorkers[] = "workers";  // what users set, and what they do not see
-constexpr milliseconds kSlice(50);  // so long at most a wait keeps other threads from the connection
+constexpr char kPrefix[] = "user/", kWorkers[] = "workers";  // prefix of users' keys; key that users do not see
+constexpr milliseconds kSlice(50);                           // most time that a wait blocks other threads' requests
 
 std::string token_of(const TCPStoreOptions& options) {
   const char* const token = std::getenv("TANDEM_JOB_TOKEN");
@@ -85,7 +85,7 @@ std::string token_of(const TCPStoreOptions& options) {
 
 struct TCPStore::State {
   std::string host;
-  std::unique_ptr<StoreServer> server;  // in one of the processes
+  std::unique_ptr<StoreServer> server;  // null in the clients
   int port;
   StoreClient client;
   std::optional<size_t> workers;

@@ -1,4 +1,4 @@
-// Key-value stores by which processes, or threads, find each other: torch.distributed's.
+// torch.distributed's key-value stores, through which processes or threads find each other.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,41 +10,42 @@
 
 namespace tandem::distributed {
 
-/// Values are bytes, of any length unless a store says otherwise. Several processes and threads may use one at the same
-/// time; each call is one step, before or after those of others.
+/// A key-value store. Values are bytes, of any length unless a store says otherwise. Several processes and threads may
+/// use a store at the same time; every call is atomic.
 class Store {
  public:
-  /// Of a store that is told no other: five minutes.
+  /// Default timeout of a store: five minutes.
   static constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(5);
 
   virtual ~Store() = default;
-  /// The key has that value from then on.
+  /// Sets the value of a key.
   virtual void set(const std::string& key, const std::string& value) = 0;
-  /// Waits for the key. @throws DistributedError naming it when nobody has set it within timeout()
+  /// Waits for the key and returns its value. @throws DistributedError naming the key, if it was not set within
+  /// timeout()
   std::string get(const std::string& key);
-  /// Adds to the number that the key has, as text; a key that nobody has set has 0. Returns the sum.
-  /// @throws DistributedError when the value is no number
+  /// Adds to the key's value, which is a number as text, and returns the sum. A missing key counts as 0.
+  /// @throws DistributedError if the value is not a number
   virtual int64_t add(const std::string& key, int64_t amount) = 0;
-  /// Sets the key to `desired` if its value is `expected`, or if it has none and `expected` is empty. Returns what it
-  /// has then, or `expected` where it has none.
+  /// Sets the key to `desired` if its value is `expected`, or if it has no value and `expected` is empty. Returns the
+  /// value that it has then, or `expected` if it has none.
   virtual std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired) = 0;
-  /// Returns when all keys are set. @throws DistributedError naming the first that was not within the timeout
+  /// Returns when all keys are set. @throws DistributedError naming the first key that was not set within the timeout
   void wait(const std::vector<std::string>& keys);
   void wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout);
-  /// Whether all keys are set.
+  /// Returns whether all keys are set.
   bool check(const std::vector<std::string>& keys);
-  /// Whether there was such a key.
+  /// Deletes a key. Returns whether it existed.
   virtual bool delete_key(const std::string& key) = 0;
-  /// How many keys there are, of all users.
+  /// Returns the number of keys, set by all users.
   virtual int64_t num_keys() = 0;
-  /// Waits for the key; nothing when it did not come.
+  /// Waits for the key and returns its value; nullopt if it was not set within `timeout`.
   virtual std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) = 0;
 
-  /// How long get() and wait() wait for keys.
+  /// Time that get() and wait() wait for keys.
   std::chrono::milliseconds timeout() const { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  /// LibTorch's spellings of the above.
+  /// LibTorch's names for the methods above.
   std::string compareSet(const std::string& key, const std::string& expected, const std::string& desired) {
     return compare_set(key, expected, desired);
   }
@@ -60,7 +61,7 @@ class Store {
   std::chrono::milliseconds timeout_;
 };
 
-/// In this process's memory, for its threads.
+/// A store in this process's memory, for its threads.
 class HashStore final : public Store {
  public:
   HashStore();
@@ -77,11 +78,11 @@ class HashStore final : public Store {
   tandem::detail::Owned<State> state_;
 };
 
-/// In a file that all processes reach, to which changes are appended under a lock; a change that a killed process left
-/// half written is dropped. When `numWorkers` is not 0, the last of so many stores to end removes the file.
+/// A store in a file that all processes can reach. Changes are appended under a lock. A change that a killed process
+/// left incomplete is dropped. If `numWorkers` is not 0, the last of that many stores to be destroyed removes the file.
 class FileStore final : public Store {
  public:
-  /// @throws DistributedError when the file cannot be opened or made, or is none of a FileStore's
+  /// @throws DistributedError if the file cannot be opened or created, or was not made by a FileStore
   explicit FileStore(const std::string& path, int numWorkers = 0);
   ~FileStore() override;
   void set(const std::string& key, const std::string& value) override;
@@ -90,7 +91,7 @@ class FileStore final : public Store {
   bool delete_key(const std::string& key) override;
   int64_t num_keys() override;
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override;
-  /// The file.
+  /// Returns the path of the file.
   const std::string& getPath() const;
 
  private:
@@ -99,24 +100,25 @@ class FileStore final : public Store {
 };
 
 struct TCPStoreOptions {
-  /// 0: the server takes a free one, which getPort() says.
+  /// Port of the server; 0: the server takes a free port, which getPort() returns.
   int port = 29500;
   bool isServer = false;
-  /// How many stores are to be made of this server, for which the constructor waits.
+  /// Number of stores that will be connected to this server. The constructor waits for them.
   std::optional<size_t> numWorkers = std::nullopt;
-  /// Whether the constructor waits; waitForWorkers() does so later.
+  /// If false, the constructor does not wait; call waitForWorkers() later.
   bool waitWorkers = true;
-  /// For the server to come up, for workers, and for keys.
+  /// Time to wait for the server to come up, for workers, and for keys.
   std::chrono::milliseconds timeout = Store::kDefaultTimeout;
-  /// That all must show to the server; unset: TANDEM_JOB_TOKEN's, which may be empty.
+  /// Token that all clients must present to the server. If unset, the value of TANDEM_JOB_TOKEN, which may be empty.
   std::optional<std::string> token = std::nullopt;
 };
-/// One process has the server (isServer), all are its clients. Keys of at most 1000 bytes, values of at most 1 MiB. It
-/// speaks Tandem's protocol, not PyTorch's. The server goes with the store that has it, which its clients hear.
+/// A store over TCP. One process has the server (isServer); all are its clients. Keys have at most 1000 bytes, values
+/// at most 1 MiB. The protocol is Tandem's, not PyTorch's. The server ends with the store that has it, which its
+/// clients notice.
 class TCPStore final : public Store {
  public:
-  /// @throws DistributedError when the port is in use, nobody listens there within the timeout, the token is wrong, or
-  /// workers do not come
+  /// @throws DistributedError if the port is in use, if no server listens there within the timeout, if the token is
+  /// wrong, or if workers do not come
   TCPStore(const std::string& host, const TCPStoreOptions& options);
   ~TCPStore() override;
   void set(const std::string& key, const std::string& value) override;
@@ -125,12 +127,12 @@ class TCPStore final : public Store {
   bool delete_key(const std::string& key) override;
   int64_t num_keys() override;
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override;
-  /// Where the server is.
+  /// Returns the host of the server.
   const std::string& getHost() const;
-  /// The server's, also where it took a free one.
+  /// Returns the port of the server, also if it took a free one.
   int getPort() const;
-  /// Returns when as many stores of this server have been made as numWorkers says.
-  /// @throws DistributedError that says how many came within timeout()
+  /// Returns when numWorkers stores are connected to this server.
+  /// @throws DistributedError with the number of stores that came within timeout()
   void waitForWorkers();
 
  private:
@@ -138,7 +140,7 @@ class TCPStore final : public Store {
   tandem::detail::Owned<State> state_;
 };
 
-/// Another store's, whose keys here begin with "prefix/". num_keys() counts all of that store's.
+/// A part of another store, whose keys begin with "prefix/". num_keys() counts all keys of the other store.
 class PrefixStore final : public Store {
  public:
   PrefixStore(std::string prefix, std::shared_ptr<Store> store);
@@ -152,11 +154,11 @@ class PrefixStore final : public Store {
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override {
     return store_->find(prefix_ + key, timeout);
   }
-  /// The other store.
+  /// Returns the other store.
   const std::shared_ptr<Store>& getUnderlyingStore() const { return store_; }
 
  private:
-  const std::string prefix_;  // with its slash
+  const std::string prefix_;  // ends with a slash
   const std::shared_ptr<Store> store_;
 };
 

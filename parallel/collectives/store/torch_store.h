@@ -1,19 +1,20 @@
-// A word left with torchrun's store, by which ranks that it started find their own. Internal.
+// TorchStore: a client of torchrun's store, through which rank 0 tells the other ranks where Tandem's store is.
+// Internal.
 #pragma once
 #include "tandem/parallel/collectives/store/socket.h"
 
 namespace tandem::distributed {
 
-/// One connection to PyTorch's TCPStore, which torchrun's agent holds at MASTER_PORT. All errors name it.
+/// One connection to PyTorch's TCPStore, which torchrun's agent hosts at MASTER_PORT. All errors name that store.
 class TorchStore {
  public:
-  /// @throws DistributedError when nobody listens there until the deadline
+  /// @throws DistributedError if no server listens there before the deadline
   TorchStore(const std::string& address, int port, Deadline deadline);
-  /// Returns when the key is set. @throws DistributedError
+  /// Sets a key. Returns when the store has it. @throws DistributedError
   void set(const std::string& key, const std::string& value);
-  /// Waits for the key. @throws DistributedError saying that `who` did not set it until the deadline
+  /// Waits for the key. @throws DistributedError saying that `who` did not set it before the deadline
   std::string get(const std::string& key, const std::string& who);
-  /// The address of this machine on the way to the store.
+  /// Returns the address of this machine's end of the connection.
   std::string local_address() const { return distributed::local_address(socket_.get()); }
 
  private:
