@@ -14,8 +14,8 @@ enum class CastPolicy {
 /// A policy as a type, so that a declaration of several operations needs no initializers.
 template <CastPolicy policy> struct CastPolicyOf { CastPolicy value = policy; };
 
-/// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies are those of
-/// PyTorch's autocast for CUDA, or for operations that are only in the CPU's list, of that list.
+/// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow
+/// PyTorch's autocast lists for CUDA; for operations that are only in the CPU's lists, the CPU's.
 #define TANDEM_CAST_POLICY(policy, ...)                          \
   namespace cast_policy {                                        \
   inline constexpr CastPolicyOf<CastPolicy::policy> __VA_ARGS__; \

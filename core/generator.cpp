@@ -11,8 +11,7 @@ namespace tandem {
 PhiloxState Generator::reserve(uint64_t elements) {
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
-  state_.offset +=
-      (elements + 1) / 2;  // enough blocks for 64-bit draws: then the numbers that follow do not depend on the dtype
+  state_.offset += (elements + 1) / 2;  // room for 64-bit draws: later numbers do not depend on the dtype
   return taken;
 }
 void Generator::set_current_seed(uint64_t seed) {

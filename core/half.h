@@ -30,7 +30,7 @@ struct BFloat16 {
     const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
     bits = uint16_t((value != value ? (u | 0x400000u) : rounded) >> 16);
   }
-  /// The same value as a float.
+  /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
 };
 
@@ -52,13 +52,11 @@ struct Half {
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    const uint32_t finite = magnitude < 0x38800000u ? small : normal;    // 2^-14: the smallest normal
-    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN, or infinity
-    bits = uint16_t(
-        sign |
-        (magnitude >= 0x47800000u ? large : finite));  // from 65536: infinity; 65520 to 65535 have rounded up to it
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;     // 2^-14: the smallest normal
+    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
   }
-  /// The same value as a float.
+  /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {

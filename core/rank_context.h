@@ -75,13 +75,12 @@ struct RankContext {
   int thread_share = 0;            // number of pool threads that this thread may use; 0: all
   Generator* generator = nullptr;  // set by GeneratorGuard; null: the rank's default generators
   cuda::detail::Streams streams;   // current streams, set by cuda::StreamGuard; null: the devices' default streams
-  std::shared_ptr<cuda::detail::Capture>
-      capture;                         // if not null, a Graph records the work for GPUs instead of running it
-  std::shared_ptr<Observer> observer;  // innermost observer, set by ObserverGuard
-  std::shared_ptr<Tracer> tracer;      // tracer of the current trace, or null
-  int lane = 0;                        // in a trace: index of the DataParallel device that this thread works for
+  std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph that records the GPU work; null: the work is run
+  std::shared_ptr<Observer> observer;              // innermost observer, set by ObserverGuard
+  std::shared_ptr<Tracer> tracer;                  // tracer of the current trace, or null
+  int lane = 0;  // in a trace: index of the DataParallel device that this thread works for
   std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // innermost hooks; null: none
-  uint64_t next_sequence = 0;  // number of the next autograd node; a node's number exceeds those of its inputs' nodes
+  uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   RankContext();
   RankContext(const RankContext&);

@@ -200,8 +200,8 @@ class Tensor : public TensorBase {
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
   /// Splits into `chunks` views of equal size along dim; the last one may be smaller, and there may be fewer of them.
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
-  /// Splits into views of split_size along dim, of which the last may be smaller, or of the given sizes, which must add
-  /// up to the size of dim.
+  /// Splits into views of split_size along dim (the last may be smaller), or of the given sizes, whose sum must be the
+  /// size of dim.
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0) const;
   /// Returns one view for each position of dim, without that dimension.

@@ -134,8 +134,7 @@ class Graph::Record {
   }
 
   void replay() {
-    if (work_ && !pointers_.empty())
-      work_->synchronize();  // the last launch may still read memory that the loops write
+    if (work_ && !pointers_.empty()) work_->synchronize();  // the last launch may read what the loops write
     if (work_) work_->wait();
     for (const auto& update : updates_) update();
     for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
@@ -241,7 +240,7 @@ class Graph::Record {
   Summary summary_;
 };
 
-/// Observer that records what runs in this context and its copies, without executing it.
+/// Observer that records the kernels and loops of this context and its copies, without executing them.
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)

@@ -13,9 +13,8 @@ namespace {
 // Elements in a tile. So few that a core, which executes a few hundred instructions ahead, starts to read for the next
 // loop before the current one ends. With 64, the calls would take longer than the work.
 constexpr int64_t kTile = 256;
-constexpr int64_t kAhead =
-    2 * kTile;                   // prefetch distance; in such small pieces the hardware prefetcher detects no stream
-constexpr size_t kLongest = 32;  // most loops in a chain
+constexpr int64_t kAhead = 2 * kTile;  // prefetch distance; in such pieces the hardware detects no stream
+constexpr size_t kLongest = 32;        // most loops in a chain
 
 /// Memory of an operand's elements. A storage whose memory was released shares no bytes with any other.
 struct Place {
@@ -136,8 +135,7 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
       const int64_t bytes = (to - from) * stream->strides[0];
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
-    for (const Redirected& each :
-         chain.redirected_) {  // shift the offset so that index `from` is at the start of the tile
+    for (const Redirected& each : chain.redirected_) {  // index `from` is at the start of the tile
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }

@@ -1,5 +1,5 @@
-// LoopChain: runs consecutive elementwise loops together, tile by tile (loop fusion). What one loop writes is still in
-// the cache when the next reads it, and temporaries that only these loops use live in the cache alone.
+// LoopChain: runs consecutive elementwise loops together, tile by tile (loop fusion). Data that one loop writes is
+// still in the cache when the next reads it, and temporaries that only these loops use live in the cache alone.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace tandem::detail {
 bool is_pure_elementwise(const Loop& loop);
 
 /// A sequence of elementwise loops over the same range. Two loops may share memory only at identical positions: then an
-/// element is complete before the next loop reads it, whatever the tiles are.
+/// element is complete before the next loop reads it, regardless of the tiles.
 class LoopChain {
  public:
   /// Moves the loop to the end of the chain if it fits. @return whether it did

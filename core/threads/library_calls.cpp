@@ -15,10 +15,11 @@
 // Note [Steps of exit()]. In this order:
 // 1. It destroys the thread_local objects of the thread that called it.
 // 2. It calls the functions registered with atexit() and destroys static objects, in reverse order. oneDNN creates
-// static tables when it first needs them. A primitive that is created while these are destroyed reads freed memory;
-// existing primitives can still run. From this step on, no primitive is created, and Tandem's own kernels do the work.
+//    static tables when it first needs them. A primitive that is created while these are destroyed reads freed memory;
+//    existing primitives can still run. From this step on, no primitive is created, and Tandem's own kernels do the
+//    work.
 // 3. It calls the destructors of shared libraries, Tandem's before those of its dependencies. OpenBLAS's destructor
-// frees its tables and buffers, without which no call works.
+//    frees its tables and buffers, without which no call works.
 // The first function of step 2 must be exit_begins(). It is registered in step 1, by a thread_local object of the
 // thread that loaded this library. In case another thread calls exit(), it is also registered after each creation of a
 // primitive.

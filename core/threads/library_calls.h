@@ -7,7 +7,7 @@ namespace tandem::detail {
 /// Progress of exit().
 enum class Ending {
   none,
-  exit_began,       // static objects are being destroyed, those of other libraries included
+  exit_began,       // static objects are being destroyed, also in other libraries
   libraries_ended,  // static objects are destroyed; the destructors of libraries are running
 };
 

@@ -20,8 +20,7 @@ class Spinner {
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
-    if (turns_ == kPauses + 1)
-      end_ = now + std::chrono::microseconds(50);  // about the time between two small operations
+    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);  // about the gap between two small ops
     std::this_thread::yield();
     return now < end_;
   }

@@ -26,8 +26,8 @@
 // seats. A worker searches the slots for a free seat. If there is none, it watches the epoch, first spinning, then
 // sleeping. No lock is taken.
 // - Slots are never freed, so a worker may look at a slot whose job is over. Only a worker that got a seat reads the
-// job:
-//   its exchange synchronizes with the store that opened the seats, and the caller waits until the seat is given back.
+//   job: its exchange synchronizes with the store that opened the seats, and the caller waits until the seat is given
+//   back.
 // - No wakeup is lost: the caller increments the epoch and then reads the number of sleepers; a worker counts itself as
 //   a sleeper and then compares the epoch. All are sequentially consistent, so at least one of the two sees the other.
 // - Nothing depends on workers: the caller alone can finish any job. So workers may be stopped at any time.
@@ -96,9 +96,7 @@ class alignas(kLine) Slot {
   }
 
  private:
-  static constexpr uint32_t
-      kTaken = 1,
-      kFree = 1 << 16;  // seats_ counts taken seats in the low 16 bits and free seats in the high 16 bits
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts taken seats and, times kFree, free seats
 
   int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
   void run(int64_t chunk) {
@@ -127,8 +125,7 @@ class Pool {
  public:
   static Pool& instance() {
     static Pool* const pool = [] {
-      auto* const made =
-          new Pool;  // never destroyed: loops may run while static objects are destroyed, then without helpers
+      auto* const made = new Pool;  // never destroyed: loops may run, without helpers, while statics are destroyed
       std::atexit([] { instance().shut_down(); });
       return made;
     }();
