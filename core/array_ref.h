@@ -1,4 +1,4 @@
-// Lists of integers: IntArrayRef, a view that brace lists convert to, and Shape, a short list stored in place.
+// Lists of integers: IntArrayRef, a view that brace lists convert to, and Shape, a short list stored inline.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -74,7 +74,7 @@ template <class T> class ArrayRef {
   std::vector<T> vec() const { return {begin(), end()}; }
   friend bool operator==(ArrayRef a, ArrayRef b) {
     if (a.size_ != b.size_) return false;
-    for (size_t i = 0; i < a.size_; ++i)  // lists of sizes are too short to call memcmp for, as std::equal does
+    for (size_t i = 0; i < a.size_; ++i)  // std::equal calls memcmp, which is slow for such short lists
       if (!(a.data_[i] == b.data_[i])) return false;
     return true;
   }

@@ -15,7 +15,7 @@ enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // upperc
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
-constexpr int kMaxDevices = 64;  // of one type
+constexpr int kMaxDevices = 64;  // of each device type
 }
 
 /// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. The device need not exist

@@ -10,10 +10,10 @@
 //   counted    every dtype; a bool becomes int64 first
 //   floating   every dtype; integers and bool become the default floating dtype first
 //   real       floating dtypes
-//   stepped    floating dtypes; half types by their bits, without a kernel
-//   rounded    every dtype but bool; integers come back as they are
+//   stepped    floating dtypes; half types are computed from their bits, without a kernel
+//   rounded    every dtype but bool; integers are returned unchanged
 //   divided    every dtype but bool; integers must not be divided by 0
-//   powers     every dtype but bool; integers must not have a negative number for a power
+//   powers     every dtype but bool; integers must not be raised to a negative integer
 //   integral   integers and bool
 //   integers   integers
 // Column `saves`: what the derivative needs: nothing, the input or the output. Binary operations have two columns: what

@@ -12,7 +12,7 @@ namespace detail {
 struct TensorImpl;
 }
 
-/// The order of a tensor's dimensions in memory, as LibTorch's enum has it.
+/// Order of a tensor's dimensions in memory, as LibTorch's enum of this name.
 ///   Contiguous    row-major: the last dimension innermost
 ///   Preserve      for copies: the strides of the original, if it has no gaps or repeated elements
 ///   ChannelsLast  four dimensions only: (N, C, H, W) stored in the order N, H, W, C

@@ -83,8 +83,8 @@ class Tensor : public TensorBase {
   // ---- autograd (defined in autograd/variable.cpp)
   /// Whether backward() computes a gradient for this tensor. Set on leaves; results inherit it from their inputs.
   bool requires_grad() const;
-  /// Sets requires_grad. @throws Error if `wanted` is true and the dtype is not floating point, or if the tensor is not
-  /// a leaf and its flag would change
+  /// Sets requires_grad. @throws Error for `true` if the dtype is not floating point, and for `false` if the tensor is
+  /// not a leaf
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
   /// As requires_grad_(), but does nothing to a tensor that is not a leaf, for which requires_grad_(false) throws.
@@ -104,12 +104,12 @@ class Tensor : public TensorBase {
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
   /// Returns a view of the same elements without history. It requires no gradient and shares the version counter, so
-  /// in-place changes through it are noticed by backward.
+  /// backward detects in-place changes through it.
   Tensor detach() const;
   /// Removes this tensor from its graph and clears requires_grad. @throws Error for a view
   Tensor& detach_() const;
   /// Returns an alias of the same elements without history and with its own version counter, as in LibTorch: backward
-  /// does not notice in-place changes through it.
+  /// does not detect in-place changes through it.
   Tensor data() const;
   /// Registers a hook that backward calls with the gradient of this tensor. If the hook returns a defined tensor, that
   /// replaces the gradient. Returns the position for remove_hook(). @throws Error unless the tensor requires a gradient
@@ -141,7 +141,7 @@ class Tensor : public TensorBase {
   /// Makes this tensor an alias of the elements of `source`, with its sizes and strides. requires_grad and the gradient
   /// stay; autograd does not record the change. @throws Error if the dtypes or devices differ
   void set_data(const Tensor& source) const;
-  /// The node that computes this tensor's gradient function; null for a leaf.
+  /// The backward node of the operation that made this tensor; null for a leaf.
   const std::shared_ptr<autograd::Node>& grad_fn() const;
   /// The name of grad_fn(), for example "mul"; empty for a leaf.
   std::string grad_fn_name() const;
@@ -167,8 +167,8 @@ class Tensor : public TensorBase {
   Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
   /// A view with two dimensions swapped.
   Tensor transpose(int64_t dim0, int64_t dim1) const;
-  /// A view of a matrix with its dimensions swapped; a tensor of fewer dimensions is returned as it is. @throws Error
-  /// for more than two dimensions
+  /// A view of a matrix with its dimensions swapped; for fewer dimensions, an alias of the tensor. @throws Error for
+  /// more than two dimensions
   Tensor t() const;
   /// transpose(-2, -1). @throws Error for fewer than two dimensions
   Tensor mT() const {
@@ -264,8 +264,8 @@ class Tensor : public TensorBase {
   /// A copy with each dimension repeated this many times; more numbers than dimensions add dimensions in front.
   Tensor repeat(IntArrayRef repeats) const;
 
-  // ---- elementwise (core/elementwise_ops.h documents them; defined in ops/elementwise/: unary.cpp, binary.cpp,
-  // compare, logical, bitwise, erf and gamma; and in ops/nn/activation.cpp)
+  // ---- elementwise (documented in core/elementwise_ops.h; defined in ops/elementwise/, by name, and in
+  // ops/nn/activation.cpp)
 #define TANDEM_UNARY_METHODS(name, ...) \
   Tensor name() const;                  \
   Tensor& name##_() const;
@@ -706,8 +706,8 @@ class Tensor : public TensorBase {
 
   // ---- more views and shapes (ops/shape/, by name)
   /// A view of all windows of `size` elements along one dimension, `step` apart. That dimension counts the windows; a
-  /// new last dimension counts the elements within a window. @throws Error unless 0 <= size <= size(dimension) and step
-  /// > 0
+  /// new last dimension counts the elements within a window. @throws Error unless step is positive
+  /// and 0 <= size <= size(dimension)
   Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
   std::vector<Tensor> split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const {
     return split(split_sizes, dim);
@@ -781,4 +781,4 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace tandem
 
-#include "tandem/core/tensor_functions.h"  // so that it comes with this file
+#include "tandem/core/tensor_functions.h"  // at the end, because it needs Tensor

@@ -34,7 +34,7 @@ struct TensorImpl : RefCounted {
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
   /// Constructs a tensor with row-major strides.
   TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
-  ~TensorImpl();  // not inline, which keeps Tensor's destructor short
+  ~TensorImpl();  // not inline, to keep Tensor's destructor small
   /// Takes over storage, sizes, strides, offset and dtype of another tensor.
   void take_layout(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }

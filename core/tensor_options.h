@@ -12,7 +12,7 @@ namespace tandem {
 /// Storage layout of a tensor. All tensors are strided.
 enum class Layout { Strided };
 constexpr Layout kStrided = Layout::Strided;
-/// "Strided"
+/// Prints "Strided".
 inline std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
 
 /// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2},

@@ -16,6 +16,7 @@ namespace tandem {
 /// host looks at values (item(), nonzero, a loop that ends when the loss is small) cannot be recorded, nor can
 /// collectives, DataParallel, or the first step of an optimizer, which creates its state. These throw an Error that
 /// names them. Tensors that nothing refers to after the capture share memory, according to when they are used.
+///
 /// On a GPU a Graph is a CUDA graph, as torch.cuda.CUDAGraph. Work for a default stream is captured on a stream of the
 /// graph; work for another stream that is current at capture_begin() is captured on that stream. Further streams take
 /// part if they wait for an event of a capturing stream (wait_stream), which must wait for them before the capture
