@@ -54,7 +54,7 @@ struct Half {
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     const uint32_t finite = magnitude < 0x38800000u ? small : normal;     // 2^-14: the smallest normal
     const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
-    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // from 65536; 65520 to 65535 round up to it
   }
   /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const {

@@ -14,7 +14,7 @@ namespace detail {
 union LoopScalar;
 }
 
-/// A bool, an integer or a floating-point number, stored in its own kind.
+/// A bool, an integer or a floating-point number. It keeps its kind.
 class Scalar {
  public:
   /// Kind of C++ type that the number was constructed from.

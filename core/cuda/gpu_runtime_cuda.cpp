@@ -93,8 +93,9 @@ void note(cudaError_t status, const char* call) noexcept {
 
 /// Whether kernels may be loaded at their first launch. This saves seconds at the start, because NVIDIA's libraries
 /// have thousands of kernels. But loading may wait for running GPU work, for example for an NCCL collective that waits
-/// for another rank; if that rank is a thread of this process, it waits for the driver, and both deadlock. Ranks that
-/// are threads need several GPUs, and their process is not one of a launched job with a process per rank.
+/// for another rank; if that rank is a thread of this process and waits for the driver, then both deadlock. So kernels
+/// are loaded lazily only if ranks cannot be threads with a GPU each: in a job with a process for each rank, or with a
+/// single GPU.
 bool may_load_lazily() {
   // Variables in which launchers set the rank. SLURM_PROCID is not among them, because a batch script has it too, and
   // may start ranks as threads.

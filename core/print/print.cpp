@@ -16,7 +16,7 @@ namespace {
 constexpr int kPrecision = 4;
 constexpr int64_t kThreshold = 1000, kEdge = 3, kLineWidth = 80;
 constexpr const char* kPrefix = "tensor(";
-constexpr int64_t kIndent = 7;  // of all lines but the first
+constexpr int64_t kIndent = 7;  // indentation of all lines but the first
 
 std::string with_precision(const char* format, double value) {
   if (std::isnan(value)) return "nan";  // printf shows the sign of a NaN, Python does not

@@ -36,9 +36,9 @@ class Observer {
   virtual void on_run(ArrayRef<Loop> loops) { pass(loops); }
   /// Called instead of the function passed to run_update().
   virtual void on_update(const std::function<void()>& update) { pass(update); }
-  /// Called before an operation that a record cannot repeat; may throw.
+  /// Called before an operation that a Graph cannot record; may throw.
   virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
-  /// Whether this observer, or an outer one, makes a record.
+  /// Whether this observer, or an outer one, records for a Graph.
   virtual bool records() const { return outer_ && outer_->records(); }
   /// The observer that this one was attached in front of, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
