@@ -1,4 +1,4 @@
-// Records the place in the program that made each node, and describes it in the message of a backward's error.
+// Records where in the program each node was made, and describes the place in errors of backward.
 #include "tandem/autograd/anomaly_mode.h"
 
 #include <cxxabi.h>
@@ -17,9 +17,9 @@ thread_local const std::string* maker_name = nullptr;
 thread_local const std::shared_ptr<const ForwardPlace>* maker_place = nullptr;
 constexpr size_t kCalls = 48, kCallsShown = 16;
 
-/// "f(int) in program", or where in the program it is if it has no name there.
+/// Returns for example "f(int) in program", or the offset in the program if the function has no symbol.
 std::string call_name(void* return_address) {
-  void* const address = static_cast<char*>(return_address) - 1;  // in the call itself, which may end its function
+  void* const address = static_cast<char*>(return_address) - 1;  // in the call, which may end its function
   Dl_info info;
   std::ostringstream out;
   if (!dladdr(address, &info)) {
@@ -37,7 +37,7 @@ std::string call_name(void* return_address) {
   if (info.dli_fname) out << " in " << info.dli_fname;
   return out.str();
 }
-/// Of autograd itself, which says nothing of the program.
+/// Whether a stack frame is autograd's own, which does not help to find the program's error.
 bool is_bookkeeping(const std::string& call) {
   return call.find("tandem::autograd::Node::Node") != std::string::npos ||
          call.find("tandem::autograd::detail::") == 0 || call.find("LambdaNode<") != std::string::npos;
@@ -64,7 +64,7 @@ std::string detail::describe(const ForwardPlace& place) {
     out += "\n  " + name;
     if (++shown == kCallsShown) break;
   }
-  if (out.find("tandem::") == std::string::npos) {  // a static library's names stay in the executable
+  if (out.find("tandem::") == std::string::npos) {  // symbols of a statically linked Tandem are not visible
     out += "\n(link the program with -rdynamic to see names here, or give the addresses to addr2line -Cfe)";
   }
   if (!place.made_by.empty()) {

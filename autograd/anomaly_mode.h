@@ -1,4 +1,4 @@
-// Anomaly mode: what goes wrong in a backward is traced to where the forward made the node.
+// Anomaly mode: errors in backward name the place in the forward that recorded the node.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace tandem::autograd {
 
-/// Whether this thread, and backwards that it calls, trace what goes wrong in backward: each node notes where in the
-/// program it was made, an error of its backward says that, and with `check_nan` a gradient that holds NaN is an error.
-/// Slow: for finding a fault.
+/// Anomaly mode of this thread and of backwards that it calls. Each node notes where in the program it was made, and an
+/// error in its backward reports that place. With `check_nan`, a gradient that contains NaN is an error. Slow; for
+/// debugging.
 struct AnomalyMode {
-  /// Whether it is on.
+  /// Whether anomaly mode is on.
   static bool is_enabled() { return tandem::detail::RankContext::current().anomaly_mode; }
-  /// Whether a gradient that holds NaN is an error.
+  /// Whether a gradient that contains NaN is an error.
   static bool should_check_nan() { return tandem::detail::RankContext::current().anomaly_check_nan; }
-  /// Switches it on or off.
+  /// Turns anomaly mode on or off.
   static void set_enabled(bool enabled, bool check_nan = true) {
     tandem::detail::RankContext::current().anomaly_mode = enabled;
     tandem::detail::RankContext::current().anomaly_check_nan = enabled && check_nan;
   }
 };
 
-/// Anomaly mode until it goes out of scope. The forward is to be run under it as well as the backward.
+/// Turns on anomaly mode until the guard goes out of scope. Run both forward and backward under it.
 ///   DetectAnomalyGuard guard;
 ///   loss(model(x)).backward();  // Error: backward of log returned NaN ... recorded at: ...
 class DetectAnomalyGuard {
@@ -42,18 +42,19 @@ using detect_anomaly = DetectAnomalyGuard;  // Python's name
 
 namespace detail {
 
-/// The functions that were being called when a node was made, and the node whose backward made it, if one did.
+/// Stack trace of the code that made a node, and the node in whose backward it was made, if any.
 struct ForwardPlace {
   std::vector<void*> calls;
   std::string made_by;
   std::shared_ptr<const ForwardPlace> maker;
 };
-/// That of this moment.
+/// The place that this thread is at now.
 std::shared_ptr<const ForwardPlace> current_place();
-/// Lines that say it, the innermost call first.
+/// Describes a place in lines of text, innermost call first.
 std::string describe(const ForwardPlace& place);
 
-/// While one lives, nodes that this thread makes are made by the backward of the node of that name and place.
+/// While this guard lives, nodes that this thread makes are attributed to the backward of the node with this name and
+/// place.
 class MakerGuard {
  public:
   MakerGuard(const std::string& name, const std::shared_ptr<const ForwardPlace>& place);

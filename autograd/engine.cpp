@@ -1,4 +1,4 @@
-// backward() and grad(): chooses the threads that run the nodes of a GraphTask, one thread a GPU.
+// backward() and grad(): chooses the threads that run the nodes of a GraphTask, one thread for each device.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
@@ -16,17 +16,18 @@ namespace tandem::autograd {
 namespace {
 
 thread_local GraphTask* current_task = nullptr;
-thread_local bool on_worker = false;  // such a thread must not wait for the workers: a backward inside one runs inline
+thread_local bool on_worker = false;  // must not wait for workers: a nested backward runs on this thread
 
 struct Ready {
   NodePtr node;
   std::shared_ptr<GraphTask> task;
-  // Later nodes first; accumulators at once, so that a hook on one (a bucket's) starts early.
+  // Later nodes first, but accumulators at once, so that their hooks (of a bucket) start early.
   friend bool operator<(const Ready& a, const Ready& b) { return a.priority() < b.priority(); }
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
 
-/// The threads of one rank that run nodes of graphs over several devices, one per device. They end with the rank.
+/// Threads of one rank that run the nodes of graphs over several devices, one thread for each device. They end with the
+/// rank.
 class Workers : public RankPart {
  public:
   static void push(Ready ready) {
@@ -45,7 +46,8 @@ class Workers : public RankPart {
         worker->stop = true;
       }
       worker->wake.notify_one();
-      // The last that held the rank may be a worker, which was done with a task a moment after who waited for it.
+      // The last owner of the rank may be a worker, which finishes a task a moment after the thread that waited for the
+      // task.
       if (worker->thread.get_id() == std::this_thread::get_id())
         worker->thread.detach();
       else
@@ -53,8 +55,8 @@ class Workers : public RankPart {
     }
   }
 
-  /// Other threads may be in a backward to the very end, and destructors of static objects may begin one: the workers
-  /// go on, and nobody waits for them.
+  /// Other threads may run backward until the process ends, and destructors of static objects may start one. So the
+  /// workers continue, and nobody waits for them.
   void end_of_process() override {
     const std::lock_guard lock(mutex_);
     process_ends_ = true;
@@ -140,19 +142,20 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // equal; rounded up: none is left idle
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up: no core is left idle
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = RankContext::current().next_sequence;
-  next_sequence = std::max(next_sequence, task->last_sequence);  // what is recorded from now on comes later
-  // Taken out of the task: a worker may be the last to hold that, and the exception is read here, after it.
+  next_sequence = std::max(next_sequence, task->last_sequence);  // nodes recorded from now on get higher numbers
+  // Moved out of the task: a worker may be the last owner of the task, and the exception is still used here afterwards.
   if (task->failure) std::rethrow_exception(std::exchange(task->failure, nullptr));
 }
 
-/// `targets`: edges whose gradients are returned instead of accumulated; `accumulate_into`: accumulators that may run.
+/// Implements backward() and grad(). `targets`: edges whose gradients are returned in `captured` instead of
+/// accumulated; `only`: nodes of the `inputs` of backward(), empty for all leaves.
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: ", tensors.size(),
@@ -160,7 +163,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create = create;
   task->retain = retain.value_or(create);
-  RankContext::current().state();  // so that workers share this rank's
+  RankContext::current().state();  // created now, so that workers share this rank's state
   task->context = RankContext::current();
   task->context.grad_enabled = create;
   const AutoGradMode mode(create);
@@ -194,7 +197,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     task->pruned = true;
     for (const NodePtr& node : only)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
-        at->second.needed |= node->edges().empty();  // an accumulator runs; elsewhere the gradient's arrival is enough
+        at->second.needed |= node->edges().empty();  // an accumulator; other nodes need not run
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())
         at->second.captures.emplace_back(targets[i].input_nr, &(*captured)[i]);
@@ -215,12 +218,12 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       run_on_this_thread(task, std::move(ready));
     for (const auto& streams : task->streams) cuda::wait_for_streams(task->context.streams, streams);
     for (size_t i = 0; i < task->callbacks.size(); ++i) {
-      const auto callback = std::move(task->callbacks[i]);  // it may queue another, which may move them all
+      const auto callback = std::move(task->callbacks[i]);  // a callback may queue others, which may move the elements
       callback();
     }
   } catch (...) {
     current_task = outer;
-    task->callbacks.clear();  // their owners see that this backward has ended
+    task->callbacks.clear();  // destroyed: their owners can tell that this backward has ended
     throw;
   }
   current_task = outer;
@@ -235,7 +238,7 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
   for (const Tensor& input : inputs) {
     TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
                  " does not require a gradient");
-    input.retain_grad();  // of a leaf the accumulator does it
+    input.retain_grad();  // no effect on leaves: the accumulator stores their gradient
     only.push_back(gradient_edge(input).function);
   }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);

@@ -1,4 +1,4 @@
-// AutogradContext and CustomNode: how a custom Function's forward is recorded, and its backward called.
+// AutogradContext and CustomNode: records the forward of a custom Function and calls its backward.
 #include "tandem/autograd/function.h"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ Tensor CustomNode::make_output_of_dirty(Tensor& input) {
     set_history(input, shared_from_this());
     return input;
   }
-  // Through the base of a view, which gets a history of its own: that keeps a copy, not the view, as the view holds it.
+  // The change goes through the view's base, which gets a new history. That history must hold a copy, not the view,
+  // because the view holds the history.
   const NoGradGuard guard;
   Tensor copy = input.detach().clone();
   set_history(copy, shared_from_this());
@@ -75,7 +76,7 @@ variable_list CustomNode::finish(variable_list outputs) {
                  " was given to mark_dirty that is no argument of forward");
   }
   if (!wanted_) return outputs;
-  variable_list kept = outputs;  // what may be saved of each output
+  variable_list kept = outputs;  // tensor that may be saved for each output
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& output = outputs[i];
     has_no_output_.push_back(!output.defined());
@@ -88,7 +89,8 @@ variable_list CustomNode::finish(variable_list outputs) {
       kept[i] = make_output_of_dirty(output);
       continue;
     }
-    // What it was keeps its own history.
+    // An output that is an input or has history already is returned as an alias, so that the original keeps its own
+    // history.
     const Meta* const m = find_meta(output);
     const Tensor base = holds(inputs, output) ? output : m ? m->base : Tensor();
     if (holds(inputs, output) || m) output = core::alias(output);
@@ -117,7 +119,7 @@ Grads CustomNode::apply(Grads&& grads) {
   for (size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
     if (!grads[i].defined() && !has_no_output_[i]) grads[i] = zeros_for(i);
   variable_list all = call_backward(std::move(grads)), of_tensors;
-  // Arguments of forward that apply() left to their defaults have no gradient either.
+  // Arguments of forward that apply() left at their defaults have no gradient either.
   while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();
   TANDEM_CHECK(all.size() == is_tensor_.size(), "Function: backward returned ", all.size(), " gradients for ",
                is_tensor_.size(), " arguments of forward; return an undefined Tensor for those that have none");

@@ -7,39 +7,39 @@
 
 namespace tandem::autograd {
 
-using IndexRange = std::pair<size_t, size_t>;  // of tensor arguments: the first, and the one behind the last
+using IndexRange = std::pair<size_t, size_t>;  // range of tensor arguments [first, second)
 
 namespace detail {
 class CustomNode;
 template <class T> class FunctionNode;
 }  // namespace detail
 
-/// Carries what forward saves to backward.
+/// Passes data that forward saves to backward.
 class AutogradContext {
  public:
   AutogradContext();
   ~AutogradContext();
   AutogradContext(const AutogradContext&) = delete;
   AutogradContext& operator=(const AutogradContext&) = delete;
-  /// Tensors that backward needs, inputs and outputs alike, undefined ones too; changing them in place before backward
-  /// is an error. For forward, once.
+  /// Saves tensors for backward: inputs, outputs, others or undefined tensors. It is an error to change them in place
+  /// before backward. Call this in forward, once.
   void save_for_backward(variable_list tensors);
-  /// The tensors that save_for_backward() kept, in that order. @throws Error when one was changed in place since
+  /// The saved tensors, in order. @throws Error if one was changed in place since
   variable_list get_saved_variables() const;
-  /// Says that forward changes these inputs in place. It returns each of them, and from then on they are what it made
-  /// of them. apply() @throws Error when one is not returned, or is a leaf that requires a gradient
+  /// Declares that forward changes these inputs in place. forward must return each of them; they become outputs.
+  /// If one is not returned, or is a leaf that requires a gradient, apply() throws Error.
   void mark_dirty(const variable_list& inputs);
-  /// Says that these outputs have no gradient: they require none, and backward gets zeros for theirs.
+  /// Declares that these outputs are not differentiable: they do not require a gradient, and backward receives zeros
+  /// for them.
   void mark_non_differentiable(const variable_list& outputs);
-  /// Whether backward gets zeros for the gradient of an output that took no part, as it does unless told otherwise, or
-  /// an undefined tensor.
+  /// Sets whether backward receives zeros (the default) or undefined tensors for outputs that received no gradient.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
-  /// Whether the backward that is running wants the gradient of tensor argument i. Arguments that are no tensors do not
-  /// count; each tensor of a TensorList does.
+  /// Whether the running backward needs the gradient of tensor argument i. Only tensors are counted, including each
+  /// tensor of a TensorList.
   bool needs_input_grad(size_t i) const;
-  /// Whether it wants one of these ranges.
+  /// Whether the running backward needs the gradient of any tensor argument in these ranges.
   bool needs_input_grad(std::initializer_list<IndexRange> ranges) const;
-  std::map<std::string, IValue> saved_data;  // whatever else backward needs
+  std::map<std::string, IValue> saved_data;  // other data for backward
 
  private:
   friend class detail::CustomNode;
@@ -51,18 +51,18 @@ class AutogradContext {
 
 namespace detail {
 
-/// What the nodes of all custom functions have in common.
+/// Base class of the nodes of all custom functions.
 class CustomNode : public Node {
  public:
   CustomNode();
   ~CustomNode() override;
-  /// Notes an argument of forward.
+  /// Registers an argument of forward.
   void add_argument(const Tensor& argument);
   void add_argument(const std::optional<Tensor>& argument);
   void add_argument(TensorList arguments);
   void add_other_argument();
-  /// Gives what forward returned its history, and saves what it asked for, if a gradient is wanted.
-  /// @return  what apply() returns
+  /// Records history for the outputs of forward and saves tensors, if a gradient is needed.
+  /// @return  the outputs that apply() returns
   variable_list finish(variable_list outputs);
   Grads apply(Grads&& grads) override;
 
@@ -70,12 +70,13 @@ class CustomNode : public Node {
 
  private:
   virtual variable_list call_backward(variable_list grads) = 0;
-  /// An input that forward changed becomes output number slot_count() of this node; what backward may keep of it.
+  /// Makes an input that forward changed in place the output number slot_count() of this node; returns a tensor that
+  /// may be saved for backward in its place.
   Tensor make_output_of_dirty(Tensor& input);
 
-  std::vector<bool> is_tensor_;      // of each argument
-  std::vector<bool> has_no_output_;  // of each output: it was undefined
-  variable_list inputs_;             // until finish()
+  std::vector<bool> is_tensor_;      // for each argument
+  std::vector<bool> has_no_output_;  // for each output: whether it was undefined
+  variable_list inputs_;             // cleared by finish()
   bool wanted_ = false;
 };
 
@@ -85,17 +86,17 @@ template <class T> class FunctionNode final : public CustomNode {
 
 }  // namespace detail
 
-/// Derive as `struct Exp : Function<Exp>` with
+/// Base class for custom functions. Derive as `struct Exp : Function<Exp>` with
 ///   static Tensor forward(AutogradContext* ctx, const Tensor& x, double k);   // or variable_list
 ///   static variable_list backward(AutogradContext* ctx, variable_list grads); // one entry per argument of forward
-/// and call Exp::apply(x, k). forward records nothing; backward may be differentiated again if it uses public ops. Of
-/// the arguments a Tensor, an optional<Tensor> and the tensors of a TensorList may have gradients; a TensorList counts
-/// as as many arguments as it has tensors.
+/// and call Exp::apply(x, k). forward is not recorded; backward may be differentiated again if it uses public
+/// operations. Arguments that may have gradients: Tensor, std::optional<Tensor>, and the tensors of a TensorList, each
+/// of which counts as one argument.
 template <class Self> class Function {
  public:
-  /// Runs F::forward(context, arguments...) unrecorded and records F::backward as its derivative. @return what forward
-  /// returns: a tensor, or a list of them @throws what forward throws, and Error for gradients that do not fit when
-  /// backward runs
+  /// Runs Self::forward(context, arguments...) without recording, and records Self::backward as its derivative.
+  /// Exceptions of forward pass through. Backward throws Error if the gradients do not fit the arguments.
+  /// @return the result of forward: a tensor, or a list of tensors
   template <class... Args> static auto apply(Args&&... args) {
     auto node = std::make_shared<detail::FunctionNode<Self>>();
     const auto note = [&](const auto& argument) {

@@ -1,4 +1,4 @@
-// Finds the nodes that take part in a backward, runs each node with its hooks and checks, and delivers its gradients.
+// Finds the nodes that take part in a backward, runs each node with hooks and checks, and delivers gradients.
 #include "tandem/autograd/graph_task.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tandem::autograd {
 namespace {
 
-/// Lets a gradient that was made on the current streams be used on others.
+/// Makes a gradient that was computed on the current streams usable on others.
 void hand_over(const Tensor& grad, const cuda::Streams& to) {
   if (RankContext::current().streams == to || !grad.is_cuda()) return;
   const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
@@ -30,8 +30,8 @@ Tensor sum_in_order(std::vector<Arrival>& arrivals) {
   return total;
 }
 
-/// Gradients are checked where they are made: a backward that returns another shape is named. One that was broadcast is
-/// summed back.
+/// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
+/// tensor's dtype, and sums it over dimensions that were broadcast.
 Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   const Node::Slot& want = to.slot(slot);
   if (grad.sizes() != want.sizes) {
@@ -51,7 +51,7 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
   return grad;
 }
 
-/// @throws Error that names the node and the input when a gradient holds NaN
+/// @throws Error that names the node and the input if a gradient contains NaN
 void check_no_nan(const Node& node, const Grads& grads) {
   for (size_t i = 0; i < grads.size(); ++i)
     TANDEM_CHECK(!grads[i].defined() || !grads[i].is_floating_point() || !grads[i].isnan().any().item<bool>(),
@@ -66,7 +66,8 @@ Grads apply_traced(Node& node, Grads&& grads) {
   }
   return results;
 }
-/// Calls a node's backward; an error keeps its type and gains the node's name, in anomaly mode also where it was made.
+/// Calls a node's backward. If it throws, the error keeps its type, and its message gains the node's name and, in
+/// anomaly mode, the place where the node was made.
 Grads apply_named(Node& node, Grads&& grads) {
   const auto named = [&](const Error& error) {
     std::string what = error.what();
@@ -149,7 +150,7 @@ void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit,
   if (pending.slots.empty()) pending.slots.resize(edge.function->slot_count());
   auto& arrivals = pending.slots[edge.input_nr];
   if (!task.several_devices && arrivals.size() == 1) {
-    // One thread meets them in the right order, so they need not be kept apart.
+    // A single thread delivers gradients in the right order, so they can be summed at once.
     const cuda::StreamGuard guard(streams);
     arrivals[0].grad = arrivals[0].grad.add(grad);
     return;
@@ -171,7 +172,7 @@ bool leads_to(const Node* from, const Node& to) {
   }
   return false;
 }
-/// Names the branch that the node belongs to, if it belongs to one.
+/// Rethrows an exception of a node; if the node belongs to one branch only, through that branch's rethrow().
 [[noreturn]] void rethrow_from(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
   for (const auto& [each, pending] : task.nodes) {
     const auto* const join = dynamic_cast<const JoinsBranches*>(each);
@@ -203,8 +204,8 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
       for (const auto& [slot, target] : pending.captures)
         if (slot == s) *target = gradient;
     };
-    // PyTorch's rule: where grad() asks for this tensor and for what it was made of, it returns what came, and the
-    // hooks change what goes on; where the way ends here, it returns what the hooks made.
+    // PyTorch's rule: if grad() also asks for a tensor from which this one was computed, it returns the gradient before
+    // the hooks, and the hooks change only the gradient that flows on. Otherwise it returns the result of the hooks.
     if (pending.needed) capture(came);
     grads[s] = node->run_hooks(static_cast<uint32_t>(s), std::move(came));
     if (!pending.needed) capture(grads[s]);
@@ -228,7 +229,7 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
     const Edge& edge = node->edges()[i];
     if (!edge.function) continue;
     const auto next = task.nodes.find(edge.function.get());
-    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to what was asked for
+    if (next == task.nodes.end() || !next->second.reached) continue;  // not on a path to a requested tensor
     if (i < results.size() && results[i].defined())
       deliver(task, *node, node->sequence(), pending.visit, i, edge, std::move(results[i]));
     if (task.several_devices) lock.lock();

@@ -1,5 +1,5 @@
-// One call of backward as data: which nodes take part, what waits for what, and the gradients on their way. engine.cpp
-// decides which thread runs which node.
+// GraphTask: the state of one backward: the nodes that take part, their dependencies, and the gradients not yet used.
+// engine.cpp decides which thread runs which node.
 #pragma once
 #include <condition_variable>
 #include <exception>
@@ -12,45 +12,45 @@
 
 namespace tandem::autograd {
 
-/// A gradient on its way into a slot. Those that meet are summed by descending sequence of their senders, which is the
-/// order in which one thread meets them; then, for nodes that workers made at the same time, by how the graph was
-/// walked, and by edge: the sum does not depend on who came first.
+/// A gradient on its way into a slot. Gradients that arrive at the same slot are summed in a fixed order: by descending
+/// sequence number of the sending nodes, which is the order on a single thread; for equal numbers (nodes made by
+/// several workers), by the order of discovery, then by edge. So the sum does not depend on the timing of threads.
 struct Arrival {
   uint64_t sequence;
   size_t visit;
   uint32_t edge;
   Tensor grad;
 };
-/// What is known of a node that takes part.
+/// State of a node that takes part.
 struct Pending {
-  size_t visit = 0;  // the how-manieth node that discover() came to
+  size_t visit = 0;  // position in the order in which discover() found the nodes
   int dependencies = 0;
-  bool needed = true;   // it runs
-  bool reached = true;  // its gradient is wanted: it runs, or was asked for
+  bool needed = true;   // the node runs
+  bool reached = true;  // its gradient is needed: the node runs, or the gradient was requested
   std::vector<std::vector<Arrival>> slots;
-  std::vector<std::pair<uint32_t, Tensor*>> captures;  // slot, and where its gradient is returned
+  std::vector<std::pair<uint32_t, Tensor*>> captures;  // slots, and the tensors in which their gradients are returned
 };
 
-/// One call of backward.
+/// State of one call of backward.
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
-  bool pruned = false;   // not all gradients on the way are wanted: Pending::reached says which
-  bool into_all = true;  // gradients are added to all leaves; otherwise to these alone
+  bool pruned = false;   // only some gradients are needed: see Pending::reached
+  bool into_all = true;  // gradients accumulate into all leaves; if false, only into those in `into`
   std::set<const Node*> into;
-  int devices = 1;  // how many its nodes are on
+  int devices = 1;  // number of devices of the nodes
   RankContext context;
-  uint64_t last_sequence = 0;  // of the nodes that workers made
-  std::mutex mutex;            // guards all of the above while several devices' workers run
+  uint64_t last_sequence = 0;  // next sequence number after the nodes that workers made
+  std::mutex mutex;            // guards all members above while several workers run
   std::condition_variable done;
-  int outstanding = 0;  // nodes queued or running
+  int outstanding = 0;  // number of nodes queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> callbacks;
-  std::set<cuda::Streams> streams;  // other than the caller's on which nodes ran
+  std::set<cuda::Streams> streams;  // streams, other than the caller's, on which nodes ran
 };
 
-/// A node whose inputs come from branches of the graph that were made side by side, as many inputs from each. What is
-/// thrown in a node that only one of them leads to is thrown again through rethrow(), so that it can be named.
+/// A node whose inputs come from parallel branches of the graph, the same number from each branch. An exception from a
+/// node that belongs to one branch only is passed to rethrow(), which can name the branch.
 class JoinsBranches {
  public:
   virtual ~JoinsBranches() = default;
@@ -58,25 +58,25 @@ class JoinsBranches {
   [[noreturn]] virtual void rethrow(const std::exception_ptr& exception, size_t branch) const = 0;
 };
 
-// Note [Streams of backward]: a node runs on the streams of its forward, an accumulator on those of the call of
-// backward. Where a gradient comes to other streams, these wait for the ones that made it, and its memory is kept until
-// both are done with it. When backward returns, the caller's streams have been told to wait for all of it.
+// Note [Streams of backward]: a node runs on the streams of its forward, an accumulator on the streams of the
+// backward's caller. If a gradient is used on other streams, these wait for the streams that computed it, and its
+// memory is kept until both are done. When backward returns, the caller's streams wait for all of its work.
 
-/// Where a node's work goes.
+/// Streams on which a node runs.
 inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node) {
   return node.edges().empty() ? task.context.streams : node.streams();
 }
 
-/// Counts how many edges lead into each node that is reachable from the roots.
+/// Finds the nodes reachable from the roots, and counts the edges that lead into each.
 void discover(GraphTask& task, const std::vector<Edge>& roots);
-/// Marks `targets` as reached, and the nodes on a path to one of them as such that run.
+/// Restricts the task to `targets`: marks them as reached, and nodes on a path to a target as reached and needed.
 void prune(GraphTask& task, const std::set<const Node*>& targets);
-/// Brings the gradient of an edge, number `edge_number` of the node `from`, to where it leads. It was made on the
-/// streams that are current.
-/// @throws Error when it does not fit the tensor that it is the gradient of
+/// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_number` of node
+/// `from`.
+/// @throws Error if the gradient does not fit the tensor that it belongs to
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad);
-/// Runs one node, all of whose gradients have arrived, and returns those that became ready.
+/// Runs a node whose gradients have all arrived, and returns the nodes that are ready now.
 std::vector<NodePtr> run_node(GraphTask& task, const NodePtr& node);
 
 }  // namespace tandem::autograd

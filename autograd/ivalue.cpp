@@ -1,4 +1,4 @@
-// IValue and ValueContainer: makes lists, tuples and dicts, finds keys, and converts values back to C++ types.
+// IValue and ValueContainer: lists, tuples and dicts, key lookup, and conversion to C++ types.
 #include "tandem/autograd/ivalue.h"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ const IValue& IValue::at(const IValue& key) const {
               entries().size(), known.empty() ? "" : ": ", known, entries().size() > 8 ? ", ..." : "");
 }
 
-/// The container, copied if there are other handles on it.
+/// Returns the container for a change. Copies it first if other handles share it.
 ValueContainer& IValue::own(const char* what) {
   TANDEM_CHECK(container_, "IValue: this is ", tagKind(), "; accepted: ", what);
   if (container_.use_count() > 1) container_ = std::make_shared<ValueContainer>(*container_);

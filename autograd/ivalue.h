@@ -1,5 +1,4 @@
-// IValue: a value of one of several types, under one roof: what a custom Function keeps for its backward, and what
-// files hold.
+// IValue: a value of one of several types. Custom Functions keep such values for backward, and files contain them.
 #pragma once
 #include <concepts>
 #include <map>
@@ -13,13 +12,13 @@ struct ValueContainer;
 struct ValueEntry;
 }  // namespace detail
 
-/// None, a bool, an int, a float, a string, a tensor, a device, a dtype, or a list, tuple or dict of such: the part of
-/// LibTorch's IValue that needs no TorchScript. Copies are cheap. A list or dict is changed through one handle only:
-/// the others, made before, keep what they had. So none contains itself.
+/// None, a bool, int, float, string, tensor, device or dtype, or a list, tuple or dict of such values: the part of
+/// LibTorch's IValue that needs no TorchScript. Copies are cheap. A change of a list or dict affects only the handle
+/// that it is made through; other handles keep the old contents. So no container can contain itself.
 class IValue {
  public:
-  /// None. The others hold what they are made of; a vector becomes a list, a map of strings a dict.
-  /// @throws Error for containers within more than 200 others, and what `insert` refuses
+  /// None. The other constructors hold their argument; a vector becomes a list, a map with string keys a dict.
+  /// @throws Error if containers are nested more than 200 deep, and as insert()
   IValue() = default;
   template <std::same_as<bool> B> IValue(B value) : tag_(Tag::boolean), integer_(value) {}
   template <std::integral I>
@@ -34,16 +33,16 @@ class IValue {
   template <class T> IValue(const std::map<std::string, T>& values) : IValue(dict()) {
     for (const auto& [key, value] : values) insert(key, value);
   }
-  /// A list, a tuple, an empty dict, and an empty OrderedDict.
+  /// A list of these values.
   static IValue list(std::vector<IValue> elements);
   /// A tuple of these values.
   static IValue tuple(std::vector<IValue> elements);
-  /// An empty dict, as Python's; insert() fills it.
+  /// An empty dict, as in Python; insert() fills it.
   static IValue dict();
-  /// An empty OrderedDict of Python's collections: what a state dict is.
+  /// An empty OrderedDict (Python's collections): the type of a state dict.
   static IValue ordered_dict();
 
-  /// Whether it holds this. isGenericDict() is true of OrderedDicts too, and of the objects in LibTorch's archives.
+  /// Type of the value. isGenericDict() is also true for OrderedDicts, and for objects in LibTorch's archives.
   bool isNone() const { return tag_ == Tag::none; }
   bool isBool() const { return tag_ == Tag::boolean; }
   bool isInt() const { return tag_ == Tag::integer; }
@@ -56,11 +55,11 @@ class IValue {
   bool isTuple() const;
   bool isGenericDict() const;
   bool isOrderedDict() const;
-  /// "a Tensor", "an int", "a dict": for messages.
+  /// Type in words, for messages: "a Tensor", "an int", "a dict".
   std::string tagKind() const;
 
-  /// What it holds; toScalar() a number or a bool. Numbers do not convert into one another.
-  /// @throws Error naming what it holds instead
+  /// Returns the value. toScalar() accepts numbers and bools. Numbers are not converted to another type.
+  /// @throws Error that names the actual type, if it is another one
   bool toBool() const;
   int64_t toInt() const;
   double toDouble() const;
@@ -73,24 +72,24 @@ class IValue {
   const std::vector<IValue>& elements() const;
   /// elements() by LibTorch's name.
   const std::vector<IValue>& toListRef() const { return elements(); }
-  /// The same, all of one kind. @throws Error naming one that is not
+  /// elements() as ints. @throws Error if an element is not an int
   std::vector<int64_t> toIntVector() const;
-  /// A list of floats as numbers. @throws Error naming one that is none
+  /// elements() as floats. @throws Error if an element is not a float
   std::vector<double> toDoubleVector() const;
-  /// A list of tensors. @throws Error naming one that is none
+  /// elements() as tensors. @throws Error if an element is not a tensor
   std::vector<Tensor> toTensorVector() const;
 
   using Entry = detail::ValueEntry;
-  /// The keys and values of a dict in the order in which they came. @throws Error for anything else
+  /// Keys and values of a dict, in insertion order. @throws Error for anything else
   const std::vector<Entry>& entries() const;
-  /// The value of a key of a dict, or null. @throws Error when this is no dict
+  /// The value of a key in a dict, or null. @throws Error if this is not a dict
   const IValue* find(const IValue& key) const;
-  /// The same. @throws Error when there is none, naming those that there are
+  /// The value of a key in a dict. @throws Error that lists the keys, if the key does not exist
   const IValue& at(const IValue& key) const;
-  /// Gives a dict a value, in the place of one that this key had. @throws Error when this is no dict, for keys that are
-  /// neither strings nor ints, and when containers lie in more than 200 others
+  /// Sets the value of a key in a dict. @throws Error if this is not a dict, if the key is neither a string nor an int,
+  /// or if containers are nested more than 200 deep
   void insert(IValue key, IValue value);
-  /// Adds an element to a list. @throws Error when this is none, and for depth as above
+  /// Appends an element to a list. @throws Error if this is not a list, or if containers are nested more than 200 deep
   void push_back(IValue value);
 
  private:
@@ -98,9 +97,9 @@ class IValue {
   friend struct detail::ValueContainer;
   explicit IValue(std::shared_ptr<detail::ValueContainer> container);
   detail::ValueContainer& own(const char* what);
-  // Not a std::variant: what its templates cost to compile, every program would pay.
+  // Not a std::variant, because each program would have to compile its templates.
   Tag tag_ = Tag::none;
-  int64_t integer_ = 0;  // or a bool
+  int64_t integer_ = 0;  // also holds a bool
   double real_ = 0;
   Device device_;
   DType dtype_{};

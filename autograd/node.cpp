@@ -1,4 +1,4 @@
-// Node and SavedTensor: links a node to the nodes of its inputs, checks saved tensors' versions, and runs hooks.
+// Node and SavedTensor: links nodes to the nodes of their inputs, checks versions of saved tensors, and runs hooks.
 #include "tandem/autograd/node.h"
 
 #include <algorithm>
@@ -9,8 +9,9 @@
 
 namespace tandem::autograd {
 
-// Note [Iterative release]: a graph may be 100,000 nodes deep, and each node holds the next, by its edges and by the
-// tensors it saved. The first destructor on a thread collects what the others let go of and drops it in a loop.
+// Note [Iterative release]: a graph may be 100,000 nodes deep. Each node holds the next one by its edges and saved
+// tensors, so nested destructors would overflow the stack. The first destructor on a thread therefore collects the
+// edges and tensors of the others and destroys them in a loop.
 struct Remains {
   std::vector<Edge> edges;
   std::vector<SavedTensor> saved;
@@ -22,7 +23,7 @@ static void release_iteratively(Remains remains) {
   std::vector<Remains> queue;
   collecting = &queue;
   for (;;) {
-    { const Remains last = std::move(remains); }  // whose destructor fills the queue
+    { const Remains last = std::move(remains); }  // its destructor adds to the queue
     if (queue.empty()) break;
     remains = std::move(queue.back());
     queue.pop_back();
@@ -30,11 +31,11 @@ static void release_iteratively(Remains remains) {
   collecting = nullptr;
 }
 
-/// What a pair of hooks made of a tensor, and its history, which the hooks do not see.
+/// Result of the pack hook for a tensor, and the tensor's history, which the hooks do not see.
 struct detail::PackedTensor {
   std::shared_ptr<const SavedTensorHooks> hooks;
   std::any value;
-  Edge edge;  // of a tensor that is no output of the saving node
+  Edge edge;  // for a tensor that is not an output of the saving node
 };
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
@@ -49,7 +50,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
     if (!is_output) packed->edge = gradient_edge(tensor);
-    const NoGradGuard guard;  // so that what the hook calls saves nothing itself
+    const NoGradGuard guard;  // so that operations called by the hook save nothing
     packed->value = hooks->pack(core::alias(tensor));
     packed_ = packed;
     return;
@@ -88,7 +89,8 @@ Tensor SavedTensor::unpack(const Node& owner) const {
 
 Tensor Context::saved(size_t i) const { return node_.saved(i).unpack(node_); }
 bool Context::needs_grad(size_t i) const { return node_.task_should_compute_output(i); }
-/// dx as the result of an op of itself and of what `to` leads to, whose gradients are ddx and what `others` gives.
+/// Returns an alias of dx, recorded as an operation on dx and the tensors that `to` leads to. Its derivative is ddx for
+/// dx, and others(ddx) for each of these tensors.
 template <class Others> static Tensor lead_to(std::vector<Edge> to, const Tensor& dx, Others others) {
   auto backward = [others, count = to.size()](const Context&, const Tensor& ddx) -> Grads {
     Grads grads(count, others(ddx));
@@ -157,7 +159,7 @@ void Node::forget(const std::shared_ptr<Tensor>& cell) {
 }
 Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at) {
   for (size_t i = 0; const TensorHook* const there = at(i); ++i) {
-    const TensorHook hook = *there;  // a copy: the list may change while it runs
+    const TensorHook hook = *there;  // a copy, because the hook may change the list
     if (!hook) continue;
     Tensor replaced = hook(grad);
     if (!replaced.defined()) continue;
@@ -169,7 +171,7 @@ Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::fun
   return grad;
 }
 Tensor Node::run_hooks(uint32_t slot, Tensor grad) const {
-  static const auto& none = *new TensorHook;  // never destroyed: a backward may run while statics are
+  static const auto& none = *new TensorHook;  // never destroyed: a backward may run while static objects are destroyed
   if (!hooks_.empty())
     grad = apply_hooks(std::move(grad), "the output of " + name_, [&](size_t i) -> const TensorHook* {
       return i >= hooks_.size() ? nullptr : hooks_[i].first == slot ? &hooks_[i].second : &none;
@@ -190,7 +192,7 @@ void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, Ten
     else
       node->add_output(*output);
   for (const Tensor& t : saved) {
-    // An integer output has no history, and must not get one when it is used again.
+    // An integer output has no history, and must not get one when it is unpacked.
     const bool is_output = t.defined() && t.is_floating_point() &&
                            std::any_of(outputs.begin(), outputs.end(), [&](Tensor* o) { return o->is_same(t); });
     node->save(t, is_output);

@@ -1,27 +1,28 @@
-// The few operations that the engine calls by name, beside Tensor's methods. ops/ defines them.
+// Operations that autograd calls by name, other than methods of Tensor. ops/ defines them.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Writes the elements of `source` into `target`, converting dtype, across devices, broadcasting. Records nothing and
-/// does not raise the version: for copy_ and for those who build on it. `non_blocking` as in Tensor::to.
+/// Writes the elements of `source` into `target`, with conversion of dtype, across devices, with broadcasting. Not
+/// recorded, and does not raise the version; copy_ and similar operations build on it. `non_blocking` as in Tensor::to.
 void copy_elements(const Tensor& source, const Tensor& target, bool non_blocking = false);
-/// Sums x over the dimensions in which `sizes` was broadcast to it.
+/// Sums x over the dimensions along which `sizes` was broadcast.
 Tensor sum_to_size(const Tensor& x, IntArrayRef sizes);
-/// Whether two index tuples of this geometry may name one element.
+/// Whether two indices into a tensor with these sizes and strides may refer to the same element.
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides);
-/// Where the elements of a view lie among those of its base.
+/// Geometry of a view relative to its base.
 struct ViewGeometry {
   ViewGeometry(const Tensor& base, const Tensor& view);
   Shape base_sizes, base_strides, sizes, strides;
-  int64_t base_offset, offset;  // the lower of the two is 0
-  int64_t extent;               // how many elements of storage both together reach
-  /// A tensor of the base's shape, laid out in one dimension as the base is.
+  int64_t base_offset, offset;  // relative to the lower of the two, so one of them is 0
+  int64_t extent;               // number of storage elements that base and view span together
+  /// Copies a tensor of the base's shape into a one-dimensional tensor, with the memory layout of the base.
   Tensor lay_out(const Tensor& like_base) const;
 };
-/// Gradient of as_strided with respect to the base: elements that the view holds more than once are summed.
+/// Gradient of as_strided with respect to the base. If several elements of the view share memory, their gradients are
+/// summed.
 Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& geometry);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// record(): how an operation tells autograd what it did. Keeps nothing when no gradient is wanted.
+// record(): tells autograd which operation was computed. Does nothing if no gradient is needed.
 #pragma once
 #include <type_traits>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::autograd {
 
-/// A list of references: building it counts nothing.
+/// A list of references to tensors: building it changes no reference count.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
 inline bool any_wants_grad(TensorRefs tensors) {
@@ -16,11 +16,11 @@ inline bool any_wants_grad(TensorRefs tensors) {
   return false;
 }
 
-/// Zeros of x's sizes, dtype, device and strides.
+/// Zeros with the sizes, dtype, device and strides of x.
 inline Tensor zeros_as(const Tensor& x) { return core::empty_like(x, x.dtype(), x.device()).zero_(); }
 
-/// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output,
-/// (const Context&, const Grads&) -> Grads for several. It captures numbers and shapes; tensors go through `saved`.
+/// A node whose backward is a lambda: (const Context&, const Tensor&) -> Grads for one output, (const Context&, const
+/// Grads&) -> Grads for several. It captures numbers and shapes; tensors must be passed as `saved`.
 template <class Backward> class LambdaNode final : public Node {
  public:
   LambdaNode(const char* name, Backward backward) : Node(name), backward_(std::move(backward)) {}
@@ -35,12 +35,12 @@ template <class Backward> class LambdaNode final : public Node {
   Backward backward_;
 };
 
-/// Fills a node: edges, outputs, saved tensors. Its own outputs among the saved are kept detached.
+/// Sets the edges, outputs and saved tensors of a node. Outputs among the saved tensors are kept detached.
 void link(const NodePtr& node, ArrayRef<Tensor*> outputs, TensorRefs inputs, TensorRefs saved);
 void link(const NodePtr& node, ArrayRef<Tensor*> outputs, ArrayRef<Tensor> inputs, TensorRefs saved);
 
-/// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient per input, and
-/// is not called for an output whose gradient is undefined.
+/// Records `output = op(inputs)`. Integer outputs are never recorded. The backward returns one gradient for each input;
+/// it is not called if the gradient of the output is undefined.
 template <class Backward>
 Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs saved, Backward&& backward) {
   if (any_wants_grad(inputs)) [[unlikely]]
@@ -48,7 +48,7 @@ Tensor record(const char* name, Tensor output, TensorRefs inputs, TensorRefs sav
          inputs, saved);
   return output;
 }
-/// As above with a list of inputs whose length is known at run time (cat, stack).
+/// record() for a number of inputs that is known only at run time (cat, stack).
 template <class Backward>
 Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, TensorRefs saved, Backward&& backward) {
   bool wanted = false;
@@ -59,7 +59,7 @@ Tensor record_list(const char* name, Tensor output, ArrayRef<Tensor> inputs, Ten
          inputs, saved);
   return output;
 }
-/// Several outputs go in as a tuple, and the backward gets as many gradients, some of which may be undefined.
+/// record() for several outputs, passed as a tuple. The backward receives a gradient for each; some may be undefined.
 template <class... Outputs, class Backward>
 std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, TensorRefs inputs, TensorRefs saved,
                               Backward&& backward) {
@@ -72,20 +72,20 @@ std::tuple<Outputs...> record(const char* name, std::tuple<Outputs...> outputs, 
         outputs);
   return outputs;
 }
-/// Returns whether a view of x is noted as one. Without grad mode only views of a tensor that requires a gradient are.
+/// Whether to mark views of x as views. Without grad mode, only views of tensors that require a gradient are marked.
 inline bool is_view_to_note(const Tensor& x) {
   return is_floating_point(x.dtype()) && (is_grad_enabled() || wants_grad(x));
 }
-/// Records a view: as record, and in-place changes of the view reach the history of `x`, and the other way round.
+/// Records a view: as record(), and in-place changes of the view or of `x` update the histories of both.
 template <class Backward> Tensor record_view(const char* name, Tensor output, const Tensor& x, Backward&& backward) {
   output = record(name, std::move(output), {x}, {}, std::forward<Backward>(backward));
   if (is_view_to_note(x)) set_view_of(output, x);
   return output;
 }
 
-/// Records the views that x was cut into, one node for all: the backward gets as many gradients, some of which may be
-/// undefined, and gives x's, so that its cost does not grow with the square of their number. In-place changes of a part
-/// are refused under the name of the op.
+/// Records the views into which x was split, with one node for all of them, so that the cost of backward does not grow
+/// with the square of their number. The backward receives a gradient for each view (some may be undefined) and returns
+/// the gradient of x. In-place changes of a view are an error that names `op`.
 template <class Backward>
 std::vector<Tensor> record_parts(const char* op, std::vector<Tensor> parts, const Tensor& x, Backward&& backward) {
   if (any_wants_grad({x})) {

@@ -1,4 +1,4 @@
-// saved_tensors_hooks and save_on_cpu: sets the thread's pack and unpack functions while the guard lives.
+// saved_tensors_hooks and save_on_cpu: set the thread's pack and unpack functions while the guard lives.
 #include "tandem/autograd/saved_tensors_hooks.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// What is done with tensors that are saved for backward: moved elsewhere, compressed, written to a file.
+// Hooks on tensors saved for backward: to move them elsewhere, compress them, or write them to a file.
 #pragma once
 #include <any>
 #include <type_traits>
@@ -8,16 +8,17 @@
 
 namespace tandem::autograd::graph {
 
-/// While one lives, each tensor that an operation on this thread saves for backward is given to `pack`, and what that
-/// returns is kept in the tensor's place; backward gives it to `unpack`, at each use, and needs a tensor of the same
-/// elements from it. Of several guards the innermost counts. The hooks see the elements without their history, record
-/// nothing, and may run on another thread in backward; what is changed in place after it was saved goes unnoticed.
+/// While this guard lives, each tensor that an operation on this thread saves for backward is passed to `pack`, and the
+/// result is kept instead of the tensor. Backward passes it to `unpack` at each use, which must return a tensor with
+/// the same elements. Of nested guards, only the innermost applies. Hooks see the elements without history, are not
+/// recorded, and may run on another thread in backward. In-place changes of a tensor after it was saved are not
+/// detected.
 ///   saved_tensors_hooks guard([](const Tensor& x) { return x.to(kHalf); }, [](const Tensor& x) { return x.to(kFloat);
 ///   });
 class saved_tensors_hooks {
  public:
   /// @param pack    const Tensor& -> any copyable type
-  /// @param unpack  what pack returned -> Tensor
+  /// @param unpack  result of pack -> Tensor
   template <class Pack, class Unpack> saved_tensors_hooks(Pack pack, Unpack unpack) {
     using Packed = std::decay_t<std::invoke_result_t<Pack&, const Tensor&>>;
     detail::SavedTensorHooks hooks;
@@ -38,8 +39,8 @@ class saved_tensors_hooks {
   std::shared_ptr<const detail::SavedTensorHooks> outer_;
 };
 
-/// While one lives, what is saved for backward lies in the host's memory, and comes back to its device when backward
-/// needs it. @param pin_memory  page-locked memory, which is copied faster, for tensors of a GPU
+/// While this guard lives, tensors saved for backward are kept in host memory, and copied back to their device when
+/// backward needs them. @param pin_memory  use page-locked memory for tensors of GPUs, which is faster to copy
 class save_on_cpu : public saved_tensors_hooks {
  public:
   explicit save_on_cpu(bool pin_memory = false);

@@ -1,11 +1,11 @@
-// What lists, tuples and dicts hold. The reader of pickles fills them while others refer to them.
+// Contents of lists, tuples and dicts. The pickle reader fills a container while other values refer to it.
 #pragma once
 #include "tandem/autograd/ivalue.h"
 #include "tandem/core/internal.h"
 
 namespace tandem::detail {
 
-/// Orders ints before strings. Strings of one handle are equal without a look at their characters.
+/// Orders ints before strings. Strings of the same object are equal without comparing their characters.
 struct KeyLess {
   bool operator()(const IValue& a, const IValue& b) const;
 };
@@ -13,27 +13,27 @@ struct KeyLess {
 struct ValueContainer {
   enum class Kind { list, tuple, dict, ordered_dict, object };
   explicit ValueContainer(Kind k) : kind(k) {}
-  static constexpr int kMaxDepth = 200;  // so that what walks through it by recursion needs little stack
+  static constexpr int kMaxDepth = 200;  // limits the stack needed by recursive code
   bool is_sequence() const { return kind == Kind::list || kind == Kind::tuple; }
-  /// @throws Error when `value` lies too deep; it counts from now on as what lies in another
+  /// Appends an element. @throws Error if containers are nested deeper than kMaxDepth
   void append(IValue value);
-  /// @throws Error for a key that is neither a string nor an int, or as append
+  /// Sets the value of a key. @throws Error if the key is neither a string nor an int, or as append()
   void insert(IValue key, IValue value);
   const IValue* find(const IValue& key) const;
 
   static IValue make(Kind kind);
-  /// Null unless the value is a container.
+  /// The container of a value; null if it is not a container.
   static ValueContainer* of(const IValue& value);
 
   Kind kind;
-  bool inside = false;  // whether another was given it
-  int depth = 1;        // levels of containers, this one counted
+  bool inside = false;  // whether it was added to another container
+  int depth = 1;        // levels of containers, including this one
   std::vector<IValue> elements;
   std::vector<ValueEntry> entries;
 
  private:
   void adopt(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // of entries
+  std::map<IValue, size_t, KeyLess> index_;  // positions in `entries`
 };
 
 }  // namespace tandem::detail

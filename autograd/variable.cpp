@@ -1,4 +1,4 @@
-// The autograd side of a tensor: leaves, histories, views and their bases, gradients, hooks.
+// Autograd methods of tensors: leaves, histories, views and their bases, gradients, hooks.
 #include <algorithm>
 
 #include "tandem/autograd/engine.h"
@@ -10,14 +10,14 @@ namespace autograd {
 
 Meta& meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
-  // `new Meta()` would fill it with zeros before its members are constructed.
+  // `new Meta()` would zero the memory before the constructor runs.
   if (!record) record = Owned<AutogradRecord>(new Meta);
   return static_cast<Meta&>(*record);
 }
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   Meta& m = meta(t);
-  if (m.retained) {  // the new value's gradient is the one to keep
+  if (m.retained) {  // retain_grad() now applies to the new value
     if (m.node) m.node->forget(m.retained);
     node->retain(slot, m.retained);
   }
@@ -25,8 +25,8 @@ static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   m.slot = slot;
 }
 
-/// Throws if a view was made where autograd did not see it, and the view, or its base, was changed in place in grad
-/// mode.
+/// @throws Error if the view was made outside of grad mode or in a custom Function, and the view or its base is changed
+/// in place in grad mode
 static void check_made(const char* op, const Tensor& view, const Meta& m, const char* changed) {
   if (m.made == Made::in_grad_mode) return;
   TANDEM_CHECK(m.made != Made::in_function, "Output of Function is a view and ", changed, " modified inplace: ", op,
@@ -39,8 +39,8 @@ static void check_made(const char* op, const Tensor& view, const Meta& m, const 
                "; make the view and the change both within the guard, or both outside of it");
 }
 
-// The node of a view whose base was changed in place since: the base's new history, seen through the view's geometry.
-// The base may be a leaf that began to require a gradient after the view was taken.
+// If the base of a view was changed in place, the view gets a new node, which applies as_strided to the base's new
+// history. The base may be a leaf that began to require a gradient after the view was made.
 const NodePtr& grad_fn(const Tensor& t) {
   static const auto& none = *new NodePtr;  // never destroyed: tensors may be static
   Meta* m = find_meta(t);
@@ -66,7 +66,8 @@ const NodePtr& grad_fn(const Tensor& t) {
 }
 
 void detail::set_history(const Tensor& t, const NodePtr& node) {
-  // An operation's result that it computed as a view in no-grad mode: the node is the result's whole history.
+  // If the tensor is a view that an operation made in no-grad mode to compute its result, then the operation's node is
+  // its whole history.
   if (Meta* m = find_meta(t); m && m->made != Made::in_grad_mode) {
     m->base.reset();
     m->made = Made::in_grad_mode;
@@ -75,7 +76,7 @@ void detail::set_history(const Tensor& t, const NodePtr& node) {
 }
 
 void set_view_of(const Tensor& view, const Tensor& x) {
-  if (x.is_inference()) return;  // an in-place change of it is refused where histories are
+  if (x.is_inference()) return;  // in-place changes of x are an error in grad mode
   Meta* above = find_meta(x);
   Meta& m = meta(view);
   m.base = above && above->base.defined() ? above->base : x;
@@ -91,14 +92,14 @@ std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
                "grad_accumulator: the tensor must be a leaf that requires a gradient");
   const std::lock_guard lock(m.mutex);
   std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
-  // One that a graph still holds from before the leaf went to another dtype or device is of no use for a new graph.
+  // An accumulator from before the leaf changed its dtype or device is of no use for a new graph.
   if (!existing || !existing->fits(0, leaf)) m.accumulator = existing = std::make_shared<AccumulateGrad>(leaf);
   return existing;
 }
 
 Edge detail::gradient_edge(const Tensor& t) {
   if (const NodePtr& node = grad_fn(t)) return {node, find_meta(t)->slot};
-  // A view without a history requires a gradient because its base does, but none flows through it.
+  // A view without history requires a gradient because its base does, but no gradient flows through the view.
   const Meta* m = find_meta(t);
   return m && m->requires_grad ? Edge{grad_accumulator(t), 0} : Edge{};
 }
@@ -112,9 +113,9 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
-  if (!variable_.requires_grad()) return {};  // no longer: the graph was made before
+  if (!variable_.requires_grad()) return {};  // the leaf no longer requires a gradient, but did when the graph was made
   accumulate(std::move(grads[0]));
-  // Without the lock: a hook may add and remove hooks, and run a backward that comes by here again.
+  // Without holding the lock: a hook may add and remove hooks, and run a backward that calls this again.
   for (size_t i = 0;; ++i) {
     std::function<void(const Tensor&)> hook;
     {
@@ -127,8 +128,8 @@ Grads AccumulateGrad::apply(Grads&& grads) {
   return {};
 }
 namespace {
-/// Whether a gradient may be a variable's as it is: it has the variable's strides, or is row-major where these have
-/// gaps.
+/// Whether a gradient can be stored as it is: it has the strides of the variable, or is row-major if the variable is
+/// not dense.
 bool lies_as(const Tensor& grad, const Tensor& variable) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return true;
@@ -137,7 +138,7 @@ bool lies_as(const Tensor& grad, const Tensor& variable) {
     if (grad.sizes()[d] != 1 && grad.strides()[d] != variable.strides()[d]) return false;
   return true;
 }
-/// A copy that does, recorded where gradients are.
+/// Copies a gradient to the strides of the variable, recorded if grad mode is on.
 Tensor copy_for(const Tensor& variable, const Tensor& grad) {
   if (grad.impl()->row_major && variable.impl()->row_major) [[likely]]
     return grad.clone();
@@ -148,11 +149,12 @@ Tensor copy_for(const Tensor& variable, const Tensor& grad) {
 }  // namespace
 void AccumulateGrad::accumulate(Tensor arrived) {
   const std::lock_guard lock(mutex_);
-  // What is in a slot has no history: it becomes an average over ranks, and none of them knows the others' part.
+  // A gradient in a slot (of a bucket) has no history: it becomes an average over ranks, and no rank knows the history
+  // of the others.
   const AutoGradMode mode(is_grad_enabled() && !memory_.defined());
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
-    // The gradient may be taken over as it is when nobody else holds it and it lies as the variable does.
+    // The gradient can be taken over without a copy if nothing else refers to it and its strides are the variable's.
     const bool ours = arrived.use_count() == 1 && lies_as(arrived, variable_) && arrived.storage()->is_alone();
     if (memory_.defined()) {
       (grad = memory_).copy_(arrived);
@@ -162,7 +164,7 @@ void AccumulateGrad::accumulate(Tensor arrived) {
       grad = copy_for(variable_, arrived);
     }
   } else if (is_grad_enabled()) {
-    grad = grad.add(arrived);  // under create_graph what was added up keeps its history
+    grad = grad.add(arrived);  // under create_graph the accumulated gradient keeps its history
   } else {
     grad.add_(arrived);
   }
@@ -206,7 +208,7 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   }
   const Meta* const made = find_meta(y);
   if (!is_view && before == Old::used && made && made->node && !made->base.defined()) {
-    // x is that output itself: its hooks see the gradients that reach it through what backward saved, too.
+    // x becomes that output itself, so that its hooks also see gradients through tensors that backward saved.
     x.bump_version();
     set_history(x, made->node, made->slot);
     return;
@@ -223,7 +225,8 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
     set_history(x, node);
     return;
   }
-  // The base becomes (old base, with y written over the part that x views); x's own node follows from it when asked.
+  // The base gets a new history: the old base with y written over the part that x views. x's own node is derived from
+  // it on demand.
   const Tensor base = m->base;
   TANDEM_CHECK(!may_overlap(base.sizes(), base.strides()), op, ": the tensor is a view of ", base.sizes(),
                " with strides ", base.strides(), ", which holds elements more than once; change a clone instead");
@@ -320,7 +323,7 @@ void Tensor::retain_grad() const {
   if (is_leaf()) return;
   auto& retained = meta(*this).retained;
   if (retained) return;
-  retained = std::make_shared<Tensor>();  // a cell of its own, as the tensor may be gone by then
+  retained = std::make_shared<Tensor>();  // a separate object, because the tensor may be gone by then
   autograd::grad_fn(*this)->retain(meta(*this).slot, retained);
 }
 

@@ -1,4 +1,4 @@
-// Accessors: elements of a tensor by a[i][j], for loops over single numbers.
+// Accessors: read and write elements of a tensor as a[i][j], for scalar loops.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace tandem {
 
-/// The kinds of pointer that an accessor may hold: a plain one, and one that promises to be the only way to its
-/// elements. GPUs' compilers read through the second ahead of writes.
+/// Pointer type of an accessor: a plain pointer.
 template <class T> struct DefaultPtrTraits { using PtrType = T*; };
-/// Pointers that the compiler may take to be the only ones to their elements.
+/// Pointer type of an accessor: a restrict pointer, so that compilers may assume that no other pointer aliases the
+/// elements.
 template <class T> struct RestrictPtrTraits { using PtrType = T* __restrict__; };
 
-/// N dimensions of a tensor; indexing takes one off, and the last gives a reference to the element. Indices are not
-/// checked. It must not outlive the tensor.
+/// An N-dimensional view for element access. Indexing removes a dimension; the last one gives a reference to the
+/// element. Indices are not checked. The accessor must not outlive the tensor.
 template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits, class index_t = int64_t>
 class TensorAccessor {
  public:
   using PtrType = typename PtrTraits<T>::PtrType;
   TANDEM_HD TensorAccessor(PtrType data, const index_t* sizes, const index_t* strides)
       : data_(data), sizes_(sizes), strides_(strides) {}
-  /// The number of elements in dimension d, which is not checked.
+  /// Size of dimension d; d is not checked.
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
-  /// How many elements apart neighbours in dimension d are.
+  /// Stride of dimension d, in elements.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
-  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // of its N dimensions
-  ArrayRef<index_t> strides() const { return {strides_, N}; }  // in elements
-  /// The address of the first element.
+  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // one for each dimension
+  ArrayRef<index_t> strides() const { return {strides_, N}; }  // one for each dimension, in elements
+  /// Address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
-  /// Element i of one dimension; of more, an accessor of the rest. Not checked.
+  /// Element i if N is 1, else an accessor for the remaining dimensions. Not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     if constexpr (N == 1)
       return (data_[i * strides_[0]]);
@@ -43,8 +43,8 @@ class TensorAccessor {
   const index_t *sizes_, *strides_;
 };
 
-/// The same with copies of the sizes and strides, so that it can be an argument of a kernel: on a GPU, only kernels may
-/// read and write the elements. With 32-bit indices it is faster there.
+/// An accessor with copies of the sizes and strides, so that it can be passed to a GPU kernel. (On a GPU, only kernels
+/// may access the elements.) 32-bit indices are faster on GPUs.
 template <class T, size_t N, template <class> class PtrTraits, class index_t> class GenericPackedTensorAccessor {
  public:
   using PtrType = typename PtrTraits<T>::PtrType;
@@ -54,13 +54,13 @@ template <class T, size_t N, template <class> class PtrTraits, class index_t> cl
       strides_[d] = static_cast<index_t>(strides[d]);
     }
   }
-  /// The number of elements in dimension d, which is not checked.
+  /// Size of dimension d; d is not checked.
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
-  /// How many elements apart neighbours in dimension d are.
+  /// Stride of dimension d, in elements.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
-  /// The address of the first element.
+  /// Address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
-  /// An accessor of the remaining dimensions, or the element. Not checked.
+  /// The element if N is 1, else an accessor for the remaining dimensions. Not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     return TensorAccessor<T, N, PtrTraits, index_t>(data_, sizes_, strides_)[i];
   }

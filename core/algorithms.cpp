@@ -1,4 +1,4 @@
-// Switches for the algorithms of libraries, set per rank.
+// Switches for the algorithms of libraries.
 #include "tandem/core/algorithms.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// Host memory for the virtual CPU devices: size classes, and the books of each device.
+// Allocator of host memory for the virtual CPU devices: size classes, and a cache and statistics for each device.
 #include "tandem/core/allocator.h"
 
 #include <sys/mman.h>
@@ -20,9 +20,9 @@ namespace {
 
 constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMappedFrom = size_t(4) << 20;
 
-// Size classes: 64, 128, ... 1024 bytes, then eight to a power of two.
+// Size classes: 64, 128, ... 1024 bytes, then eight classes between consecutive powers of two.
 constexpr size_t kSmall = 1024, kSmallClasses = kSmall / kAlignment, kPerPower = 8;
-constexpr int kMaxLog = 47;  // more than an address has
+constexpr int kMaxLog = 47;  // more bits than an address has
 constexpr size_t kMaxBytes = size_t(1) << kMaxLog, kClasses = kSmallClasses + kPerPower * (kMaxLog - 10);
 
 size_t class_of(size_t bytes) {
@@ -37,9 +37,9 @@ size_t class_bytes(size_t index) {
   return (kPerPower + index % kPerPower + 1) << (index / kPerPower + 10 - 3);
 }
 
-/// AddressSanitizer puts guards around the blocks of malloc only.
+/// Whether blocks of this size come from mmap. Never under AddressSanitizer, which guards only blocks from malloc.
 bool is_mapped(size_t bytes) { return !TANDEM_ASAN && bytes >= kMappedFrom; }
-/// Null on failure.
+/// Allocates a block. Returns null on failure.
 void* take_from_system(size_t bytes) {
   if (is_mapped(bytes)) {
     void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,7 +48,7 @@ void* take_from_system(size_t bytes) {
     const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
     if (before > 0) munmap(begin, before);
     if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-    madvise(begin + before, bytes, MADV_HUGEPAGE);  // a hint: without it there are only more page faults
+    madvise(begin + before, bytes, MADV_HUGEPAGE);  // only a hint: if it fails, there are more page faults
     return begin + before;
   }
   return std::aligned_alloc(kAlignment, bytes);
@@ -60,10 +60,10 @@ void give_to_system(void* data, size_t bytes) {
     std::free(data);
 }
 
-/// One device's memory.
+/// Cached blocks and statistics of one device.
 class Cache {
  public:
-  /// Null when the class has no free block and the system none either.
+  /// Allocates a block. Returns null if the class has no free block and the system cannot provide one.
   void* take(Device device, size_t bytes) {
     const size_t index = class_of(bytes), held = class_bytes(index);
     const std::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ class Cache {
       data = mine.free.back();
       mine.free.pop_back();
     } else {
-      // Room for all of the class's blocks, so that giving one back needs no memory and cannot fail.
+      // Reserve room for all blocks of the class, so that give() needs no memory and cannot fail.
       if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
       data = take_from_system(held);
       if (!data) return nullptr;
@@ -83,7 +83,7 @@ class Cache {
     }
     if (memory_trace_is_on()) [[unlikely]]
       trace_memory(device, data, static_cast<int64_t>(bytes));
-    unpoison(data, bytes);  // and not what the class adds: an overrun is found
+    unpoison(data, bytes);  // but not the rest of the block, so that overruns are detected
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;
@@ -124,7 +124,7 @@ class Cache {
  private:
   struct Class {
     std::vector<void*> free;
-    size_t blocks = 0;  // in use and free
+    size_t blocks = 0;  // number of blocks, in use or free
   };
 
   std::mutex mutex_;
@@ -132,7 +132,8 @@ class Cache {
   MemoryStats stats_;
 };
 
-/// In place from the start, and never destroyed: tensors with static storage are older and outlive other statics.
+/// One cache for each device. Constant-initialised and never destroyed: static tensors may be constructed earlier, and
+/// destroyed later, than other static objects.
 union Caches {
   std::array<Cache, kMaxDevices> of_device;
   constexpr Caches() : of_device() {}

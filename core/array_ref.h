@@ -1,4 +1,4 @@
-// Lists of integers: IntArrayRef, a view that brace lists convert to, and Shape, a short list stored in place.
+// Lists of integers: IntArrayRef, a view that brace lists convert to, and Shape, a short list stored inline.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace tandem {
 
-/// A non-owning list, like std::span, that also accepts `{2, 3}`. Like LibTorch's, it must not outlive what it views.
+/// A non-owning list, like std::span, that also accepts `{2, 3}`. As in LibTorch, it must not outlive the elements it
+/// refers to.
 template <class T> class ArrayRef {
  public:
   using value_type = T;
@@ -34,46 +35,46 @@ template <class T> class ArrayRef {
   constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
 #pragma GCC diagnostic pop
 
-  /// The first element.
+  /// Pointer to the first element.
   constexpr const T* begin() const { return data_; }
-  /// Behind the last element.
+  /// Pointer past the last element.
   constexpr const T* end() const { return data_ + size_; }
-  /// The address of the first element; may be null where there is none.
+  /// Address of the first element; may be null if the list is empty.
   constexpr const T* data() const { return data_; }
-  /// How many elements there are.
+  /// Number of elements.
   constexpr size_t size() const { return size_; }
-  /// Whether there is no element.
+  /// Whether the list is empty.
   constexpr bool empty() const { return size_ == 0; }
   /// Element i, unchecked.
   constexpr const T& operator[](size_t i) const { return data_[i]; }
-  /// The first element, of which there must be one.
+  /// First element; the list must not be empty.
   constexpr const T& front() const { return data_[0]; }
-  /// The last element, of which there must be one.
+  /// Last element; the list must not be empty.
   constexpr const T& back() const { return data_[size_ - 1]; }
-  /// `count` elements from `begin` on, unchecked.
+  /// `count` elements starting at `begin`, unchecked.
   constexpr ArrayRef slice(size_t begin, size_t count) const { return {data_ + begin, count}; }
-  /// All from `begin` on; all but the first `n`, and but the last.
+  /// All elements from `begin` on.
   constexpr ArrayRef slice(size_t begin) const { return {data_ + begin, size_ - begin}; }
-  /// All but the first n.
+  /// All elements but the first n.
   constexpr ArrayRef drop_front(size_t n = 1) const { return slice(n, size_ - n); }
-  /// All but the last n.
+  /// All elements but the last n.
   constexpr ArrayRef drop_back(size_t n = 1) const { return slice(0, size_ - n); }
-  /// @throws IndexError unless i < size()
+  /// Element i. @throws IndexError unless i < size()
   const T& at(size_t i) const {
     TANDEM_CHECK_AS(IndexError, i < size_, "at: index ", i, " of a list of ", size_);
     return data_[i];
   }
-  /// The last element, for going backwards.
+  /// Reverse iterator to the last element.
   constexpr std::reverse_iterator<const T*> rbegin() const { return std::reverse_iterator<const T*>(end()); }
-  /// Before the first element, for going backwards.
+  /// Reverse iterator before the first element.
   constexpr std::reverse_iterator<const T*> rend() const { return std::reverse_iterator<const T*>(begin()); }
-  /// Whether both have the same elements in the same order.
+  /// Whether both lists have the same elements in the same order.
   bool equals(ArrayRef other) const { return *this == other; }
   /// A copy that owns its elements.
   std::vector<T> vec() const { return {begin(), end()}; }
   friend bool operator==(ArrayRef a, ArrayRef b) {
     if (a.size_ != b.size_) return false;
-    for (size_t i = 0; i < a.size_; ++i)  // lists of sizes are too short to call memcmp for, as std::equal does
+    for (size_t i = 0; i < a.size_; ++i)  // std::equal calls memcmp, which is slow for such short lists
       if (!(a.data_[i] == b.data_[i])) return false;
     return true;
   }
@@ -92,7 +93,7 @@ template <class T> std::ostream& print_list(std::ostream& out, ArrayRef<T> list)
   return out << (!python ? "]" : list.size() == 1 ? ",)" : ")");
 }
 }  // namespace detail
-/// Prints (2, 3); a single size as (5,); a scalar's as (). In LibTorch's style: [2, 3], [5] and [].
+/// Prints (2, 3), (5,) for a single size and () for none; in LibTorch's style [2, 3], [5] and [].
 inline std::ostream& operator<<(std::ostream& out, IntArrayRef sizes) { return detail::print_list(out, sizes); }
 template <class T> std::ostream& operator<<(std::ostream& out, ArrayRef<T> list) {
   return detail::print_list(out, list);
@@ -100,7 +101,7 @@ template <class T> std::ostream& operator<<(std::ostream& out, ArrayRef<T> list)
 
 namespace detail {
 
-/// Sizes or strides of a tensor: at most kMaxDims integers, stored in place.
+/// Sizes or strides of a tensor: at most kMaxDims integers, stored inline.
 class Shape {
  public:
   Shape() = default;
@@ -112,7 +113,7 @@ class Shape {
   Shape(const std::vector<int64_t>& list) : Shape(IntArrayRef(list)) {}
   Shape(size_t rank, int64_t value) : rank_(static_cast<int>(rank)) {
     TANDEM_CHECK(rank <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank);
-    for (int64_t& each : data_) each = value;  // all of them: a count that is known beforehand is soon filled
+    for (int64_t& each : data_) each = value;  // all kMaxDims: a loop of constant length is faster
   }
 
   operator IntArrayRef() const { return {data_, size()}; }
@@ -151,7 +152,7 @@ class Shape {
   int64_t data_[kMaxDims];
 };
 
-/// Product of the sizes; 1 for a scalar's.
+/// Product of the sizes; 1 for a scalar.
 inline int64_t numel_of(IntArrayRef sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;

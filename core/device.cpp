@@ -1,4 +1,4 @@
-// Devices: their names as text, and which exist.
+// Devices: parsing and printing, and checks that a device exists.
 #include "tandem/core/device.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Where a tensor lives. "cpu", "cpu:1", ... are virtual devices: separate in everything the API can see.
+// Device: the type and index of a device. "cpu", "cpu:1", ... are virtual devices, which the API treats as separate.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,35 +10,36 @@
 
 namespace tandem {
 
-enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // LibTorch writes capitals
-/// The kinds of devices by LibTorch's names.
+enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // uppercase: LibTorch's names
+/// The device types under LibTorch's names.
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
-constexpr int kMaxDevices = 64;  // of one type
+constexpr int kMaxDevices = 64;  // of each device type
 }
 
-/// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. Naming a device does not
-/// ask for it to exist; creating a tensor there does.
+/// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. The device need not exist
+/// until a tensor is created on it.
 class Device {
  public:
-  /// An index of -1, LibTorch's way of leaving it open, is 0. @throws Error beyond kMaxDevices
+  /// An index of -1, which means the current device in LibTorch, becomes 0. @throws Error unless -1 <= index <
+  /// kMaxDevices
   constexpr Device(DeviceType type = kCPU, int index = 0)
       : type_(type), index_(static_cast<int8_t>(index < 0 ? 0 : index)) {
     TANDEM_CHECK(index >= -1 && index < detail::kMaxDevices, "Device: index is ", index, "; accepted: -1 to ",
                  detail::kMaxDevices - 1);
   }
-  /// @throws Error on anything but "cpu", "cuda", "cpu:N", "cuda:N"
+  /// Parses a device. @throws Error unless text is "cpu", "cuda", "cpu:N" or "cuda:N"
   Device(const std::string& text);
   Device(const char* text) : Device(std::string(text)) {}
 
-  /// Its parts; index() counts from 0. str() is "cpu", "cpu:1", "cuda:0".
+  /// Type and index (from 0), and the text form: "cpu", "cpu:1", "cuda:0".
   constexpr DeviceType type() const { return type_; }
   constexpr int index() const { return index_; }
   constexpr bool is_cpu() const { return type_ == kCPU; }
   constexpr bool is_cuda() const { return type_ == kCUDA; }
   std::string str() const;
-  /// Whether its text has an index: every device has one, and only that of the first CPU device is left out.
+  /// Whether str() contains the index. Every device has one, but the first CPU device prints as "cpu".
   constexpr bool has_index() const { return type_ != kCPU || index_ != 0; }
   friend constexpr bool operator==(Device a, Device b) { return a.type_ == b.type_ && a.index_ == b.index_; }
   friend constexpr auto operator<=>(Device a, Device b) {
@@ -50,24 +51,26 @@ class Device {
   int8_t index_;
 };
 std::ostream& operator<<(std::ostream& out, Device device);
-/// "cpu" or "cuda"
+/// Prints "cpu" or "cuda".
 inline std::ostream& operator<<(std::ostream& out, DeviceType type) { return out << (type == kCPU ? "cpu" : "cuda"); }
 
-/// How many virtual CPU devices exist: TANDEM_CPU_DEVICES, 1 by default, or what set_cpu_device_count said last.
+/// Number of virtual CPU devices: set by set_cpu_device_count(), else by the environment variable TANDEM_CPU_DEVICES,
+/// else 1.
 int cpu_device_count();
-/// @throws Error unless 1 <= count <= kMaxDevices
+/// Sets the number of virtual CPU devices. @throws Error unless 1 <= count <= kMaxDevices
 void set_cpu_device_count(int count);
-/// How many of a type: virtual CPU devices, or GPUs (none in a build without CUDA).
+/// Number of devices of a type: virtual CPU devices, or GPUs (0 in a build without CUDA).
 int device_count(DeviceType type);
 namespace detail {
-/// @throws Error that names the device and those that exist; for CUDA in a build without it, says so
+/// @throws Error that names the device and the devices that exist, unless `device` exists; in a build without CUDA the
+/// message says so
 void check_device_exists(Device device);
 }  // namespace detail
 
 namespace cuda {
-/// Whether a GPU can be used: never in a build without CUDA, nor on a machine without a driver.
+/// Whether a GPU can be used: false in a build without CUDA, or without a driver.
 bool is_available();
-/// How many GPUs can be used.
+/// Number of GPUs that can be used.
 int device_count();
 }  // namespace cuda
 

@@ -1,4 +1,4 @@
-// The one doorway to kernels: TANDEM_DISPATCH(device, op, args...) calls kernels::cpu::op or kernels::cuda::op.
+// Dispatch to kernels: TANDEM_DISPATCH(device, op, args...) calls kernels::cpu::op or kernels::cuda::op.
 #pragma once
 #include <type_traits>
 
@@ -7,11 +7,11 @@
 
 namespace tandem::detail {
 
-/// The tensors of a call that is observed.
+/// Tensors that an observed kernel call reads and writes.
 struct CallTensors {
   std::vector<const Tensor*> reads, writes;
 
-  /// An argument of a kernel that takes it as P: what is not const is written.
+  /// Adds an argument of a kernel whose parameter type is P: non-const references are written, the others read.
   template <class P, class A> void add(const A& argument) {
     using Plain = std::remove_cvref_t<P>;
     auto& list = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>> ? writes : reads;
@@ -27,7 +27,7 @@ struct CallTensors {
                                      void* closure);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
-/// Runs the call, or gives it to the observer. P: the kernel's parameters.
+/// Runs the call, or passes it to the observer if there is one. P: the kernel's parameter types.
 template <class F, class... P, class... A>
 void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P...)>, const A&... args) {
   if (!RankContext::current().observer) [[likely]]

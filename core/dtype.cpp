@@ -1,4 +1,4 @@
-// Element types: the default dtype, and numbers as kernels read them.
+// The default dtype, and numbers in the form that kernels read.
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"

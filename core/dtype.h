@@ -1,4 +1,4 @@
-// Element types: their C++ types, names, sizes, and how they promote.
+// Element types: the C++ types, names and sizes, and the default dtype.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tandem {
 
-/// The dtypes by LibTorch's names: kFloat and kFloat32 are one.
+/// The dtypes under LibTorch's names; kFloat and kFloat32 are the same.
 constexpr DType kFloat32 = DType::float32, kFloat = kFloat32, kF32 = kFloat32;
 constexpr DType kFloat64 = DType::float64, kDouble = kFloat64, kF64 = kFloat64;
 constexpr DType kFloat16 = DType::float16, kHalf = kFloat16, kBFloat16 = DType::bfloat16;
@@ -21,7 +21,7 @@ constexpr DType kInt64 = DType::int64, kLong = kInt64, kInt32 = DType::int32, kI
 constexpr DType kInt16 = DType::int16, kShort = kInt16, kInt8 = DType::int8, kChar = kInt8;
 constexpr DType kUInt8 = DType::uint8, kByte = kUInt8, kBool = DType::boolean;
 
-/// LibTorch's name for an element type.
+/// LibTorch's names for the element type.
 using ScalarType = DType;
 using Dtype = DType;
 
@@ -31,52 +31,52 @@ constexpr int64_t element_size(DType dtype) {
   constexpr int64_t sizes[kDTypeCount] = {4, 8, 2, 2, 8, 4, 2, 1, 1, 1};
   return sizes[static_cast<int>(dtype)];
 }
-/// "float32", "int64", "bool", ...
+/// Returns "float32", "int64", "bool", ...
 constexpr const char* name(DType dtype) {
   constexpr const char* names[kDTypeCount] = {"float32", "float64", "float16", "bfloat16", "int64",
                                               "int32",   "int16",   "int8",    "uint8",    "bool"};
   return names[static_cast<int>(dtype)];
 }
-/// "Float", "Long", "Bool", ...: what LibTorch calls it.
+/// LibTorch's name of the dtype: "Float", "Long", "Bool", ...
 constexpr const char* libtorch_name(DType dtype) {
   constexpr const char* names[kDTypeCount] = {"Float", "Double", "Half", "BFloat16", "Long",
                                               "Int",   "Short",  "Char", "Byte",     "Bool"};
   return names[static_cast<int>(dtype)];
 }
 }  // namespace detail
-/// Prints float32; in LibTorch's style Float.
+/// Prints "float32", or "Float" in LibTorch's style.
 inline std::ostream& operator<<(std::ostream& out, DType dtype) {
   return out << (detail::prints_as_libtorch ? detail::libtorch_name(dtype) : detail::name(dtype));
 }
 
-/// Whether its elements are floating-point numbers: float32, float64 and the half types.
+/// Whether the elements are floating-point numbers: float32, float64 and the half types.
 constexpr bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
-// LibTorch's names for what it asks of a dtype.
+// LibTorch's predicates on dtypes.
 
 /// is_floating_point().
 constexpr bool isFloatingType(DType dtype) { return is_floating_point(dtype); }
-/// Whether it is float16 or bfloat16.
+/// Whether the dtype is float16 or bfloat16.
 constexpr bool isReducedFloatingType(DType dtype) { return dtype == kHalf || dtype == kBFloat16; }
-/// Whether it is complex: none is.
+/// Always false: there are no complex dtypes.
 constexpr bool isComplexType(DType) { return false; }
-/// Whether it is an integer, or with includeBool a bool.
+/// Whether the dtype is an integer type; with includeBool, bool counts too.
 constexpr bool isIntegralType(DType dtype, bool includeBool) {
   return (dtype >= DType::int64 && dtype <= DType::uint8) || (includeBool && dtype == kBool);
 }
-/// Whether its numbers may be negative: not those of uint8 and bool.
+/// Whether the dtype has negative values: false for uint8 and bool.
 constexpr bool isSignedType(DType dtype) { return dtype != kUInt8 && dtype != kBool; }
-/// "Float", "Long", "Bool", ...: LibTorch's name of it.
+/// LibTorch's name of the dtype: "Float", "Long", "Bool", ...
 constexpr const char* toString(DType dtype) { return detail::libtorch_name(dtype); }
 /// Bytes of one element.
 constexpr size_t elementSize(DType dtype) { return static_cast<size_t>(detail::element_size(dtype)); }
 namespace detail {
 constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-/// Integers, bool not among them.
+/// Whether the dtype is an integer type other than bool.
 constexpr bool is_integer(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
 }  // namespace detail
 
 namespace detail {
-/// Calls visitor.template operator()<T>() with the C++ type of a dtype.
+/// Calls visitor.template operator()<T>() with T the C++ type of the dtype.
 template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visitor) {
   switch (dtype) {
     case DType::float32: return visitor.template operator()<float>();
@@ -93,7 +93,7 @@ template <class Visitor> decltype(auto) visit_dtype(DType dtype, Visitor&& visit
   TANDEM_FAIL("dtype ", static_cast<int>(dtype), " does not exist");
 }
 
-/// The dtype of a C++ type.
+/// Dtype of the C++ type T.
 template <class T> constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>)
     return DType::float32;
@@ -120,10 +120,11 @@ template <class T> constexpr DType dtype_of() {
 }
 }  // namespace detail
 
-/// The dtype that factory functions use for floating-point values: float32 unless changed for this thread's rank.
+/// The dtype that factory functions use for floating-point values: float32 unless set_default_dtype() changed it on
+/// this thread.
 DType get_default_dtype();
 void set_default_dtype(DType dtype);
-/// The dtype itself: LibTorch has a second type for what Tandem's dtype() and scalar_type() both give.
+/// Returns dtype. LibTorch has two types for dtypes (ScalarType and TypeMeta); Tandem has one.
 inline DType scalarTypeToTypeMeta(DType dtype) { return dtype; }
 inline DType typeMetaToScalarType(DType dtype) { return dtype; }
 

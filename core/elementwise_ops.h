@@ -10,18 +10,19 @@
 //   counted    every dtype; a bool becomes int64 first
 //   floating   every dtype; integers and bool become the default floating dtype first
 //   real       floating dtypes
-//   stepped    floating dtypes; half types by their bits, without a kernel
-//   rounded    every dtype but bool; integers come back as they are
+//   stepped    floating dtypes; half types are computed from their bits, without a kernel
+//   rounded    every dtype but bool; integers are returned unchanged
 //   divided    every dtype but bool; integers must not be divided by 0
-//   powers     every dtype but bool; integers must not have a negative number for a power
+//   powers     every dtype but bool; integers must not be raised to a negative integer
 //   integral   integers and bool
 //   integers   integers
-// Column `saves`: what the derivative needs, nothing, input or output. Of two operands x and y, there are two columns:
-// what the gradient of x needs, and what that of y does.
+// Column `saves`: what the derivative needs: nothing, the input or the output. Binary operations have two columns: what
+// the gradient of x needs, and what the gradient of y needs.
 #pragma once
 // clang-format off
 
-// y = f(x), in five lists: each has a header and a source in ops/ (ops/elementwise/unary.h, ops/nn/activation.h, ...).
+// Unary operations y = f(x), in five lists. Each list has a header and a source in ops/ (ops/elementwise/unary.h,
+// ops/nn/activation.h, ...).
 #define TANDEM_MATH_OPS(X)                                                                                             \
   /* name        functor     accepts   saves    what it computes                                                  */   \
   X(abs,         Abs,        numbers,  input,   "|x|; the gradient at 0 is 0")                                         \
@@ -73,7 +74,7 @@
 #define TANDEM_UNARY_OPS(X)                                                                                            \
   TANDEM_MATH_OPS(X) TANDEM_ACTIVATION_OPS(X) TANDEM_ERF_OPS(X) TANDEM_GAMMA_OPS(X) TANDEM_BESSEL_OPS(X)
 
-// The same without methods and forms in place: functions with the names of torch.special.
+// Unary operations that are functions only, without methods and in-place forms: names of torch.special.
 #define TANDEM_SPECIAL_ERF_OPS(X)                                                                                      \
   X(special_erfcx, Erfcx, floating, input,  "e^(x^2) erfc(x)")                                                         \
   X(special_ndtri, Ndtri, floating, output, "where the normal distribution function is x; NaN beyond [0, 1]")
@@ -83,20 +84,20 @@
   X(special_i1e,   I1e,   floating, input,  "e^-|x| special_i1(x)")
 #define TANDEM_SPECIAL_OPS(X) TANDEM_SPECIAL_ERF_OPS(X) TANDEM_SPECIAL_BESSEL_OPS(X)
 
-// y = f(x) without a derivative. The first gives bool.
+// Unary operations without a derivative. logical_not returns bool.
 #define TANDEM_LOGICAL_NOT_OPS(X)                                                                                      \
   X(logical_not, LogicalNot, any,      nothing, "whether x is 0")
 #define TANDEM_BITWISE_NOT_OPS(X)                                                                                      \
   X(bitwise_not, BitwiseNot, integral, nothing, "all bits of x inverted; of a bool its opposite")
 #define TANDEM_NOT_OPS(X) TANDEM_LOGICAL_NOT_OPS(X) TANDEM_BITWISE_NOT_OPS(X)
 
-// Predicates: they accept any dtype and give bool. There is no form in place.
+// Predicates: they accept any dtype and return bool. There is no in-place form.
 #define TANDEM_PREDICATE_OPS(X)                                                                                        \
   X(isnan,       IsNan,      "whether x is NaN")                                                                       \
   X(isinf,       IsInf,      "whether x is infinite")                                                                  \
   X(isfinite,    IsFinite,   "whether x is neither infinite nor NaN")
 
-// z = f(x, y). The operands broadcast against each other; y may be a number.
+// Binary operations z = f(x, y). The operands broadcast against each other; y may be a number.
 #define TANDEM_ARITHMETIC_OPS(X)                                                                                       \
   /* name          functor      accepts   for x    for y       what it computes                                    */  \
   X(mul,           Mul,         any,      y,       x,          "the product of x and y")                               \
@@ -116,7 +117,7 @@
   X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
 #define TANDEM_BINARY_OPS(X) TANDEM_ARITHMETIC_OPS(X) TANDEM_INCOMPLETE_GAMMA_OPS(X)
 
-// The same without methods and forms in place.
+// Binary operations that are functions only, without methods and in-place forms.
 #define TANDEM_SPECIAL_BINARY_OPS(X)                                                                                   \
   X(special_zeta,  Zeta,        floating, nothing, x_y,        "the sum of 1 / (k + y)^x over k = 0, 1, ... (Hurwitz); no derivative for x")
 
@@ -133,7 +134,7 @@
   X(bitwise_right_shift, RightShift, integers, nothing, nothing, "x / 2^y, rounded down; only the sign is left where y is negative, or more than x has bits")
 #define TANDEM_INTEGER_OPS(X) TANDEM_GCD_OPS(X) TANDEM_SHIFT_OPS(X)
 
-// They give bool.
+// Comparisons and logical operations; they return bool.
 #define TANDEM_ORDER_OPS(X)                                                                                            \
   X(eq,            Eq,          any,      nothing, nothing,    "x == y")                                               \
   X(ne,            Ne,          any,      nothing, nothing,    "x != y")                                               \
@@ -147,7 +148,7 @@
   X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "whether one alone is other than 0")
 #define TANDEM_COMPARE_OPS(X) TANDEM_ORDER_OPS(X) TANDEM_LOGICAL_OPS(X)
 
-// dx = f(dy, saved): gradients with a kernel of their own. Each is an operation, declared in ops/backward.h.
+// Gradients dx = f(dy, saved) with a kernel of their own. Each is an operation, declared in ops/backward.h.
 #define TANDEM_GRADIENT_OPS(X)                                                                                         \
   X(relu_backward,    ReluBackward)                                                                                    \
   X(sigmoid_backward, SigmoidBackward)                                                                                 \
@@ -160,7 +161,7 @@
 #define TANDEM_ALL_BINARY_OPS(X)                                                                                       \
   TANDEM_BINARY_OPS(X) TANDEM_BITWISE_OPS(X) TANDEM_INTEGER_OPS(X) TANDEM_COMPARE_OPS(X)
 
-// Other spellings, in all forms.
+// Aliases: other names for an operation, in all its forms.
 #define TANDEM_UNARY_ALIASES(X)                                                                                        \
   X(absolute, abs)                                                                                                     \
   X(negative, neg)                                                                                                     \
@@ -185,8 +186,8 @@
   X(greater_equal, ge)
 #define TANDEM_BINARY_ALIASES(X) TANDEM_ARITHMETIC_ALIASES(X) TANDEM_ORDER_ALIASES(X)
 
-// Kinds of tensors, of numbers and of devices that LibTorch has and Tandem has not. Of each there is a method and a
-// function that says so.
+// Kinds of tensors, numbers and devices that LibTorch has and Tandem does not. Each gets a method and a function that
+// return false.
 #define TANDEM_ABSENT_KINDS(X)                                                                                         \
   X(is_complex) X(is_conj) X(is_distributed) X(is_hip) X(is_hpu) X(is_ipu) X(is_lazy) X(is_maia)                        \
   X(is_meta) X(is_metal) X(is_mkldnn) X(is_mps) X(is_mtia) X(is_neg) X(is_nested) X(is_privateuseone) X(is_quantized)  \

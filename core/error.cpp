@@ -1,11 +1,11 @@
-// The message of an error, put together from its parts.
+// Builds the message of an error from its parts.
 #include "tandem/core/error.h"
 
 #include "tandem/core/version.h"
 
 namespace tandem::detail {
 
-const char TANDEM_STANDARD_LIBRARY = 0;  // as this library was compiled
+const char TANDEM_STANDARD_LIBRARY = 0;  // the name shows how this library was compiled
 
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts) {
   std::ostringstream message;

@@ -1,4 +1,4 @@
-// Checks and the errors they throw. A message names the op, the values that clash, and what would be accepted.
+// Checks, and the errors that they throw. A message names the operation, the offending values, and what is accepted.
 #pragma once
 #include <initializer_list>
 #include <sstream>
@@ -9,7 +9,7 @@
 namespace tandem {
 
 namespace detail {
-/// A message without the " [file:line]" that fail() appends.
+/// Returns a message without the " [file:line]" that fail() appends.
 inline std::string without_place(const std::string& what) {
   const size_t at = what.rfind(" [");
   if (at == std::string::npos || what.back() != ']') return what;
@@ -19,11 +19,11 @@ inline std::string without_place(const std::string& what) {
 }
 }  // namespace detail
 
-/// What every failed check throws. what() ends with the file and line of the check.
+/// Thrown by every failed check. what() ends with the file and line of the check.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what) : std::runtime_error(what), message_(detail::without_place(what)) {}
-  /// what() without the place of the check at its end.
+  /// what() without the file and line.
   const char* what_without_backtrace() const noexcept { return message_.what(); }
   /// what_without_backtrace() as a string.
   std::string msg() const { return message_.what(); }
@@ -31,30 +31,30 @@ class Error : public std::runtime_error {
  private:
   std::runtime_error message_;  // not a string, whose copies may throw
 };
-/// A bad index into a dimension, a tensor or a data set.
+/// Index out of range: of a dimension, a tensor or a data set.
 class IndexError : public Error {
  public:
   using Error::Error;
 };
-/// An operation that exists, but not for these dtypes or in this build.
+/// Operation that exists, but not for these dtypes or in this build.
 class NotImplementedError : public Error {
  public:
   using Error::Error;
 };
-/// A matrix for which there is no result: a singular one, one that is not positive-definite.
+/// Matrix for which there is no result: singular, or not positive-definite.
 class LinAlgError : public Error {
  public:
   using Error::Error;
 };
-/// Memory that could not be had.
+/// Allocation that failed.
 class OutOfMemoryError : public Error {
  public:
   using Error::Error;
 };
 
 namespace detail {
-/// A part of a message and how it is printed. Checks with parts of different types share the code that puts messages
-/// together: with code of its own for each combination, they were a twentieth of the library.
+/// A part of a message, with a function that prints it. Type erasure lets all checks share the code that builds
+/// messages; a template for each combination of types took a twentieth of the library's size.
 class MessagePart {
  public:
   MessagePart(const char* text) : value_(text), print_(print_text) {}
@@ -71,15 +71,15 @@ class MessagePart {
   const void* value_;
   void (*print_)(std::ostream& out, const void* value);
 };
-/// The parts, one behind the other, and the place of the check.
+/// Concatenates the parts and appends the file and line of the check.
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts);
 
 template <class E>
 [[noreturn, gnu::cold]] void fail_with(const char* file, int line, std::initializer_list<MessagePart> parts) {
   throw E(error_message(file, line, parts));
 }
-// Texts come as pointers, whatever their length, and numbers as they are: more checks have parts of the same types
-// then, and a check takes the address of none of its numbers, which may stay in registers.
+// Type by which a message part is passed. String literals become pointers, so that texts of different lengths share one
+// instantiation; numbers are passed by value, so that they can stay in registers.
 template <class T> struct PassedAsOf {
   using type = std::conditional_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, T, const T&>;
 };
@@ -98,7 +98,7 @@ template <class E, class... Parts>
 
 }  // namespace tandem
 
-/// Throws tandem::Error with the remaining arguments streamed together, unless `condition` holds.
+/// Throws tandem::Error unless `condition` holds. The remaining arguments are streamed into the message.
 #define TANDEM_CHECK(condition, ...) TANDEM_CHECK_AS(::tandem::Error, condition, __VA_ARGS__)
 #define TANDEM_CHECK_AS(ErrorType, condition, ...)                        \
   do {                                                                    \

@@ -1,4 +1,4 @@
-// Flag: a bool parameter to which only a bool converts.
+// Flag: type of a bool parameter that accepts only a bool.
 #pragma once
 #include <concepts>
 
@@ -6,9 +6,9 @@
 
 namespace tandem::detail {
 
-/// Whether an operation does something. A number does not convert to it: in x.std(0), x.sum(0, 1) and x.max(0, 1) it
-/// would mean a dimension to who wrote it, and `unbiased` or `keepdim` to the compiler. The first is over dimension 0,
-/// the others do not compile.
+/// A bool parameter to which numbers do not convert. In x.std(0), x.sum(0, 1) and x.max(0, 1) the user means
+/// dimensions, but with plain bool parameters the compiler would take the numbers for `unbiased` or `keepdim`. With
+/// Flag, the first reduces over dimension 0 and the others do not compile.
 class Flag {
  public:
   template <std::same_as<bool> Bool> constexpr Flag(Bool value) : value_(value) {}

@@ -1,4 +1,4 @@
-// Generator, the generators that random operations draw from, and their seeds.
+// Generator, the default generators, and seeding.
 #include "tandem/core/generator.h"
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace tandem {
 PhiloxState Generator::reserve(uint64_t elements) {
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
-  state_.offset += (elements + 1) / 2;  // blocks enough for 64-bit draws, so that dtype does not move what follows
+  state_.offset += (elements + 1) / 2;  // room for 64-bit draws: later numbers do not depend on the dtype
   return taken;
 }
 void Generator::set_current_seed(uint64_t seed) {

@@ -1,5 +1,5 @@
-// Random streams. Values come from Philox 4x32-10, a pure function of (seed, stream, offset, element index), so that
-// they do not depend on the number of threads or on the device.
+// Random number generators. Values come from Philox 4x32-10, a pure function of (seed, stream, offset, element index),
+// so they do not depend on the number of threads or on the device.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -9,43 +9,44 @@
 namespace tandem {
 
 namespace detail {
-/// Names the numbers that one operation draws: block `offset` and on of a stream.
+/// Numbers drawn by one operation: those of a stream, from block `offset` on.
 struct PhiloxState {
   uint64_t seed, stream, offset;
 };
 }  // namespace detail
 
-/// A position in a random stream. Thread-safe. Copying its state and setting it again repeats the numbers.
+/// A position in a random stream. Thread-safe. To repeat numbers, save the state and set it again.
 class Generator {
  public:
   explicit Generator(uint64_t seed = kDefaultSeed, uint64_t stream = 0) : state_{seed, stream, 0} {}
-  /// Takes the next `elements` numbers; each block of the stream holds four 32-bit or two 64-bit ones.
+  /// Reserves the next `elements` numbers and returns where they start. Each block of the stream holds four 32-bit or
+  /// two 64-bit numbers.
   detail::PhiloxState reserve(uint64_t elements);
-  /// Begins the stream of this seed anew.
+  /// Sets the seed and returns to the start of the stream.
   void set_current_seed(uint64_t seed);
-  /// The seed that it was last given.
+  /// The current seed.
   uint64_t current_seed() const { return get_state().seed; }
-  /// The seed, the stream and how many numbers were taken.
+  /// The seed, the stream, and the offset of the next block.
   detail::PhiloxState get_state() const;
-  /// Goes to a place that get_state() gave: the same numbers follow.
+  /// Restores a state from get_state(): the same numbers follow.
   void set_state(detail::PhiloxState state);
 
-  static constexpr uint64_t kDefaultSeed = 67280421310721;  // as PyTorch's
+  static constexpr uint64_t kDefaultSeed = 67280421310721;  // as in PyTorch
 
  private:
   mutable std::mutex mutex_;
   detail::PhiloxState state_;
 };
 
-/// The generator that a rank's random operations on a device draw from, unless a GeneratorGuard names another: that of
-/// stream 0. Shard r of a batch that is divided among devices or ranks draws from stream r.
+/// The generator from which this rank's random operations on a device draw: the one set by a GeneratorGuard, else
+/// stream 0 of the rank. If a batch is split over devices or ranks, shard r draws from stream r.
 Generator& default_generator(Device device = kCPU);
-/// That of a stream, whatever a guard says.
+/// The generator of a stream, regardless of any GeneratorGuard.
 Generator& default_generator(Device device, uint64_t stream);
-/// Seeds every generator of this rank, those of devices not yet used included.
+/// Seeds the generators of this rank for all devices, used yet or not.
 void manual_seed(uint64_t seed);
 
-/// Random operations of this thread draw from `generator` while the guard lives.
+/// While this guard lives, random operations on this thread draw from `generator`.
 class GeneratorGuard {
  public:
   explicit GeneratorGuard(Generator& generator);

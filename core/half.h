@@ -1,18 +1,20 @@
-// The 16-bit floating types as plain bits, and their conversions (on a GPU its own, which round alike). No std and
-// nothing but always-inline functions: the loops, which are compiled once per instruction set, include it.
+// The 16-bit floating types as plain bits, and their conversions to and from float. GPUs convert in hardware, with the
+// same rounding. No std and only always-inline functions, because the loops, which are compiled once per instruction
+// set, include this file.
 #pragma once
 #include <stdint.h>
 
 #if defined(__CUDACC__)
 #define TANDEM_HD __host__ __device__ __forceinline__
 #else
-// Always inlined, so that not even -O0 leaves a weak copy in an object that was compiled for a newer processor.
+// Always inlined: at -O0 a weak copy could otherwise end up in an object that is compiled for a newer processor, and be
+// used on an older one.
 #define TANDEM_HD inline __attribute__((always_inline))
 #endif
 
 namespace tandem {
 
-/// bfloat16: the upper 16 bits of a float32. Rounds to nearest even; a NaN stays a NaN.
+/// bfloat16: the upper 16 bits of a float32. Rounds to nearest even; NaN stays NaN.
 struct BFloat16 {
   /// The sign, 8 bits of exponent and 7 of mantissa: the upper half of a float.
   uint16_t bits;
@@ -28,11 +30,11 @@ struct BFloat16 {
     const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
     bits = uint16_t((value != value ? (u | 0x400000u) : rounded) >> 16);
   }
-  /// The same number.
+  /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const { return __builtin_bit_cast(float, uint32_t(bits) << 16); }
 };
 
-/// IEEE 754 binary16. Rounds to nearest even, overflows to infinity, keeps subnormals; a NaN stays a NaN.
+/// IEEE 754 binary16. Rounds to nearest even, overflows to infinity, keeps subnormals; NaN stays NaN.
 struct Half {
   /// The sign, 5 bits of exponent and 10 of mantissa.
   uint16_t bits;
@@ -46,15 +48,15 @@ struct Half {
 #endif
     const uint32_t u = __builtin_bit_cast(uint32_t, value);
     const uint32_t sign = (u >> 16) & 0x8000u, magnitude = u & 0x7fffffffu;
-    // Subnormals: adding 0.5 lets the float adder do the rounding at the weight of binary16's last bit, 2^-24.
+    // Subnormals: adding 0.5 makes the float addition round at binary16's last bit, 2^-24.
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     const uint32_t finite = magnitude < 0x38800000u ? small : normal;     // 2^-14: the smallest normal
     const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
-    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // 65536; 65520 to 65535 round up to it
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // from 65536; 65520 to 65535 round up to it
   }
-  /// The same number.
+  /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const {
 #if defined(__CUDA_ARCH__)
     if (!__builtin_is_constant_evaluated()) {
@@ -64,7 +66,7 @@ struct Half {
     }
 #endif
     const uint32_t sign = uint32_t(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
-    // Moving the exponent by a multiplication handles normals and subnormals alike: 2^112 = 2^(127 - 15).
+    // A multiplication adjusts the exponent for normals and subnormals alike: 2^112 = 2^(127 - 15).
     const float scaled = __builtin_bit_cast(float, magnitude << 13) * 0x1p112f;
     const uint32_t finite = __builtin_bit_cast(uint32_t, scaled), special = (magnitude << 13) | 0x7f800000u;
     return __builtin_bit_cast(float, sign | (magnitude >= 0x7c00u ? special : finite));

@@ -1,6 +1,6 @@
-// The library's own files use the names of namespace detail without that prefix. This header is not installed, so a
-// program that says `using namespace tandem` sees none of them. It includes nothing that generates code: the loops,
-// which are compiled once per instruction set, include it.
+// Lets the library's own files use the names of the detail namespaces without that prefix. This header is not
+// installed, so `using namespace tandem` in a program does not bring these names. It includes nothing that generates
+// code, because the loops, which are compiled once per instruction set, include it.
 #pragma once
 #include "tandem/core/cast_policy.h"
 

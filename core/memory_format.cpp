@@ -1,4 +1,4 @@
-// Strides of results: by a memory format, or after the strides of the operands.
+// Strides of results: from a memory format, or from the strides of the operands.
 #include "tandem/core/memory_format.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
 namespace detail::core {
 namespace {
 
-constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // of a channels-last tensor
+constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor
 
-/// Dimensions, innermost first, by the strides of the inputs. A stride of 0 says nothing; of equal ones the smaller
-/// size comes first.
+/// Orders the dimensions, innermost first, by the strides of the inputs. A stride of 0 does not count; of two
+/// dimensions with equal strides, the smaller one comes first.
 class Order {
  public:
   Order(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) : sizes_(sizes), dims_(sizes.size(), 0) {
@@ -50,7 +50,7 @@ class Order {
   }
 
  private:
-  /// Above 0 where a comes after b, below 0 where it comes before, 0 where nothing tells.
+  /// Returns 1 if dimension a must be outside of b, -1 if inside, 0 if the strides do not decide.
   int compare(int64_t a, int64_t b) const {
     const auto first = static_cast<size_t>(a), second = static_cast<size_t>(b);
     for (size_t k = 0; k < count_; ++k) {
@@ -100,7 +100,7 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   int64_t least = 0;
   for (const size_t d : kInnermostFirst) {
     if (sizes[d] == 0 || strides[d] < least) return false;
-    if (d == 0 && least == strides[1]) return false;  // (N, 1, 1, 1), which may be a slice of anything
+    if (d == 0 && least == strides[1]) return false;  // (N, 1, 1, 1) may be a slice of anything
     least = strides[d];
     if (sizes[d] > 1) least *= sizes[d];
   }
@@ -109,7 +109,7 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
 
 bool is_dense(const TensorImpl& x) {
   if (x.contiguous) return true;
-  // From the innermost dimension outwards, each begins where the elements of the last one end.
+  // Starting from the innermost dimension, look for the dimension whose stride equals the number of elements so far.
   int64_t elements = 1;
   bool found = true;
   while (found) {

@@ -1,7 +1,7 @@
-// Fields of option structs, as LibTorch has them.
+// Macros for the fields of option structs, as in LibTorch.
 #pragma once
 
-/// A field with a setter that can be chained and a getter: `TANDEM_ARG(double, lr) = 0.1;`
+/// A field with a chainable setter and a getter: `TANDEM_ARG(double, lr) = 0.1;`
 #define TANDEM_ARG(T, name)                     \
  public:                                        \
   auto name(const T& value)->decltype(*this)& { \
@@ -13,7 +13,7 @@
                                                 \
  private:                                       \
   T name##_
-/// The same of a type whose copies take long to compile: the setter is defined in a .cpp, by TANDEM_ARG_SETTER.
+/// TANDEM_ARG for a type whose copies take long to compile: TANDEM_ARG_SETTER defines the setter in a .cpp.
 #define TANDEM_ARG_DECLARED(T, name)           \
  public:                                       \
   auto name(const T& value)->decltype(*this)&; \
@@ -28,7 +28,7 @@
     return *this;                           \
   }                                         \
   static_assert(true)
-/// The same in a base of several option structs: the setter gives the struct of type Self.
+/// TANDEM_ARG in a base class of several option structs: the setter returns the derived struct, of type Self.
 #define TANDEM_ARG_OF(Self, T, name)        \
  public:                                    \
   Self& name(const T& value) {              \

@@ -1,5 +1,5 @@
-// Owned: a pointer that owns, as std::unique_ptr, for what only a .cpp knows the inside of. Every file that includes
-// the library would compile a std::unique_ptr for each class that has one, which takes much longer. Internal.
+// Owned: an owning pointer, as std::unique_ptr, for types that only a .cpp file defines. Every file that includes the
+// library would instantiate std::unique_ptr for each such type, which takes much longer to compile. Internal.
 #pragma once
 
 namespace tandem::detail {
@@ -15,7 +15,7 @@ template <class T> class Owned {
     delete before;
     return *this;
   }
-  ~Owned() { delete object_; }  // compilers warn where T is not known (-Wdelete-incomplete)
+  ~Owned() { delete object_; }  // if T is incomplete here, compilers warn (-Wdelete-incomplete)
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }

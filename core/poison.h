@@ -1,4 +1,5 @@
-// Under AddressSanitizer, memory that allocators hold back is marked, so that touching it is an error. Internal.
+// Marks memory that allocators cache as poisoned under AddressSanitizer, so that any access to it is an error.
+// Internal.
 #pragma once
 #include <cstddef>
 

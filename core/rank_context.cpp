@@ -1,4 +1,4 @@
-// The state of one rank or one device's thread: its defaults, and the generators of its devices.
+// State of a rank or of one device's thread: default values, and the generators of its devices.
 #include "tandem/core/rank_context.h"
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace tandem {
 struct RankState::Members {
   std::mutex mutex;
   uint64_t seed = Generator::kDefaultSeed;
-  std::map<std::pair<Device, uint64_t>, Generator> generators;  // by device and stream
+  std::map<std::pair<Device, uint64_t>, Generator> generators;  // key: device and stream
   std::map<std::type_index, std::unique_ptr<RankPart>> parts;
 };
 
@@ -52,7 +52,8 @@ RankContextGuard::RankContextGuard(RankContext context)
 RankContextGuard::~RankContextGuard() { rank_context = saved_; }
 
 namespace {
-/// Never destroyed: objects with static storage may be destroyed later, and other threads run to the very end.
+/// Never destroyed: static objects may be destroyed later and still use it, and other threads run until the process
+/// ends.
 const std::shared_ptr<RankState>& first_rank() {
   static const auto* const first = [] {
     const auto* const made = new std::shared_ptr<RankState>(std::make_shared<RankState>());

@@ -1,6 +1,6 @@
-// What belongs to one rank or one device's thread: generators, grad mode, observers, the autograd sequence.
-// Thread-local; worker threads of the engine and of loaders take over their creator's. Nothing else that affects
-// results is global.
+// Thread-local state of a rank, or of one device's thread in a rank: generators, grad mode, observers, the autograd
+// sequence. Worker threads of the autograd engine and of data loaders copy the state of the thread that created them.
+// No other global state affects results.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -30,28 +30,29 @@ namespace detail {
 class Observer;
 class Tracer;
 
-/// What a higher layer keeps for each rank derives from this.
+/// Base class for per-rank state that a higher layer adds with RankState::part().
 struct RankPart {
   virtual ~RankPart() = default;
-  /// Called for the first rank, which is never destroyed, when the process ends: ends the groups that it has joined.
+  /// Ends the process groups that the rank has joined. Called at exit for the process's first rank, which is never
+  /// destroyed.
   virtual void end_of_process() {}
 };
 
-/// Shared by all threads of one rank.
+/// State shared by all threads of one rank.
 struct RankState {
   RankState();
   ~RankState();
   Generator& generator(Device device, uint64_t stream);
   void end_of_process();
   void seed_all(uint64_t seed);
-  /// This rank's T, made at the first call; T derives from RankPart. It lives as long as the rank.
+  /// Returns this rank's T, created by the first call. T derives from RankPart and lives as long as the rank.
   template <class T> T& part() {
     return static_cast<T&>(part(typeid(T), []() -> RankPart* { return new T; }));
   }
 
-  int world_size = 1;                   // of the default process group
-  int gpu = -1;                         // on which its collectives run; -1: none, or that of each tensor
-  std::atomic<int64_t> collectives{0};  // started by this rank
+  int world_size = 1;                   // size of the default process group
+  int gpu = -1;                         // GPU on which the rank's collectives run; -1: none, or the GPU of each tensor
+  std::atomic<int64_t> collectives{0};  // number of collectives that this rank has started
   std::atomic<bool> warned_of_no_collective{false};
 
  private:
@@ -63,23 +64,23 @@ struct RankState {
 enum class Float32Precision : int8_t { highest, high, medium };
 
 struct RankContext {
-  std::shared_ptr<RankState> rank;  // null until this thread needs one: then the process's first rank
+  std::shared_ptr<RankState> rank;  // null until first needed; then the process's first rank
   bool grad_enabled = true;
-  bool inference_mode = false;     // what is made is an inference tensor: InferenceMode
-  bool anomaly_mode = false;       // autograd/anomaly_mode.h has these two
-  bool anomaly_check_nan = false;  // whether backward looks for NaN
+  bool inference_mode = false;     // in InferenceMode: new tensors are inference tensors
+  bool anomaly_mode = false;       // these two: see autograd/anomaly_mode.h
+  bool anomaly_check_nan = false;  // backward checks gradients for NaN
   DType default_dtype = DType::float32;
-  bool deterministic_algorithms = true;  // core/algorithms.h has these two
+  bool deterministic_algorithms = true;  // these two: see core/algorithms.h
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;            // of the pool's threads; 0: all
-  Generator* generator = nullptr;  // that a GeneratorGuard named
-  cuda::detail::Streams streams;   // that cuda::StreamGuard made current; null: the devices' default streams
-  std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph: what GPUs are given to do is recorded; null: it is run
-  std::shared_ptr<Observer> observer;              // the innermost that an ObserverGuard named
-  std::shared_ptr<Tracer> tracer;                  // of the trace that is on, or null
-  int lane = 0;                                    // in a trace: which of DataParallel's devices this thread works for
-  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // the innermost; null: none
-  uint64_t next_sequence = 0;  // of autograd nodes: a node comes after every node that it consumes
+  int thread_share = 0;            // number of pool threads that this thread may use; 0: all
+  Generator* generator = nullptr;  // set by GeneratorGuard; null: the rank's default generators
+  cuda::detail::Streams streams;   // current streams, set by cuda::StreamGuard; null: the devices' default streams
+  std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph that records the GPU work; null: the work is run
+  std::shared_ptr<Observer> observer;              // innermost observer, set by ObserverGuard
+  std::shared_ptr<Tracer> tracer;                  // tracer of the current trace, or null
+  int lane = 0;  // in a trace: index of the DataParallel device that this thread works for
+  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // innermost hooks; null: none
+  uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   RankContext();
   RankContext(const RankContext&);
@@ -87,18 +88,19 @@ struct RankContext {
   RankContext& operator=(const RankContext&);
   RankContext& operator=(RankContext&&) noexcept;
   ~RankContext();
-  /// This thread's.
+  /// The context of this thread.
   static RankContext& current();
   RankState& state();
 };
 
-/// Null until the thread asks for its context.
+/// This thread's context; null until the thread asks for it.
 inline constinit thread_local RankContext* rank_context = nullptr;
 RankContext& first_rank_context();
 
 inline RankContext& RankContext::current() { return rank_context ? *rank_context : first_rank_context(); }
 
-/// Makes a context this thread's until it goes out of scope. Worker threads wrap their creator's context in it.
+/// Sets this thread's context until the guard goes out of scope. Worker threads use it with a copy of their creator's
+/// context.
 class RankContextGuard {
  public:
   explicit RankContextGuard(RankContext context);
@@ -111,9 +113,10 @@ class RankContextGuard {
 
 }  // namespace detail
 
-/// Whether operations on this thread are recorded for backward.
+/// Whether autograd records operations on this thread.
 inline bool is_grad_enabled() { return detail::RankContext::current().grad_enabled; }
-/// Sets the grad mode of this thread until it goes out of scope. Under an InferenceMode nothing is recorded either way.
+/// Sets the grad mode of this thread until the guard goes out of scope. In InferenceMode nothing is recorded, even if
+/// `enabled`.
 class AutoGradMode {
  public:
   explicit AutoGradMode(bool enabled) : saved_(detail::RankContext::current().grad_enabled) {
@@ -126,28 +129,29 @@ class AutoGradMode {
  private:
   bool saved_;
 };
-/// Nothing is recorded on this thread while one lives.
+/// While this guard lives, autograd records nothing on this thread.
 struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
-/// Operations are recorded on this thread while one lives, within a NoGradGuard too.
+/// While this guard lives, autograd records operations on this thread, even within a NoGradGuard.
 struct EnableGradGuard : AutoGradMode {
   EnableGradGuard() : AutoGradMode(true) {}
 };
-/// Whether this thread records operations, as LibTorch's class: the guards restore what was.
+/// Grad mode of this thread, as LibTorch's class. Guards restore the previous mode when they end.
 struct GradMode {
   /// Whether operations are recorded.
   static bool is_enabled() { return is_grad_enabled(); }
-  /// Switches recording; it stays off in inference mode.
+  /// Turns recording on or off; in inference mode it stays off.
   static void set_enabled(bool enabled) {
     detail::RankContext& context = detail::RankContext::current();
     context.grad_enabled = enabled && !context.inference_mode;
   }
 };
-/// While one lives, this thread records nothing, and the tensors that it makes are inference tensors, as LibTorch's:
-/// they cost less, having neither history nor a count of changes. Outside they may be read, but not be changed in
-/// place, be given requires_grad, or be saved for a backward; a clone() is an ordinary tensor. A view is what its
-/// tensor is. InferenceMode(false) makes ordinary tensors again within one.
+/// While this guard lives, autograd records nothing on this thread, and new tensors are inference tensors, as in
+/// LibTorch. They cost less, because they have neither history nor version counter. Outside of inference mode an
+/// inference tensor may be read, but not changed in place, given requires_grad, or saved for backward; its clone() is
+/// an ordinary tensor. A view of an inference tensor is one too, and a view of an ordinary tensor is ordinary.
+/// InferenceMode(false) turns the mode off again within another guard.
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true)

@@ -1,5 +1,5 @@
 // List of the reductions over dimensions, one line each. A line generates the method (x.sum(dims, keepdim)). The
-// function and its out form (sum_out) are declared in ops/reduce/, in the header of that name. `dims` lists each
+// function and the out form (sum_out) are declared in ops/reduce/, in the header of the same name. `dims` lists each
 // dimension once, in any order; an empty list means all dimensions. keepdim keeps reduced dimensions with size 1. This
 // file includes nothing, so any file can expand the list.
 #pragma once

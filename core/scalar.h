@@ -1,4 +1,5 @@
-// A number that keeps its kind (bool, integer, floating point), so that `x * 2` leaves an integer tensor integer.
+// Scalar: a number that remembers its kind (bool, integer, floating point), so that `x * 2` keeps an integer tensor's
+// dtype.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -13,10 +14,10 @@ namespace detail {
 union LoopScalar;
 }
 
-/// A bool, an integer or a floating-point number, as it was given.
+/// A bool, an integer or a floating-point number. It keeps its kind.
 class Scalar {
  public:
-  /// What a number was made of.
+  /// Kind of C++ type that the number was constructed from.
   enum class Kind : uint8_t { boolean, integer, floating };
   Scalar() : Scalar(0) {}
   template <class T>
@@ -31,26 +32,26 @@ class Scalar {
   Scalar(Half value) : Scalar(float(value)) {}
   Scalar(BFloat16 value) : Scalar(float(value)) {}
 
-  /// What it was made of. A bool counts as integral.
+  /// Kind of C++ type that the number was constructed from. For is_integral(), a bool counts as integral.
   Kind kind() const { return kind_; }
   bool is_floating_point() const { return kind_ == Kind::floating; }
   bool is_integral() const { return kind_ != Kind::floating; }
   bool is_boolean() const { return kind_ == Kind::boolean; }
   bool isFloatingPoint() const { return is_floating_point(); }
   bool isBoolean() const { return is_boolean(); }
-  /// Whether it is an integer, or with includeBool a bool.
+  /// Whether the number is an integer; with includeBool, a bool counts too.
   bool isIntegral(bool includeBool) const { return kind_ == Kind::integer || (includeBool && is_boolean()); }
-  /// This number as a T: a fraction is cut off, a negative integer wraps in an unsigned type, as in PyTorch.
-  /// @throws Error when an integer type T cannot hold it
+  /// Converts to T, as PyTorch does: a fraction is cut off, and a negative integer wraps around in an unsigned type.
+  /// @throws Error if T is an integer type that cannot hold the number
   template <class T> T to() const {
     if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) {
       return wrapped<T>();
     } else {
       using Limits = std::numeric_limits<T>;
       if (kind_ == Kind::floating) {
-        constexpr T middle = Limits::max() / 2 + 1;  // a power of two, of which a double is exact
+        constexpr T middle = Limits::max() / 2 + 1;  // a power of two, which a double represents exactly
         const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
-        if (!fits) refuse(detail::dtype_of<T>());  // nor does a NaN fit
+        if (!fits) refuse(detail::dtype_of<T>());  // NaN fails the comparisons too
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
         if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(detail::dtype_of<T>());
@@ -58,16 +59,16 @@ class Scalar {
       return wrapped<T>();
     }
   }
-  /// As to(), but an integer beyond T's range wraps: what becomes of a number beside a tensor of T. Of a floating-point
-  /// number, the range must be known to hold it.
+  /// As to(), but an integer beyond T's range wraps around, as for a number combined with a tensor of T. A
+  /// floating-point number must be in T's range.
   template <class T> T wrapped() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       return T(wrapped<float>());
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
-  /// to<double>(), and so on for the others: the number as that type. @throws Error where an integer type does not hold
-  /// it
+  /// to<double>(). The following functions do the same for other types. @throws Error if an integer type cannot hold
+  /// the number
   double toDouble() const { return to<double>(); }
   /// to<float>().
   float toFloat() const { return to<float>(); }
@@ -87,19 +88,19 @@ class Scalar {
   uint8_t toByte() const { return to<uint8_t>(); }
   /// to<bool>().
   bool toBool() const { return to<bool>(); }
-  /// The dtype of a tensor made of it: float64, int64 or bool.
+  /// float64, int64 or bool, by the kind of the number.
   DType type() const { return is_floating_point() ? kFloat64 : is_boolean() ? kBool : kInt64; }
   /// to<double>().
   double to_double() const { return to<double>(); }
   /// to<int64_t>().
   int64_t to_int64() const { return to<int64_t>(); }
-  /// The dtype of a tensor made of it: bool, int64, or the default floating dtype.
+  /// Dtype of a tensor made from this number: bool, int64, or the default floating dtype.
   DType dtype() const { return kind_ == Kind::boolean ? kBool : kind_ == Kind::integer ? kInt64 : get_default_dtype(); }
-  /// With the other sign; a bool's is its negation, as LibTorch's.
+  /// The negative number; for a bool its logical negation, as in LibTorch.
   Scalar operator-() const {
     return is_floating_point() ? Scalar(-real_) : is_boolean() ? Scalar(!integer_) : Scalar(-integer_);
   }
-  /// Whether it is that number. A bool equals no number, and a number no bool.
+  /// Whether this is the given number. Bools equal only bools.
   template <class T>
   requires std::is_arithmetic_v<T>
   bool equal(T number) const {
@@ -114,7 +115,7 @@ class Scalar {
     else
       return static_cast<double>(integer_) == static_cast<double>(number);
   }
-  /// As a loop of this dtype reads it. @throws Error when an integer dtype cannot hold it
+  /// The number as a loop of this dtype reads it. @throws Error if an integer dtype cannot hold it
   detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     if (s.is_boolean()) return out << (s.integer_ ? "true" : "false");

@@ -1,7 +1,7 @@
-// A program and the library must agree on how the standard library's types lie in memory: where they do not, the
-// program does not link, and the name that the linker misses says why.
+// Link-time check that a program and the library use the same standard library with the same memory layout. If they do
+// not, linking fails, and the name of the missing symbol says why.
 #pragma once
-#include <cstddef>  // any header of the library defines its macros
+#include <cstddef>  // any standard header defines the library's macros
 
 #if defined(_LIBCPP_VERSION)
 #define TANDEM_STANDARD_LIBRARY this_program_uses_libcxx_and_Tandem_was_built_with_another_standard_library

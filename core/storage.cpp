@@ -1,4 +1,4 @@
-// The bytes behind tensors: allocation, and release when the last view ends.
+// Storage: allocation, and release once no tensor uses it.
 #include "tandem/core/storage.h"
 
 #include "tandem/core/allocator.h"

@@ -1,4 +1,5 @@
-// The bytes behind tensors: a buffer on one device, shared by every view, with the version that in-place writes raise.
+// Storage: a block of memory on one device, shared by a tensor and its views, with the version that in-place writes
+// raise.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -10,21 +11,23 @@
 namespace tandem {
 namespace detail {
 
-/// Base of what is counted in place: one word, no control block.
+/// Base class for intrusive reference counting; takes one machine word.
 class RefCounted {
  public:
   RefCounted() = default;
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// The same for an object that may be new. Of a new one no other thread knows, so it needs no atomic addition.
+  /// As retain(), but an object without references gets its first one without an atomic addition: no other thread knows
+  /// it.
   void retain_first() const {
     if (use_count() == 0)
       references_.store(1, std::memory_order_relaxed);
     else
       retain();
   }
-  /// True: delete it. Who holds the only reference needs no atomic subtraction, for nobody else can make another.
+  /// Drops a reference; returns true if it was the last, so that the object must be deleted. The holder of the only
+  /// reference needs no atomic subtraction, because nobody else can add one.
   bool release() const { return use_count() == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   int64_t use_count() const { return references_.load(std::memory_order_acquire); }
 
@@ -32,7 +35,7 @@ class RefCounted {
   mutable std::atomic<int64_t> references_{0};
 };
 
-/// A pointer that counts in its target.
+/// Intrusive smart pointer to a RefCounted object.
 template <class T> class Ref {
  public:
   Ref() = default;
@@ -61,7 +64,7 @@ template <class T> class Ref {
   T* target_ = nullptr;
 };
 
-/// Counts the in-place writes to a tensor and its views; a saved tensor compares it.
+/// Version counter: the number of in-place writes to a tensor and its views. A saved tensor compares it in backward.
 struct VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
 };
@@ -70,14 +73,14 @@ struct StorageImpl : RefCounted, Buffer {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};
-  bool recorded = false;                      // a capture under way counts among the references
-  std::function<void(void*)> deleter;         // of memory that is not ours; empty for the device allocator's
+  bool recorded = false;                      // if true, a Graph capture under way holds one of the references
+  std::function<void(void*)> deleter;         // for memory from elsewhere; empty for memory of the device's allocator
   StorageImpl(Device device, int64_t bytes);  // uninitialised memory from the device's allocator
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();
-  /// Whether there is but one reference to it.
+  /// Whether there is only one reference, not counting that of a capture.
   bool is_alone() const { return use_count() == 1 + recorded; }
-  /// Gives its memory back and lies at `place` from now on, memory of somebody else's or null.
+  /// Frees the memory, and uses the memory at `place` from now on (owned by somebody else; may be null).
   void move_to(char* place);
 
  private:
@@ -90,15 +93,15 @@ struct StorageImpl : RefCounted, Buffer {
 class Storage : public detail::Ref<detail::StorageImpl> {
  public:
   using Ref::Ref;
-  /// Its length in bytes, where it begins, where it is, and how many tensors and storages refer to it.
+  /// Size in bytes.
   size_t nbytes() const { return static_cast<size_t>(get()->bytes); }
-  /// Where it begins, in its device's memory.
+  /// Address of the first byte, in the device's memory.
   const void* data() const { return get()->data; }
-  /// The same, to write to.
+  /// Address of the first byte, for writing.
   void* mutable_data() const { return get()->data; }
-  /// The device whose memory it is.
+  /// Device of the memory.
   Device device() const { return get()->device; }
-  /// How many tensors and storages refer to it.
+  /// Number of tensors and Storage objects that refer to this memory.
   int64_t use_count() const { return get() ? get()->use_count() : 0; }
   /// Whether both are the same memory.
   bool is_alias_of(const Storage& other) const { return *this == other; }

@@ -1,4 +1,4 @@
-// Tensor and TensorBase: sizes and strides, views that are not recorded, access to elements.
+// Tensor and TensorBase: sizes and strides, views that autograd does not record, and access to elements.
 #include "tandem/core/tensor.h"
 
 #include "tandem/core/cuda/allocator.h"
@@ -14,7 +14,7 @@ Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int6
   view.impl()->inference = x.impl()->inference;
   return view;
 }
-/// All of x, which is contiguous, with other sizes.
+/// A view of all of x, which is contiguous, with other sizes.
 Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
   Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
@@ -51,7 +51,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
       offset(first),
       dtype(type),
       inference(InferenceMode::is_enabled()) {
-  int64_t elements = 1;  // the sizes of 0 left out
+  int64_t elements = 1;  // product of the sizes, leaving out zeros
   numel = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = elements;
@@ -117,7 +117,7 @@ Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
 }
 
 int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
-  int64_t widest = element_size(dtype);  // zero sizes left out: strides must not overflow either
+  int64_t widest = element_size(dtype);  // sizes of 0 are left out, because strides must not overflow either
   bool empty = false;
   for (int64_t s : sizes) {
     TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
@@ -138,7 +138,7 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op) {
 
 void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes, x.dtype(), x.device()).impl()); }
 
-/// The last element that a view reaches, counted from the storage's first; -1 when it has no elements.
+/// Index in the storage of the last element that a view reaches; -1 if the view has no elements.
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
   TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
                " must be of one length");
@@ -194,7 +194,8 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
   return make_view(x, sizes, strides, offset);
 }
 
-// Each run of x's dimensions that is contiguous within itself can be cut anew; a cut across runs cannot be a view.
+// Each run of dimensions of x that is contiguous in itself can be split differently; sizes that merge parts of two runs
+// need a copy.
 Tensor try_view(const Tensor& x, IntArrayRef sizes) {
   if (x.numel() == 0 || x.is_contiguous()) return make_row_major_view(x, sizes);
   Shape strides(sizes.size(), 1);

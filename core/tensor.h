@@ -1,6 +1,7 @@
-// Tensor: a cheap handle on storage, sizes, strides and an offset, with the methods that users call. Most are defined
-// in ops/, beside the functions of the same name. One class cannot be cut further: what a tensor is without operations
-// stands in core/tensor_base.h, functions on tensors in core/tensor_functions.h, which this file includes.
+// Tensor: a cheap handle on storage, sizes, strides and an offset, with the methods that users call. Most methods are
+// defined in ops/, beside the functions of the same name. C++ cannot split one class over several files; but the
+// properties that need no operation are in core/tensor_base.h, and functions on tensors in core/tensor_functions.h,
+// which this file includes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -36,21 +37,22 @@ class Node;
 
 namespace detail {
 
-/// A number or none, which is no bool: that would be `unbiased`.
+/// Matches Scalar, nullopt and std::optional of a number, but no plain number or bool: a bool in that place is
+/// `unbiased`.
 template <class T>
 concept OptionalNumber = !std::is_arithmetic_v<T> && std::is_convertible_v<T, std::optional<Scalar>>;
-/// var and std divided by n - correction.
+/// Variance and standard deviation with divisor n - correction. nullopt means a correction of 1.
 Tensor corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
 Tensor corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
 
 }  // namespace detail
 
-/// An n-dimensional array. Copies name the same elements; a default-constructed one is undefined.
+/// An n-dimensional array. Copies are handles on the same tensor; a default-constructed Tensor is undefined.
 class Tensor : public TensorBase {
  public:
   Tensor() = default;
   explicit Tensor(detail::Ref<detail::TensorImpl> impl) : TensorBase(std::move(impl)) {}
-  /// What LibTorch's functions take as std::optional<Tensor> are Tensors here, of which nothing is an undefined one.
+  /// Parameters that are std::optional<Tensor> in LibTorch are Tensor here; nullopt becomes an undefined tensor.
   Tensor(std::nullopt_t) {}
   template <class Optional>
   requires std::is_same_v<Optional, std::optional<Tensor>> Tensor(const Optional& tensor) {
@@ -59,55 +61,60 @@ class Tensor : public TensorBase {
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  /// A variable names another tensor from then on.
+  /// Makes this variable a handle on another tensor; no elements are copied.
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
-  /// A part, as in `x[0] = y` or `x.index({0, 1}) = 2`, is written to: copy_ and fill_ of the view.
+  /// Assignment to a temporary, as in `x[0] = y` or `x.index({0, 1}) = 2`, writes to the elements: copy_() or fill_()
+  /// of the view.
   Tensor& operator=(const Tensor& value) && { return copy_(value); }
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
-  // ---- what it is
+  // ---- properties
   explicit operator bool() const = delete;
-  /// Whether its one element is not 0. @throws Error when there are more or none
+  /// Whether the only element is not 0. @throws Error unless the tensor has exactly one element
   bool is_nonzero() const;
-  /// "CPUFloatType", "CUDALongType", ...: what LibTorch calls its kind.
+  /// LibTorch's name for the tensor's type: "CPUFloatType", "CUDALongType", ...
   std::string toString() const;
-  using TensorBase::data;  // beside data() without a type, which is below
-  /// The one element of a tensor, as a number. @throws Error when there are more or none
+  using TensorBase::data;  // declared again because data(), below, would hide it
+  /// Returns the only element as a number. @throws Error unless the tensor has exactly one element
   Scalar item() const;
   template <class T> T item() const { return item().to<T>(); }
 
   // ---- autograd (defined in autograd/variable.cpp)
-  /// Whether backward() is to reach it: set on a leaf, inherited by what is computed from it.
+  /// Whether backward() computes a gradient for this tensor. Set on leaves; results inherit it from their inputs.
   bool requires_grad() const;
-  /// Sets that flag. @throws Error for a dtype that is not floating, and for false where it is no leaf
+  /// Sets requires_grad. @throws Error for `true` if the dtype is not floating point, and for `false` if the tensor is
+  /// not a leaf
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
-  /// The same, but without an effect on what is no leaf, where requires_grad_(false) is refused.
+  /// As requires_grad_(), but does nothing to a tensor that is not a leaf, for which requires_grad_(false) throws.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
-  /// Whether no operation made it, or none that was recorded: backward() stores gradients of leaves.
+  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves only.
   bool is_leaf() const;
-  /// The gradient that backward() has added up; undefined before the first.
+  /// The gradient accumulated by backward(); undefined before the first backward.
   const Tensor& grad() const;
-  /// The same, to be assigned.
+  /// The gradient, as a reference that can be assigned to.
   Tensor& mutable_grad() const;
-  /// Takes the place of the gradient.
+  /// Replaces the gradient.
   void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
-  /// Drops the gradient, or (set_to_none = false) fills it with zeros.
+  /// Drops the gradient, or if set_to_none is false, fills it with zeros.
   void zero_grad(bool set_to_none = true) const;
-  /// Gradients of this tensor with respect to the leaves (or `inputs`), added into their grad().
+  /// Computes the gradients of this tensor with respect to the leaves (or `inputs`) and adds them to their grad().
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
-  /// The same elements without history: a view that requires no gradient, and shares the count of changes.
+  /// Returns a view of the same elements without history. It requires no gradient and shares the version counter, so
+  /// backward detects in-place changes through it.
   Tensor detach() const;
-  /// Cuts this tensor off its history. @throws Error for a view
+  /// Removes this tensor from its graph and clears requires_grad. @throws Error for a view
   Tensor& detach_() const;
-  /// The same elements without history. Changes through it go unnoticed by saved tensors. As LibTorch's.
+  /// Returns an alias of the same elements without history and with its own version counter, as in LibTorch: backward
+  /// does not detect in-place changes through it.
   Tensor data() const;
-  /// Called with the gradient of this tensor when it is known; what it returns, if defined, replaces it.
+  /// Registers a hook that backward calls with the gradient of this tensor. If the hook returns a defined tensor, that
+  /// replaces the gradient. Returns the position for remove_hook(). @throws Error unless the tensor requires a gradient
   unsigned register_hook(std::function<Tensor(const Tensor&)> hook) const;
-  /// One that only looks.
+  /// Registers a hook that returns nothing: it reads the gradient and leaves it as it is.
   template <class Hook>
   requires std::is_void_v<std::invoke_result_t<Hook&, const Tensor&>>
   unsigned register_hook(Hook hook) const {
@@ -116,111 +123,118 @@ class Tensor : public TensorBase {
       return Tensor();
     }));
   }
-  /// Removes the hook that register_hook() gave this position for.
+  /// Removes the hook at this position, as returned by register_hook().
   void remove_hook(unsigned position) const;
-  /// Has backward() store the gradient of this tensor too, which is no leaf.
+  /// Makes backward() store the gradient of this tensor even if it is not a leaf. No effect on leaves. @throws Error
+  /// unless the tensor requires a gradient
   void retain_grad() const;
-  /// Whether retain_grad() was called on this tensor, which is no leaf.
+  /// Whether retain_grad() was called on this tensor while it was not a leaf.
   bool retains_grad() const;
-  /// Whether it is a view of another tensor that autograd knows of.
+  /// Whether autograd tracks this tensor as a view of another one.
   bool is_view() const;
-  /// Which of the results of grad_fn() it is.
+  /// Index of this tensor among the outputs of grad_fn().
   int64_t output_nr() const;
-  /// detach() and data() by LibTorch's older names.
+  /// data() by LibTorch's older name.
   Tensor variable_data() const { return data(); }
   /// detach() by LibTorch's older name.
   Tensor tensor_data() const { return detach(); }
-  /// From then on it has the elements, the sizes and the strides of `source`, of its own dtype and device; its flag and
-  /// its gradient stay, and no history records it.
+  /// Makes this tensor an alias of the elements of `source`, with its sizes and strides. requires_grad and the gradient
+  /// stay; autograd does not record the change. @throws Error if the dtypes or devices differ
   void set_data(const Tensor& source) const;
-  /// The node that made this tensor; null for a leaf.
+  /// The backward node of the operation that made this tensor; null for a leaf.
   const std::shared_ptr<autograd::Node>& grad_fn() const;
-  /// The name of that node ("mul").
-  std::string grad_fn_name() const;  // "" for a leaf
+  /// The name of grad_fn(), for example "mul"; empty for a leaf.
+  std::string grad_fn_name() const;
 
-  // ---- views: share storage, recorded (ops/shape/, by name)
-  /// The same elements in another shape of as many; one size may be -1 and follows from the others. @throws Error where
-  /// the strides do not allow it without a copy: reshape() makes one
+  // ---- views: share storage, recorded by autograd (ops/shape/, by name)
+  /// Returns a view of the same elements in another shape with as many elements. One size may be -1: it is inferred
+  /// from the others. @throws Error if the strides would require a copy; reshape() makes one
   Tensor view(IntArrayRef sizes) const;
-  /// The same bytes as elements of another dtype, without a history. A larger or smaller one changes the last
-  /// dimension.
-  /// @throws Error where the bytes of the last dimension do not lie together or make no whole number of elements
+  /// Reinterprets the bytes as elements of another dtype, without history. If the element sizes differ, the last
+  /// dimension grows or shrinks.
+  /// @throws Error if the element sizes differ and the last stride is not 1, or if the sizes, strides or offset do not
+  /// fit a whole number of larger elements
   Tensor view(DType dtype) const;
   /// view(other.sizes()).
   Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
-  /// view(), or a copy where the strides do not allow one.
+  /// Returns view(sizes), or a copy if the strides do not allow a view.
   Tensor reshape(IntArrayRef sizes) const;
   /// reshape(other.sizes()).
   Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
-  /// Dimensions start_dim to end_dim as one: a view, or a copy where the strides do not allow one.
+  /// Merges dimensions start_dim to end_dim into one. Returns a view, or a copy if the strides do not allow a view.
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
-  /// One dimension as several of these sizes, of which one may be -1.
+  /// Splits one dimension into dimensions of these sizes, one of which may be -1.
   Tensor unflatten(int64_t dim, IntArrayRef sizes) const;
-  /// A view with two dimensions exchanged.
+  /// A view with two dimensions swapped.
   Tensor transpose(int64_t dim0, int64_t dim1) const;
-  /// A view of a matrix with its dimensions exchanged; of fewer dimensions itself. @throws Error for more than two
+  /// A view of a matrix with its dimensions swapped; for fewer dimensions, an alias of the tensor. @throws Error for
+  /// more than two dimensions
   Tensor t() const;
-  /// transpose(-2, -1). @throws Error for less than two dimensions
+  /// transpose(-2, -1). @throws Error for fewer than two dimensions
   Tensor mT() const {
     TANDEM_CHECK(dim() >= 2, "mT: x is ", sizes(), "; accepted: two dimensions or more");
     return transpose(-2, -1);
   }
-  /// A view with the dimensions in this order, each named once.
+  /// A view with the dimensions in the given order; `dims` lists each dimension once.
   Tensor permute(IntArrayRef dims) const;
-  /// A view of positions start to start + length of one dimension; a negative start counts from its end.
+  /// A view of positions start to start + length (exclusive) of one dimension; a negative start counts from the end.
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
-  /// A view at one position of dim, without that dimension. @throws IndexError beyond its size
+  /// A view at one position of dim, without that dimension. @throws IndexError if the index is out of range
   Tensor select(int64_t dim, int64_t index) const;
-  /// A view of positions start, start + step, ... before end, as Python's x[start:end:step]; step is positive.
+  /// A view of positions start, start + step, ... before end, as Python's x[start:end:step]; step must be positive.
   Tensor slice(int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
                int64_t step = 1) const;
-  /// A view with dimensions of size 1 repeated, and new ones in front; -1 leaves a size as it is.
+  /// A view with dimensions of size 1 repeated (stride 0), and new dimensions in front; -1 keeps a size.
   Tensor expand(IntArrayRef sizes) const;
   /// expand(other.sizes()).
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
   /// A view with a new dimension of size 1 at dim.
   Tensor unsqueeze(int64_t dim) const;
-  /// A view without the dimensions of size 1, or without those that are named where they are of size 1.
+  /// A view without the dimensions of size 1. If dimensions are given, only these are removed, and only if their size
+  /// is 1.
   Tensor squeeze() const;
   Tensor squeeze(int64_t dim) const;
   Tensor squeeze(IntArrayRef dims) const;
-  /// A view of the storage with any sizes, strides and offset, in elements. @throws Error where it would leave the
+  /// A view of the storage with any sizes, strides and offset, in elements. @throws Error if it would reach outside the
   /// storage
   Tensor as_strided(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
-  /// Views: as many equal parts along dim, the last one smaller; fewer where the size does not suffice.
+  /// Splits into `chunks` views of equal size along dim; the last one may be smaller, and there may be fewer of them.
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
-  /// Views: parts of split_size along dim, the last one smaller; or of the sizes given, which add up.
+  /// Splits into views of split_size along dim (the last may be smaller), or of the given sizes, whose sum must be the
+  /// size of dim.
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0) const;
-  /// Views: one for each position of dim, without that dimension.
+  /// Returns one view for each position of dim, without that dimension.
   std::vector<Tensor> unbind(int64_t dim = 0) const;
   /// select(0, index).
   Tensor operator[](int64_t index) const { return select(0, index); }
-  /// What Python's x[...] gives: a view for numbers, slices, None and Ellipsis, a copy where tensors point. See
+  /// Python's x[...]. Numbers, slices, None and Ellipsis give a view; tensors as indices give a copy. See
   /// indexing::TensorIndex.
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
-  /// Writes `value`, which broadcasts, to where index() reads, or with `accumulate` adds it, to what comes twice twice.
+  /// Writes `value`, which broadcasts, to the elements that index() would read. With `accumulate` it is added instead,
+  /// once for each time that an index occurs.
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
                      detail::Flag accumulate = false) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
-  /// A copy of this tensor with `value` written to where index() reads, as index_put_ does.
+  /// Returns a copy of this tensor changed by index_put_().
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
   // ---- copies and conversions (ops/shape/copy.cpp, ops/shape/clone.cpp)
-  /// Itself where it lies so without gaps already, else a copy that does.
-  /// @throws Error for ChannelsLast of anything but four dimensions, and for Preserve
+  /// Returns this tensor if it is contiguous in `format` already, else a copy that is.
+  /// @throws Error for ChannelsLast unless the tensor has four dimensions, and for Preserve
   Tensor contiguous(MemoryFormat format = MemoryFormat::Contiguous) const;
-  /// A copy that lies as this tensor does, or in the format given. Where this one has gaps or repeated elements, the
-  /// copy has its order of dimensions.
+  /// Returns a copy with the same strides, or in the given format. If this tensor has gaps or repeated elements, the
+  /// copy is dense and keeps the order of the dimensions.
   Tensor clone(std::optional<MemoryFormat> format = {}) const;
-  /// Of another dtype, device or memory format (which TensorOptions take too: `x.to(kChannelsLast)`); itself where it
-  /// is all that already, unless `copy` is set. A copy keeps the memory format unless one is given.
-  /// @throws Error for ChannelsLast of anything but four dimensions
+  /// Converts to another dtype, device or memory format (TensorOptions may hold a format too: `x.to(kChannelsLast)`).
+  /// Returns this tensor itself if nothing changes, unless `copy` is set. A copy keeps the memory format unless one is
+  /// given.
+  /// @throws Error for ChannelsLast unless the tensor has four dimensions
   Tensor to(DType dtype, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
-  /// With `non_blocking` a copy to a GPU is queued on the GPU's current stream: page-locked memory must stay as it is
-  /// until it is done, other memory may change at once. One from a GPU goes to page-locked memory, whose elements are
-  /// there when that stream is synchronized. All other copies wait.
+  /// With `non_blocking`, a copy to a GPU is queued on its current stream. A page-locked source must not change until
+  /// the copy is done; pageable memory may change at once. A non-blocking copy from a GPU returns page-locked memory,
+  /// which is valid once that stream is synchronized. All other copies block.
   Tensor to(Device device, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
   Tensor to(Device device, DType dtype, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const;
@@ -230,7 +244,7 @@ class Tensor : public TensorBase {
             std::optional<MemoryFormat> format = {}) const {
     return to(Device(type), non_blocking, copy, format);
   }
-  /// Of another tensor's dtype and device.
+  /// Converts to the dtype and device of another tensor.
   Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const {
     return to(other.device(), other.dtype(), non_blocking, copy, format);
@@ -243,14 +257,15 @@ class Tensor : public TensorBase {
   Tensor cpu() const { return to(Device(kCPU)); }
   /// to(kCUDA): the first GPU.
   Tensor cuda() const { return to(Device(kCUDA)); }
-  /// A copy in page-locked memory, from which a GPU copies while the host goes on; itself when it is there already.
-  /// @throws Error when it is not on a CPU device, or there is no GPU
+  /// Returns a copy in page-locked memory, from which GPUs copy asynchronously; this tensor itself if it is page-locked
+  /// already.
+  /// @throws Error if the tensor is not on a CPU device, or there is no GPU
   Tensor pin_memory() const;
-  /// A copy with each dimension repeated so often; more numbers than dimensions add dimensions in front.
+  /// A copy with each dimension repeated this many times; more numbers than dimensions add dimensions in front.
   Tensor repeat(IntArrayRef repeats) const;
 
-  // ---- elementwise (core/elementwise_ops.h says what they compute; ops/elementwise/unary.cpp,
-  // ops/elementwise/binary.cpp, and compare, logical, bitwise, erf, gamma there; ops/nn/activation.cpp)
+  // ---- elementwise (documented in core/elementwise_ops.h; defined in ops/elementwise/, by name, and in
+  // ops/nn/activation.cpp)
 #define TANDEM_UNARY_METHODS(name, ...) \
   Tensor name() const;                  \
   Tensor& name##_() const;
@@ -278,12 +293,12 @@ class Tensor : public TensorBase {
   Tensor& alias##_(const Scalar& other) const { return name##_(other); }
   TANDEM_BINARY_ALIASES(TANDEM_BINARY_ALIAS_METHODS)
 #undef TANDEM_BINARY_ALIAS_METHODS
-  /// To so many digits behind the point, of integers and of what is negative before it.
+  /// Rounds to `decimals` digits after the decimal point; a negative number rounds to tens, hundreds, ...
   Tensor round(int64_t decimals) const;
   Tensor& round_(int64_t decimals) const;
-  /// Of real numbers: 0, or pi where it is below 0; NaN of NaN. The gradient is 0.
+  /// Angle of real numbers: 0, pi for negative elements, NaN for NaN. The gradient is 0.
   Tensor angle() const;
-  /// What LibTorch does to complex numbers: of real ones the tensor itself.
+  /// Functions on complex numbers, for compatibility with LibTorch: real tensors are returned as they are.
   Tensor conj() const { return *this; }
   Tensor conj_physical() const { return *this; }
   Tensor& conj_physical_() const { return self(); }
@@ -312,23 +327,23 @@ class Tensor : public TensorBase {
   Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
   Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
-  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // of no dimension
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
   Tensor operator~() const { return bitwise_not(); }
 
-  // ---- in place (each beside the operation that it is a form of): they raise the version, and history is rebased
+  // ---- in place (each beside the operation without the underscore): they raise the version and replace the history
   Tensor& add_(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor& add_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor& sub_(const Tensor& other, const Scalar& alpha = 1) const;
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
   Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
-  /// Takes over the elements of `source`, which broadcasts and is converted, from any device. non_blocking as in to().
+  /// Copies the elements of `source`, which broadcasts and is converted, from any device. non_blocking as in to().
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
   Tensor& fill_(const Scalar& value) const;
-  Tensor& fill_(const Tensor& value) const;  // of no dimension
+  Tensor& fill_(const Tensor& value) const;  // 0-dimensional
   Tensor& zero_() const;
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
@@ -339,18 +354,18 @@ class Tensor : public TensorBase {
   Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp_(min, max); }
   Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // of no dimension
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
   Tensor& uniform_(double low = 0, double high = 1) const;
-  /// Fills it with normal numbers of this mean and deviation, from its device's generator. @throws Error unless the
-  /// dtype is floating
+  /// Fills the tensor with normal numbers of this mean and standard deviation, from the generator of its device.
+  /// @throws Error unless the dtype is floating point
   Tensor& normal_(double mean = 0, double std = 1) const;
-  /// Fills it with 1 with probability p, else 0.
+  /// Fills the tensor with 1 with probability p, else 0.
   Tensor& bernoulli_(double p = 0.5) const;
   Tensor& bernoulli_(const Tensor& p) const;
   Tensor& random_(int64_t low, int64_t high) const;
   Tensor& random_(int64_t high) const { return random_(0, high); }
   Tensor& random_() const;
-  // The distributions are documented in ops/random/, in the header of that name.
+  // The distributions are documented in ops/random/, in the header of the same name.
   Tensor& exponential_(double lambd = 1) const;
   Tensor& geometric_(double p) const;
   Tensor& cauchy_(double median = 0, double sigma = 1) const;
@@ -367,22 +382,22 @@ class Tensor : public TensorBase {
   Tensor& operator|=(const Tensor& other) { return bitwise_or_(other); }
   Tensor& operator^=(const Tensor& other) { return bitwise_xor_(other); }
 
-  // ---- reductions (core/reduce_ops.h says what the first ones compute; ops/reduce/, by name)
+  // ---- reductions (core/reduce_ops.h documents the first ones; ops/reduce/, by name)
 #define TANDEM_REDUCE_METHOD(name, ...) Tensor name(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   TANDEM_REDUCE_OPS(TANDEM_REDUCE_METHOD)
 #undef TANDEM_REDUCE_METHOD
-  /// In another dtype, to which the elements are converted first.
+  /// Sum in another dtype: the elements are converted first.
   Tensor sum(DType dtype) const { return to(dtype).sum().to(dtype); }
   Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).sum(dims, keepdim).to(*dtype) : sum(dims, keepdim);
   }
-  /// mean() in another dtype, to which the elements are converted first.
+  /// Mean in another dtype: the elements are converted first.
   Tensor mean(DType dtype) const { return to(dtype).mean(); }
   Tensor mean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return to(dtype.value_or(this->dtype())).mean(dims, keepdim);
   }
   Tensor var() const { return var(IntArrayRef()); }
-  /// Divided by n - correction, a number or none, which is 1.
+  /// Variance with divisor n - correction; nullopt means a correction of 1.
   template <detail::OptionalNumber Correction>
   Tensor var(IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) const {
     return detail::corrected_var(*this, dims, correction, keepdim);
@@ -406,7 +421,7 @@ class Tensor : public TensorBase {
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, detail::Flag keepdim = false) const;
   std::tuple<Tensor, Tensor> min(int64_t dim, detail::Flag keepdim = false) const;
-  /// maximum and minimum.
+  /// Elementwise maximum and minimum of two tensors.
   Tensor max(const Tensor& other) const { return maximum(other); }
   Tensor min(const Tensor& other) const { return minimum(other); }
   Tensor argmax(std::optional<int64_t> dim = {}, detail::Flag keepdim = false) const;
@@ -433,7 +448,7 @@ class Tensor : public TensorBase {
   Tensor log_softmax(int64_t dim, std::optional<DType> dtype) const {
     return to(dtype.value_or(this->dtype())).log_softmax(dim);
   }
-  /// Sorting is stable, whether or not that is asked for.
+  /// The first parameter is LibTorch's `stable`: sorting is stable in any case.
   template <std::same_as<bool> Bool> std::tuple<Tensor, Tensor> sort(Bool, int64_t dim, detail::Flag descending) const {
     return sort(dim, descending);
   }
@@ -446,7 +461,7 @@ class Tensor : public TensorBase {
   template <std::same_as<bool> Bool> Tensor argsort(Bool, int64_t dim = -1, detail::Flag descending = false) const {
     return argsort(dim, descending);
   }
-  /// The k largest or smallest; they come sorted whether or not that is asked for.
+  /// Returns the k largest or smallest elements and their indices, always sorted, even if `sorted` is false.
   std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                   detail::Flag sorted = true) const;
 
@@ -454,7 +469,7 @@ class Tensor : public TensorBase {
   Tensor matmul(const Tensor& other) const;
   Tensor mm(const Tensor& other) const;
   Tensor bmm(const Tensor& other) const;
-  /// A matrix times a vector, and the product of two vectors. @throws Error for any other ranks
+  /// Matrix-vector product, and dot product of two vectors. @throws Error for any other numbers of dimensions
   Tensor mv(const Tensor& other) const;
   Tensor dot(const Tensor& other) const;
   Tensor index_select(int64_t dim, const Tensor& index) const;
@@ -463,12 +478,12 @@ class Tensor : public TensorBase {
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
   bool equal(const Tensor& other) const;
-  /// |x - other| <= atol + rtol |other| everywhere; false where the sizes differ. @throws Error where the dtypes do, or
-  /// the sizes do not broadcast
+  /// Whether |x - other| <= atol + rtol |other| everywhere; false if the sizes broadcast but differ. @throws Error if
+  /// the dtypes differ or the sizes do not broadcast
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
 
-  // ---- elements in another order or number (ops/shape/, by name, says what they give)
-  /// dim().
+  // ---- rearranging and repeating elements (documented in ops/shape/, by name)
+  /// dim() by LibTorch's older name.
   int64_t ndimension() const { return dim(); }
   Tensor movedim(IntArrayRef source, IntArrayRef destination) const;
   Tensor movedim(int64_t source, int64_t destination) const;
@@ -476,7 +491,7 @@ class Tensor : public TensorBase {
   Tensor moveaxis(int64_t source, int64_t destination) const { return movedim(source, destination); }
   Tensor swapaxes(int64_t axis0, int64_t axis1) const { return transpose(axis0, axis1); }
   Tensor swapdims(int64_t dim0, int64_t dim1) const { return transpose(dim0, dim1); }
-  /// All dimensions in reverse order, as NumPy's T.
+  /// A view with the dimensions in reverse order, as NumPy's T.
   Tensor numpy_T() const;
   Tensor ravel() const;
   Tensor broadcast_to(IntArrayRef sizes) const { return expand(sizes); }
@@ -491,7 +506,7 @@ class Tensor : public TensorBase {
   Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = {}) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
-  /// The number of parts, or where they end, as a tensor of integers on the CPU.
+  /// Splits by an integer tensor on the CPU: the number of parts (0-dimensional) or the split positions (a vector).
   std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
   std::vector<Tensor> hsplit(int64_t sections) const;
   std::vector<Tensor> hsplit(IntArrayRef indices) const;
@@ -508,7 +523,7 @@ class Tensor : public TensorBase {
   Tensor& triu_(int64_t diagonal = 0) const;
   Tensor trace() const;
 
-  // ---- elementwise, made of other operations (ops/elementwise/, by name, ops/nn/activation.h)
+  // ---- elementwise, composed of other operations (ops/elementwise/, by name, ops/nn/activation.h)
   Tensor lerp(const Tensor& end, const Scalar& weight) const;
   Tensor lerp(const Tensor& end, const Tensor& weight) const;
   Tensor& lerp_(const Tensor& end, const Scalar& weight) const;
@@ -563,7 +578,7 @@ class Tensor : public TensorBase {
   Tensor hardshrink(const Scalar& lambd = 0.5) const;
   Tensor prelu(const Tensor& weight) const;
 
-  // ---- statistics and scans, made of other operations (ops/reduce/, by name)
+  // ---- statistics and scans, composed of other operations (ops/reduce/, by name)
   Tensor count_nonzero(IntArrayRef dims = {}) const;
   Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
@@ -593,7 +608,7 @@ class Tensor : public TensorBase {
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
   Tensor corrcoef() const;
 
-  // ---- products, made of other operations (ops/products/, by name)
+  // ---- products, composed of other operations (ops/products/, by name)
   Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
   Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
@@ -612,7 +627,7 @@ class Tensor : public TensorBase {
   Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
   Tensor dist(const Tensor& other, double p = 2) const;
 
-  // ---- linear algebra (ops/linalg/linalg.h says what they give)
+  // ---- linear algebra (documented in ops/linalg/linalg.h)
   Tensor det() const;
   std::tuple<Tensor, Tensor> slogdet() const;
   Tensor logdet() const;
@@ -677,7 +692,7 @@ class Tensor : public TensorBase {
   std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, std::optional<ArrayRef<double>> range = {},
                                        const Tensor& weight = {}, detail::Flag density = false) const;
 
-  // ---- in order, and up to each element (ops/reduce/sort.h, ops/reduce/cumulative.h)
+  // ---- sorting and cumulative operations (ops/reduce/sort.h, ops/reduce/cumulative.h)
   Tensor msort() const { return std::get<0>(sort(0)); }
   std::tuple<Tensor, Tensor> mode(int64_t dim = -1, detail::Flag keepdim = false) const;
   std::tuple<Tensor, Tensor> cummax(int64_t dim) const;
@@ -689,32 +704,33 @@ class Tensor : public TensorBase {
   Tensor renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
   Tensor& renorm_(const Scalar& p, int64_t dim, const Scalar& maxnorm) const;
 
-  // ---- other shapes (ops/shape/, by name)
-  /// All slices of `size` elements along dimension d, `step` apart, as a view: d counts them, and a last dimension is
-  /// within each. @throws Error unless 0 <= size <= size(d) and step > 0
+  // ---- more views and shapes (ops/shape/, by name)
+  /// A view of all windows of `size` elements along one dimension, `step` apart. That dimension counts the windows; a
+  /// new last dimension counts the elements within a window. @throws Error unless step is positive
+  /// and 0 <= size <= size(dimension)
   Tensor unfold(int64_t dimension, int64_t size, int64_t step) const;
   std::vector<Tensor> split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const {
     return split(split_sizes, dim);
   }
-  /// As chunk and split, of parts that may be changed in place: each is a tensor of its own.
+  /// As chunk() and split(), but the parts are copies, so that they may be changed in place.
   std::vector<Tensor> unsafe_chunk(int64_t chunks, int64_t dim = 0) const;
   std::vector<Tensor> unsafe_split(int64_t split_size, int64_t dim = 0) const;
   std::vector<Tensor> unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim = 0) const;
-  /// The conjugate transposes of matrices, which of real numbers are transposes; matrix_H of one matrix.
+  /// Conjugate transpose of a matrix or a batch of matrices: tensors are real, so this is the transpose.
   Tensor mH() const { return adjoint(); }
-  /// transpose(-2, -1): numbers are real.
+  /// transpose(-2, -1), because tensors are real.
   Tensor adjoint() const;
-  /// adjoint() of one matrix. @throws Error for other than two dimensions
+  /// adjoint() of a single matrix. @throws Error unless the tensor has two dimensions
   Tensor matrix_H() const;
-  /// A view of all of it.
+  /// A view of the whole tensor.
   Tensor alias() const;
   Tensor diagflat(int64_t offset = 0) const;
-  /// Writes the number to the diagonal of a matrix, or of more dimensions of one size; with `wrap` the diagonal of a
-  /// tall matrix begins anew after each row that has none of it.
+  /// Writes the value to the diagonal of a matrix, or of a tensor whose dimensions all have one size. With `wrap`, the
+  /// diagonal of a tall matrix starts again below each square block, after a row without it.
   Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false) const;
-  /// Summed over the dimensions in which `sizes` would broadcast to this shape. @throws Error unless it does
+  /// Sums over the dimensions along which `sizes` would broadcast to this shape. @throws Error if it does not broadcast
   Tensor sum_to_size(IntArrayRef sizes) const;
-  /// The views of these names, in place: this tensor gets the view's shape, and its history.
+  /// In-place versions of the views of the same names: this tensor takes the view's shape and history.
   Tensor& squeeze_() const;
   Tensor& squeeze_(int64_t dim) const;
   Tensor& squeeze_(IntArrayRef dims) const;
@@ -724,45 +740,45 @@ class Tensor : public TensorBase {
   Tensor& swapdims_(int64_t dim0, int64_t dim1) const;
   Tensor& t_() const;
   Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
-  /// Gives it other sizes, row-major or in the format given: the elements stay in the order of memory, and what is
-  /// added is undefined. @throws Error where it requires a gradient, and where its storage must grow though other
+  /// Changes the sizes; row-major, or in the given format. Elements keep their order in memory, and added elements are
+  /// uninitialised. @throws Error if the tensor requires a gradient, or if the storage would have to grow while other
   /// tensors share it
   const Tensor& resize_(IntArrayRef sizes, std::optional<MemoryFormat> format = {}) const;
   const Tensor& resize_as_(const Tensor& other, std::optional<MemoryFormat> format = {}) const;
-  /// Becomes another name of source's elements, which must be of its dtype and device; without a source, a tensor of
-  /// no elements. @throws Error where it requires a gradient
+  /// Makes this tensor an alias of source's storage, which must have the same dtype and device; without a source, an
+  /// empty tensor. @throws Error if the tensor requires a gradient
   Tensor& set_(const Tensor& source) const;
   Tensor& set_() const;
 
-  // ---- new tensors of its dtype and device, unless the options name others (ops/factory/, by name)
-  /// Uninitialised elements.
+  // ---- new tensors of this tensor's dtype and device, unless the options set others (ops/factory/, by name)
+  /// Uninitialised elements, row-major.
   Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
-  /// Uninitialised elements that lie with these strides.
+  /// Uninitialised elements with these strides.
   Tensor new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) const;
-  /// Elements of one value.
+  /// All elements equal to `value`.
   Tensor new_full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {}) const;
-  /// Elements of 1.
+  /// All elements 1.
   Tensor new_ones(IntArrayRef sizes, const TensorOptions& options = {}) const;
-  /// Elements of 0.
+  /// All elements 0.
   Tensor new_zeros(IntArrayRef sizes, const TensorOptions& options = {}) const;
 
-  // ---- drawn at random (ops/random/, by name)
+  // ---- random samples (ops/random/, by name)
   Tensor bernoulli() const;
   Tensor bernoulli(double p) const;
   Tensor bernoulli(const Tensor& p) const;
   Tensor multinomial(int64_t num_samples, detail::Flag replacement = false) const;
 
-  /// As PyTorch prints it: values in brackets, and the dtype unless it follows from them.
+  /// The tensor as PyTorch prints it: nested brackets, with the dtype unless it is implied by the values.
   std::string str() const;
-  /// Writes its kind and sizes to std::cerr: [CPUFloatType [2, 3]].
+  /// Writes type and sizes to std::cerr: [CPUFloatType [2, 3]].
   void print() const;
 
  private:
-  /// Methods in place are const, as LibTorch's: what changes is what this handle names.
+  /// In-place methods are const, as in LibTorch: they change the tensor, not this handle.
   Tensor& self() const { return const_cast<Tensor&>(*this); }
 };
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace tandem
 
-#include "tandem/core/tensor_functions.h"  // whoever includes this file has those too
+#include "tandem/core/tensor_functions.h"  // at the end, because it needs Tensor

@@ -1,4 +1,5 @@
-// TensorBase: the part of Tensor that needs no operation: what a tensor is, where it lies, and its elements in memory.
+// TensorBase: the part of Tensor that needs no operation: sizes, strides, dtype, device, storage, and access to
+// elements.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,7 +22,7 @@ class Stream;
 
 namespace detail {
 [[noreturn]] void throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one);
-/// dim counted from the end when negative. @throws IndexError that names op, dim and rank
+/// Returns dim, or dim + rank if dim is negative. @throws IndexError that names op, dim and rank
 inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
   const int64_t limit = rank == 0 ? 1 : rank;  // a scalar is treated as having one dimension
   if (dim < -limit || dim >= limit) [[unlikely]]
@@ -30,79 +31,78 @@ inline int64_t wrap_dim(const char* op, int64_t dim, int64_t rank) {
 }
 }  // namespace detail
 
-/// What a tensor is and where it lies, as LibTorch's class of that name. Programs name Tensor, which adds the
-/// operations.
+/// A tensor without operations, as LibTorch's class of the same name. Programs use Tensor, which adds the operations.
 class TensorBase {
  public:
   TensorBase() = default;
   explicit TensorBase(detail::Ref<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
 
-  // ---- what it is
-  /// Whether it names elements; a default-constructed tensor does not, and most methods throw then.
+  // ---- properties
+  /// Whether this handle refers to a tensor. A default-constructed one does not; most of its methods throw.
   bool defined() const { return bool(impl_); }
-  /// What the handle points at: for the library.
+  /// The tensor that this handle refers to; null if undefined. For the library.
   detail::TensorImpl* impl() const { return impl_.get(); }
-  /// Whether both handles are the same tensor, not only equal ones.
+  /// Whether both handles refer to the same tensor. Tensors that are merely equal, or aliases, are not the same.
   bool is_same(const TensorBase& other) const { return impl_ == other.impl_; }
-  /// How many handles name it.
+  /// Number of handles on this tensor; 0 if undefined.
   int64_t use_count() const { return impl_ ? impl_->use_count() : 0; }
-  /// Lets go of the tensor: undefined from then on.
+  /// Releases the tensor; this handle is undefined afterwards.
   void reset() { impl_ = {}; }
-  /// The number of dimensions, at most 8.
+  /// Number of dimensions, at most 8.
   int64_t dim() const { return static_cast<int64_t>(checked().sizes.size()); }
-  /// The size of each dimension.
+  /// Size of each dimension.
   IntArrayRef sizes() const { return checked().sizes; }
-  /// How many elements apart neighbours along each dimension are.
+  /// Stride of each dimension, in elements.
   IntArrayRef strides() const { return checked().strides; }
-  /// @throws IndexError unless -dim() <= d < dim()
+  /// Size of dimension d, which counts from the end if negative. @throws IndexError unless -dim() <= d < dim()
   int64_t size(int64_t d) const { return checked().sizes[dimension("size", d)]; }
-  /// @throws IndexError unless -dim() <= d < dim()
+  /// Stride of dimension d, in elements. @throws IndexError unless -dim() <= d < dim()
   int64_t stride(int64_t d) const { return checked().strides[dimension("stride", d)]; }
-  /// The number of elements.
+  /// Number of elements.
   int64_t numel() const { return checked().numel; }
-  /// Where its first element is in the storage, in elements.
+  /// Index of the first element in the storage, in elements.
   int64_t storage_offset() const { return checked().offset; }
-  /// Bytes of one element.
+  /// Size of one element in bytes.
   int64_t itemsize() const { return detail::element_size(dtype()); }
-  /// Bytes of all elements, numel() * itemsize().
+  /// Size of all elements in bytes, numel() * itemsize().
   int64_t nbytes() const { return numel() * itemsize(); }
-  /// The type of the elements.
+  /// Type of the elements.
   DType dtype() const { return checked().dtype; }
   /// dtype() by LibTorch's name.
   DType scalar_type() const { return dtype(); }
-  /// Where the elements are.
+  /// Device that holds the elements.
   Device device() const { return checked().storage->device; }
-  /// Whether it is on a CPU device, a virtual one too.
+  /// Whether the tensor is on a CPU device, virtual ones included.
   bool is_cpu() const { return device().is_cpu(); }
-  /// Whether it is on a GPU.
+  /// Whether the tensor is on a GPU.
   bool is_cuda() const { return device().is_cuda(); }
-  /// Its dtype and device, to make others like it.
+  /// Options with the dtype and device of this tensor, to create similar ones.
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
-  /// kStrided: there is no other.
+  /// Always kStrided, the only layout.
   Layout layout() const { return kStrided; }
   /// itemsize() by LibTorch's name.
   int64_t element_size() const { return itemsize(); }
-  /// Its number among the devices of its type, as a GPU has one; -1 on a CPU device.
+  /// Index of the GPU that the tensor is on; -1 on a CPU device.
   int64_t get_device() const { return is_cuda() ? device().index() : -1; }
-  /// Whether its numbers may be negative: not those of uint8 and bool.
+  /// Whether the dtype has negative values: false for uint8 and bool.
   bool is_signed() const { return dtype() != kBool && dtype() != kUInt8; }
-  /// Whether both have the same sizes.
+  /// Whether both tensors have the same sizes.
   bool is_same_size(const TensorBase& other) const { return sizes() == other.sizes(); }
-  /// Whether both share one storage.
+  /// Whether both tensors share one storage.
   bool is_alias_of(const TensorBase& other) const { return storage() == other.storage(); }
-  /// Whether both are the same elements, in one shape and order.
+  /// Whether both tensors have the same storage, offset, sizes and strides.
   bool is_set_to(const TensorBase& other) const {
     return is_alias_of(other) && storage_offset() == other.storage_offset() && sizes() == other.sizes() &&
            strides() == other.strides();
   }
-  /// Whether the elements lie row by row without gaps.
+  /// Whether the elements are row-major without gaps.
   bool is_contiguous() const { return checked().contiguous; }
-  /// Whether the elements lie without gaps in that format. (N, 1, H, W) and (N, C, 1, 1) may do so in both.
-  /// @throws Error for MemoryFormat::Preserve, and for ChannelsLast3d
+  /// Whether the elements are contiguous in `format`. (N, 1, H, W) and (N, C, 1, 1) can be contiguous in both formats.
+  /// @throws Error for MemoryFormat::Preserve and ChannelsLast3d
   bool is_contiguous(MemoryFormat format) const;
-  /// Whether its elements lie without gaps and none of them twice, in whatever order of the dimensions.
+  /// Whether the elements fill a block of memory without gaps or overlaps, in any order of the dimensions.
   bool is_non_overlapping_and_dense() const;
-  /// ChannelsLast where the strides say so, which decide where sizes of 1 leave it open; else Contiguous.
+  /// ChannelsLast if the strides say so, else Contiguous. Dimensions of size 1 are ambiguous; their strides decide.
   MemoryFormat suggest_memory_format() const {
     const detail::TensorImpl& x = checked();
     return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
@@ -110,78 +110,82 @@ class TensorBase {
   }
   /// Whether the dtype is float32, float64 or a half type.
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
-  /// What Tandem has not: no tensor is any of these.
+  /// Always false: Tandem has none of these kinds of tensors.
 #define TANDEM_ABSENT_KIND_METHOD(name) \
   bool name() const { return false; }
   TANDEM_ABSENT_KINDS(TANDEM_ABSENT_KIND_METHOD)
 #undef TANDEM_ABSENT_KIND_METHOD
-  /// defined() by LibTorch's name.
+  /// Whether the tensor is defined: every defined tensor has a storage.
   bool has_storage() const { return defined(); }
-  /// Whether this is the only handle.
+  /// Whether this is the only handle on the tensor.
   bool is_uniquely_owned() const { return use_count() == 1; }
-  /// LibTorch's name of an unnamed variable.
+  /// Always empty: tensors have no names.
   std::string name() const { return {}; }
-  /// The memory that it is a part of.
+  /// The memory that holds the elements, shared with views.
   const Storage& storage() const { return checked().storage; }
-  /// How often it was changed in place. @throws Error for an inference tensor, which keeps no count
+  /// Number of in-place changes so far, to this tensor and its views. @throws Error for an inference tensor, whose
+  /// version is not counted
   uint32_t _version() const {
     TANDEM_CHECK(!checked().inference, "_version: x of ", sizes(),
                  " is an inference tensor, whose version is not counted");
     return impl_->version().load(std::memory_order_relaxed);
   }
-  /// Says that it was changed in place. @throws Error for an inference tensor outside of InferenceMode
+  /// Marks the tensor as changed in place, by raising its version. @throws Error for an inference tensor outside of
+  /// InferenceMode
   void bump_version() const {
     if (checked().inference && !InferenceMode::is_enabled()) [[unlikely]]
       detail::throw_inference_inplace("bump_version", sizes());
     impl_->version().fetch_add(1, std::memory_order_relaxed);
   }
-  /// Whether it was made under an InferenceMode, or is a view of a tensor that was.
+  /// Whether the tensor was made under an InferenceMode, or is a view of such a tensor.
   bool is_inference() const { return checked().inference; }
-  /// Says that work on `stream`, which is not the one that was current when the tensor was made, uses its memory: that
-  /// is not given out again before what the stream holds when the last tensor on it is gone is done.
+  /// Tells the allocator that work on `stream` uses this tensor's memory. Call it for a stream other than the one on
+  /// which the tensor was allocated: the memory is not reused until the work queued on `stream` when the tensor is
+  /// freed is done.
   void record_stream(const tandem::cuda::Stream& stream) const;
-  /// Whether it lies in page-locked memory of the host.
+  /// Whether the tensor is in page-locked host memory.
   bool is_pinned() const;
 
   // ---- elements
-  /// The address of the first element, in the memory of the tensor's device.
+  /// Address of the first element, in the memory of the tensor's device.
   void* data_ptr() const { return raw_data(); }
-  /// The same as a T*. @throws Error unless T is the dtype's type
+  /// Address of the first element as a T*. @throws Error unless T is the C++ type of the dtype
   template <class T> T* data_ptr() const {
     TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
                  dtype());
     return static_cast<T*>(raw_data());
   }
-  /// data_ptr(), to write to.
+  /// data_ptr(), for writing.
   void* mutable_data_ptr() const { return raw_data(); }
-  /// data_ptr(), to read only.
+  /// data_ptr(), for reading only.
   const void* const_data_ptr() const { return raw_data(); }
-  /// data_ptr<T>(), to write to.
+  /// data_ptr<T>(), for writing.
   template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
-  /// data_ptr<T>(), to read only.
+  /// data_ptr<T>(), for reading only.
   template <class T> const std::remove_const_t<T>* const_data_ptr() const { return data_ptr<std::remove_const_t<T>>(); }
-  /// As data_ptr, without its check: for kernels.
+  /// data_ptr<T>() without checks: for kernels.
   template <class T> T* data() const { return static_cast<T*>(raw_data()); }
-  /// data_ptr() of a tensor that is known to be defined.
+  /// data_ptr() without the check that the tensor is defined.
   void* raw_data() const {
     char* const begin = impl_->storage->data;
     return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;  // null: no elements
   }
-  /// The elements by a[i][j], unchecked. On a CPU device only. @throws Error unless dim() is N and T the dtype's type
+  /// An accessor for unchecked access to elements by a[i][j], on CPU devices. @throws Error unless dim() is N, T is the
+  /// C++ type of the dtype and the tensor is on a CPU device
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
     TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");
     TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
-  /// Accessors that hold the sizes and strides themselves, of a tensor on any device, with 32-bit or 64-bit indices.
-  /// @throws Error unless dim() is N and T the dtype's type, and where 32 bits do not hold the number of elements
+  /// An accessor that holds copies of the sizes and strides, with 32-bit indices; for tensors on any device.
+  /// @throws Error unless dim() is N and T is the C++ type of the dtype, or if there are 2^31 elements or more
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
     TANDEM_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(),
                  " elements; accepted: fewer than 2^31; packed_accessor64 has no limit");
     return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
   }
-  /// packed_accessor32 with 64-bit indices and so without its limit.
+  /// packed_accessor32() with 64-bit indices, for tensors of any size.
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() const {
     return packed<PackedTensorAccessor64<T, N, PtrTraits>, T, N>("packed_accessor64");

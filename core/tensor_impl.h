@@ -1,4 +1,4 @@
-// TensorImpl: what the handles of one tensor share, its storage, sizes, strides, dtype and what autograd knows of it.
+// TensorImpl: the state that all handles on one tensor share: storage, sizes, strides, dtype and autograd metadata.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace tandem::detail {
 
-/// An in-place operation was given an inference tensor outside of InferenceMode.
+/// Throws because `op` was given an inference tensor outside of InferenceMode.
 [[noreturn]] void throw_inference_inplace(const char* op, IntArrayRef sizes);
 
-/// What autograd knows of a tensor; opaque here, defined in autograd/meta.h.
+/// Autograd metadata of a tensor; opaque here, derived in autograd/meta.h.
 struct AutogradRecord {
   virtual ~AutogradRecord() = default;
 };
@@ -25,17 +25,17 @@ struct TensorImpl : RefCounted {
   int64_t offset = 0;    // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
-  bool contiguous = true;  // row-major, but for the strides of sizes of 1
+  bool contiguous = true;  // row-major; strides of dimensions of size 1 are ignored
   bool inference = false;  // made under an InferenceMode, or a view of such a tensor: its version is not counted
-  bool row_major = true;   // with those too: what core::empty_for asks first
-  Ref<VersionCounter> own_version;  // null: the storage's counts
+  bool row_major = true;   // row-major, strides of dimensions of size 1 included: the fast path of core::empty_for
+  Ref<VersionCounter> own_version;  // null: the version is the storage's
   Owned<AutogradRecord> autograd;
 
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);
-  /// With row-major strides.
+  /// Constructs a tensor with row-major strides.
   TensorImpl(Storage storage, const Shape& sizes, int64_t offset, DType dtype);
-  ~TensorImpl();  // not inline, which keeps Tensor's destructor short
-  /// Takes over the elements of another, and how they lie.
+  ~TensorImpl();  // not inline, to keep Tensor's destructor small
+  /// Takes over storage, sizes, strides, offset and dtype of another tensor.
   void take_layout(const TensorImpl& from);
   std::atomic<uint32_t>& version() const { return own_version ? own_version->value : storage->version; }
 };

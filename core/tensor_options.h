@@ -1,4 +1,4 @@
-// How a new tensor is made: dtype, device, kind of memory, its format, and whether gradients are wanted.
+// TensorOptions: dtype, device, memory format, requires_grad and pinned memory of a new tensor.
 #pragma once
 #include <optional>
 #include <ostream>
@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-/// How a tensor's elements are stored: all tensors have strides.
+/// Storage layout of a tensor. All tensors are strided.
 enum class Layout { Strided };
 constexpr Layout kStrided = Layout::Strided;
-/// "Strided"
+/// Prints "Strided".
 inline std::ostream& operator<<(std::ostream& out, Layout) { return out << "Strided"; }
 
 /// Options of factory functions. A dtype or a device alone converts to them: `zeros({2}, kInt64)`, `randn({2},
@@ -24,24 +24,24 @@ class TensorOptions {
   TensorOptions(Device device) : device_(device) {}
   TensorOptions(DeviceType type) : device_(type) {}
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
-  /// Copies with one of them set.
+  /// A copy with this dtype.
   TensorOptions dtype(DType dtype) const { return with(&TensorOptions::dtype_, dtype); }
   /// A copy with this device.
   TensorOptions device(Device device) const { return with(&TensorOptions::device_, device); }
   TensorOptions device(DeviceType type, int index) const { return device(Device(type, index)); }
-  /// A copy that says kStrided.
+  /// A copy with the layout kStrided.
   TensorOptions layout(Layout) const { return with(&TensorOptions::has_layout_, true); }
-  /// A copy of which factories make leaves that require a gradient.
+  /// A copy with requires_grad: factories then make leaves that require a gradient.
   TensorOptions requires_grad(bool wanted) const { return with(&TensorOptions::requires_grad_, wanted); }
 
-  /// Whether the host's memory is to be page-locked, so that GPUs copy from and to it while the host goes on.
+  /// A copy with pinned_memory: host memory is then page-locked, so that GPUs can copy from and to it asynchronously.
   TensorOptions pinned_memory(bool wanted) const { return with(&TensorOptions::pinned_memory_, wanted); }
 
-  /// In which order the dimensions lie in memory. Unless it is set: row-major, or of functions named _like and of
-  /// to() as in the tensor that they are given.
+  /// A copy with this memory format. Without one, factories make row-major tensors; `_like` functions and to() keep the
+  /// format of the given tensor.
   TensorOptions memory_format(MemoryFormat format) const { return with(&TensorOptions::memory_format_, format); }
 
-  /// What is set, or the default dtype, the CPU, false; `..._or`: what is set, or what is given.
+  /// The option if set, else its default: the default dtype, the CPU, false. `..._or` returns `otherwise` instead.
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
@@ -62,15 +62,15 @@ class TensorOptions {
   bool has_pinned_memory() const { return pinned_memory_.has_value(); }
   /// Whether the memory format is set.
   bool has_memory_format() const { return memory_format_.has_value(); }
-  /// What is set, or nothing.
+  /// The dtype, or nullopt if not set.
   std::optional<DType> dtype_opt() const { return dtype_; }
-  /// The device, or nothing where none is set.
+  /// The device, or nullopt if not set.
   std::optional<Device> device_opt() const { return device_; }
-  /// The flag, or nothing where none is set.
+  /// The requires_grad flag, or nullopt if not set.
   std::optional<bool> requires_grad_opt() const { return requires_grad_; }
-  /// The flag, or nothing where none is set.
+  /// The pinned_memory flag, or nullopt if not set.
   std::optional<bool> pinned_memory_opt() const { return pinned_memory_; }
-  /// The format, or nothing where none is set.
+  /// The memory format, or nullopt if not set.
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
@@ -88,7 +88,7 @@ class TensorOptions {
   bool has_layout_ = false;
 };
 
-/// Options with one of them set: `zeros({2}, dtype(kInt64).device(kCUDA))`.
+/// Options with one field set; they can be chained: `zeros({2}, dtype(kInt64).device(kCUDA))`.
 inline TensorOptions dtype(DType dtype) { return TensorOptions(dtype); }
 inline TensorOptions device(Device device) { return TensorOptions(device); }
 inline TensorOptions layout(Layout layout) { return TensorOptions().layout(layout); }

@@ -1,5 +1,5 @@
-// All tensors in a value: of tensors, optionals, vectors, arrays, tuples, pairs and maps of them, and of structs that
-// say which of their members hold tensors:
+// TensorTree: visits all tensors in a value. The value may be a tensor, an optional, vector, array, tuple, pair or map,
+// nested in any way, or a struct that lists its members that hold tensors:
 //
 //     struct Output {
 //       Tensor logits, hidden;
@@ -7,7 +7,7 @@
 //       auto tensor_parts() { return std::tie(logits, hidden); }
 //     };
 //
-// DataLoader, DataParallel, DistributedDataParallel and the hooks of modules look for tensors in this way.
+// DataLoader, DataParallel, DistributedDataParallel and module hooks find tensors in this way.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,27 +20,27 @@
 
 namespace tandem {
 
-/// The places of the tensors in values of a type. This is the tree of types without tensors, and of unknown types; a
-/// type that cannot have tensor_parts() has a specialisation, as OrderedDict and data::Example do.
+/// Describes where values of type T hold tensors. The primary template is for types without tensors, and for unknown
+/// types. A type that cannot have tensor_parts() has a specialisation, as OrderedDict and data::Example do.
 template <class T> struct TensorTree {
   /// Whether a T can hold tensors.
   static constexpr bool kHolds = false;
-  /// Whether visit() finds all tensors of a T.
+  /// Whether visit() finds all tensors of a T; false for unknown classes.
   static constexpr bool kKnown = !std::is_class_v<T>;
-  /// Whether a T consists of tensors alone, so that DataParallel can gather it.
+  /// Whether a T consists only of tensors, so that DataParallel can gather it.
   static constexpr bool kOnly = false;
-  /// Calls f with each tensor of a T or a const T, in a fixed order. A specialisation visits the tree of each part.
+  /// Calls f with each tensor of a T or const T, in a fixed order. A specialisation visits each part.
   template <class Value, class F> static void visit(Value&, const F&) {}
 };
 
 namespace detail {
 
-/// Calls f with each tensor of a value, in order; with const ones if the value is const.
+/// Calls f with each tensor of a value, in order; with const tensors if the value is const.
 template <class T, class F> void visit_tensors(T& value, const F& f) {
   using Tree = TensorTree<std::remove_const_t<T>>;
   if constexpr (Tree::kHolds) Tree::visit(value, f);
 }
-/// Constants of TensorTree for a type made of the types Parts.
+/// Constants of TensorTree for a type composed of the types Parts.
 template <class... Parts> struct TreeOf {
   static constexpr bool kHolds = (TensorTree<std::remove_cvref_t<Parts>>::kHolds || ...);
   static constexpr bool kKnown = (TensorTree<std::remove_cvref_t<Parts>>::kKnown && ...);
@@ -58,7 +58,7 @@ template <class... Parts> struct TupleTree : TreeOf<Parts...> {
     std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, tuple);
   }
 };
-/// A visitor that takes it gets the key before each value of a map.
+/// Passed to the visitor before each value of a map, if the visitor accepts it.
 template <class K> struct MapKey { const K& key; };
 /// The tree of a map: keys hold no tensors.
 template <class K, class T> struct MapTree : TreeOf<T> {
@@ -76,13 +76,13 @@ concept HasOrder = requires(const K& a, const K& b) {
   a < b;
 };
 
-/// The tensors of a value, in the order of a visit.
+/// Returns the tensors of a value, in the order of visit().
 template <class T> std::vector<Tensor> tensors_of(const T& value) {
   std::vector<Tensor> out;
   visit_tensors(value, [&](const Tensor& t) { out.push_back(t); });
   return out;
 }
-/// Returns a copy of the value with its tensors replaced by `tensors`, in the order of the visit.
+/// Returns a copy of the value with its tensors replaced by `tensors`, in the order of visit().
 template <class T> T with_tensors(T value, const std::vector<Tensor>& tensors) {
   size_t next = 0;
   visit_tensors(value, [&](Tensor& t) { t = tensors[next++]; });
@@ -114,7 +114,7 @@ template <class K, class T, class... R> struct TensorTree<std::unordered_map<K, 
   template <class Value, class F> static void visit(Value& map, const F& f) {
     std::vector<decltype(&*map.begin())> entries;
     for (auto& entry : map) entries.push_back(&entry);
-    if constexpr (detail::HasOrder<K>)  // two maps of the same keys may list them differently
+    if constexpr (detail::HasOrder<K>)  // two maps with equal keys may iterate in different orders
       std::sort(entries.begin(), entries.end(), [](auto a, auto b) { return a->first < b->first; });
     for (const auto entry : entries) TensorTree::visit_entry(entry->first, entry->second, f);
   }

@@ -1,9 +1,10 @@
-// Note [The caching allocator]: memory comes from the device in segments, each the property of one stream, and is cut
-// into blocks. A request takes the smallest free block of its stream that fits, and leaves the rest behind as a block
-// of its own; a block that is given back joins its free neighbours. Small requests have segments of their own, so that
-// a long-lived bias does not keep a large segment from being whole again. Where the stream has no block, a whole free
-// segment of another stream serves if that one's work on it is done; then the device is asked; and when it has no more,
-// this stream waits for another's segment, then everything free is handed back.
+// Note [The caching allocator]: memory comes from the device in segments, each of which belongs to one stream and is
+// divided into blocks. A request takes the smallest free block of its stream that fits; the rest becomes a block of its
+// own. A freed block is merged with its free neighbours. Small requests have their own segments, so that a long-lived
+// bias does not keep a large segment from becoming whole again. If the stream has no block, it takes a wholly free
+// segment of another stream if the work on that stream is done; else memory is requested from the device. If the device
+// has none left, this stream waits for a segment of another stream, and finally all free segments are returned to the
+// device.
 #include "tandem/core/cuda/allocator.h"
 
 #include <algorithm>
@@ -24,37 +25,38 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
-// The answers of the next two hold while captured_streams_mutex() is held.
+// The results of in_capture() and idle() are valid while captured_streams_mutex() is held.
 using CapturesHeld = std::shared_lock<std::shared_mutex>;
 
 bool in_capture(gpu::StreamHandle stream) noexcept {
   try {
     return gpu::is_capturing(stream);
   } catch (const CudaError&) {
-    return false;  // nothing runs there any more
+    return false;  // the device failed: nothing runs on it any more
   }
 }
-/// False for a stream that is capturing, which must not be asked.
+/// Whether all work of a stream is done. False for a capturing stream, which must not be queried.
 bool idle(gpu::StreamHandle stream) noexcept {
   try {
     return !gpu::is_capturing(stream) && gpu::is_done(stream);
   } catch (const CudaError&) {
-    return true;  // nothing runs there any more
+    return true;  // the device failed: nothing runs on it any more
   }
 }
 
-/// AddressSanitizer sees the memory of an emulated device, which is the host's.
+/// Whether to poison freed memory: under AddressSanitizer with an emulated device, whose memory is the host's.
 bool marks_memory() {
   static const bool emulated = std::strcmp(gpu::implementation(), "emulated") == 0;
   return TANDEM_ASAN && emulated;
 }
-/// Marks memory as usable or not, in the order of a stream. Private pools are not marked: a mark would be captured.
+/// Marks memory as usable or poisoned, in stream order. Private pools are not marked, because the marking would be
+/// captured.
 void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcept {
   if (!marks_memory() || segment.pool) return;
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
   const CapturesHeld held(captured_streams_mutex());
-  if (in_capture(stream)) return;  // as what is given back would be marked at each replay
+  if (in_capture(stream)) return;  // else the capture would include the marking, which would be repeated at each replay
   if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
   struct Range {
     char* data;
@@ -69,11 +71,11 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
           (range->usable ? unpoison : poison)(range->data, range->bytes);
         },
         new Range{data, bytes, usable});
-  } catch (const std::exception&) {  // an error of the device, which the work that follows meets as well
+  } catch (const std::exception&) {  // an error of the device, which the following work meets as well
   }
 }
 
-/// The memory of one GPU.
+/// Memory of one GPU.
 class DeviceMemory {
  public:
   void* take(Device device, size_t bytes);
@@ -112,15 +114,16 @@ class DeviceMemory {
 
   std::mutex mutex_;
   Blocks blocks_;
-  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order they were given back
-  std::vector<uint64_t> captures_;                            // pools that are captured into at present
-  Block* waiting_private_ = nullptr;  // given back during captures of which several streams use them
+  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order in which they were freed
+  std::vector<uint64_t> captures_;                            // pools that a capture under way allocates from
+  Block* waiting_private_ = nullptr;  // freed during captures, but used by several of their streams
   MemoryStats stats_;
 };
 
 void DeviceMemory::set_free(Block* block) {
   const Segment& segment = *block->segment;
-  // On a stream that is capturing it is discarded at each replay: right for memory of that capture, and for no other.
+  // On a capturing stream, the discard becomes part of the capture and is repeated at each replay. This is right for
+  // memory of the capture's own pool, and wrong for other memory.
   {
     CapturesHeld held(captured_streams_mutex(), std::defer_lock);
     if (!captures_.empty()) held.lock();
@@ -137,7 +140,7 @@ void DeviceMemory::queue(Block* block) noexcept {
   (first_waiting_ ? last_waiting_->next_waiting : first_waiting_) = block;
   last_waiting_ = block;
 }
-/// Those given back whose other streams are done with them become free; unless `all`, up to the first that is not.
+/// Makes waiting blocks free whose other streams are done with them. Unless `all`, stops at the first that is not.
 void DeviceMemory::collect(bool all) noexcept {
   Block* before = nullptr;
   for (Block* block = first_waiting_; block;) {
@@ -155,7 +158,8 @@ void DeviceMemory::collect(bool all) noexcept {
   }
 }
 
-/// All that the segment's stream holds, as of the first time that this is asked since the segment became free.
+/// An event after all work of the segment's stream, recorded the first time that this is called since the segment
+/// became free.
 gpu::EventHandle left_of(Segment& segment, int device) {
   if (!segment.left) {
     PooledEvent now(device);
@@ -165,10 +169,10 @@ gpu::EventHandle left_of(Segment& segment, int device) {
   return segment.left->handle();
 }
 
-/// The smallest whole segment of another stream that this one may have: as that one is done with it or, with `wait`,
-/// after waiting for it there.
+/// Takes over the smallest whole segment of another stream: one whose stream is done with it or, with `wait`, any; then
+/// `stream` waits for the work of the other stream.
 Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
-  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);  // not a huge one while there are others to be had
+  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);  // keep huge segments while others may do
   Block* best = nullptr;
   const CapturesHeld held(captured_streams_mutex());
   for (Block* const each : blocks_.free(bytes)) {
@@ -186,11 +190,11 @@ Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t
   return best;
 }
 
-/// A new segment's block; null when the device has no memory for it.
+/// Allocates a segment and returns its block; null if the device has no memory for it.
 Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
-  lock.unlock();  // it may take long
+  lock.unlock();  // the call may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
     segment->bytes = least_segment_bytes(bytes);
@@ -203,7 +207,8 @@ Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size
   return blocks_.add(std::move(segment));
 }
 
-/// What the device's other memory cannot serve: others' blocks, then what is handed back.
+/// Called when the device has no more memory: takes segments of other streams, or returns free segments to the device
+/// and tries again.
 Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
   if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
   wait_for_users(lock, device);
@@ -213,16 +218,16 @@ Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream,
   return grow(lock, device, stream, bytes);
 }
 
-/// For a capture: of its pool, or of the device. What the device does not have is not made room for: to give memory
-/// back may wait. Note [Private pools]
+/// Allocates for a capture: from its pool, or from the device. Does not make room on the device, because releasing
+/// memory may wait. Note [Private pools]
 Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
   return grow(lock, device, stream, bytes, pool);
 }
 
-/// Waits for the streams that have memory, and for those, of other devices too, that still use what was given back. Not
-/// for the whole device, which must not be waited for while a stream of it is capturing, on whichever thread.
+/// Waits for the streams that own memory, and for streams, also of other devices, that still use freed blocks. Does not
+/// synchronize the whole device, because that is forbidden while any of its streams is capturing, on whichever thread.
 void DeviceMemory::wait_for_users(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
   blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
@@ -234,7 +239,7 @@ void DeviceMemory::wait_for_users(Lock& lock, int device) {
       if (in_capture(stream)) continue;
       gpu::record_event(now.handle(), stream);
     }
-    gpu::synchronize_event(now.handle());  // and not the stream, which may be captured by now
+    gpu::synchronize_event(now.handle());  // not the stream: it may be capturing by now
   }
   lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
@@ -245,7 +250,7 @@ void DeviceMemory::wait_for_users(Lock& lock, int device) {
   collect(/*all=*/true);
 }
 
-/// Segments whose every byte is free, and whose streams have nothing more to do, go back to the device.
+/// Returns segments to the device that are wholly free and whose streams are idle.
 void DeviceMemory::hand_back(Lock& lock, int device) {
   std::vector<Block*> whole;
   CapturesHeld held(captured_streams_mutex());
@@ -253,7 +258,7 @@ void DeviceMemory::hand_back(Lock& lock, int device) {
     for (Block* const block : blocks_.free(kind))
       if (const Segment& segment = *block->segment;
           block->is_whole_segment() && (segment.pool ? segment.retired : idle(segment.stream)))
-        whole.push_back(block);  // of a retired pool at once: release waits for the device
+        whole.push_back(block);  // in a retired pool even if the stream is not idle: release waits for the device
   held.unlock();
   std::vector<std::unique_ptr<Segment>> segments;
   segments.reserve(whole.size());
@@ -288,7 +293,7 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
   blocks_.use(block, wanted);
   block->requested = bytes;
-  mark(*block->segment, block->data, bytes, true);  // and not what its size class adds: an overrun is found
+  mark(*block->segment, block->data, bytes, true);  // but not the rest of the block, so that overruns are detected
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
@@ -305,7 +310,7 @@ void DeviceMemory::give(Device device, void* data) noexcept {
     trace_memory(device, data, -static_cast<int64_t>(block->requested));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_captured(pool);
-  if (pool && !captured) block->uses.clear();  // nobody else gets it while there are replays
+  if (pool && !captured) block->uses.clear();  // nothing else gets the block while graphs of the pool exist
   if (block->uses.empty()) return set_free(block);
   block->state = Block::State::waiting;
   if (captured) {
@@ -318,7 +323,7 @@ void DeviceMemory::give(Device device, void* data) noexcept {
 void DeviceMemory::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   captures_.push_back(pool);
-  set_retired(pool, false);  // a name that graph_pool_handle gave out may be used anew
+  set_retired(pool, false);  // an ID from graph_pool_handle() may be used again
 }
 void DeviceMemory::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
@@ -373,8 +378,8 @@ void DeviceMemory::empty(int device) noexcept {
   }
 }
 
-/// Not with TANDEM_NO_CUDA_MEMORY_CACHING=1, for tools that know of the runtime's allocations alone: each tensor is
-/// one.
+/// Whether memory is cached. With TANDEM_NO_CUDA_MEMORY_CACHING=1 each tensor has its own allocation, for tools that
+/// track only allocations of the runtime.
 bool caches() {
   static const bool off = [] {
     const char* const text = std::getenv("TANDEM_NO_CUDA_MEMORY_CACHING");
@@ -406,7 +411,7 @@ void deallocate(Device device, void* data) noexcept {
   if (caches())
     memory(device).give(device, data);
   else
-    gpu::release(device.index(), data);  // which waits for the device
+    gpu::release(device.index(), data);  // waits for the device
 }
 void record_stream(Device device, void* data, const Stream& stream) { memory(device).use(data, stream); }
 
@@ -427,7 +432,7 @@ int64_t memory_allocated(Device device) { return cuda::memory_stats(device).curr
 int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
 void empty_cache() noexcept {
-  if (is_current_stream_capturing()) return;  // it may not ask what is done
+  if (is_current_stream_capturing()) return;  // done-queries are forbidden during a capture
   for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) memory(Device(kCUDA, i)).empty(i);
 }
 

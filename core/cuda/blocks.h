@@ -1,6 +1,6 @@
-// The books of a GPU's memory: segments that came from the device, cut into blocks that are in use, free, or given back
-// and still used. They call no runtime and take no lock: that is their owner's part (core/cuda/allocator.cpp).
-// Internal.
+// Bookkeeping of the GPU caching allocator: segments of device memory, divided into blocks that are in use, free, or
+// waiting (freed, but still used by other streams). Calls no runtime function and takes no lock; that is up to the
+// owner (core/cuda/allocator.cpp). Internal.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -14,32 +14,34 @@
 namespace tandem::cuda {
 
 inline constexpr size_t kMiB = size_t(1) << 20;
-inline constexpr size_t kSmallRequest = kMiB;  // at most
+inline constexpr size_t kSmallRequest = kMiB;  // maximum size of a small request
 
-/// The size class of a request.
+/// Rounds a request up to its size class.
 size_t block_bytes(size_t bytes);
-/// What is asked of the device for a block, which is the segment's first.
+/// Size of the segment to allocate for a block of this size class.
 size_t segment_bytes(size_t block);
-/// The least that is asked for it when there is not that much.
+/// Smallest segment that holds the block, to try if segment_bytes() is not available.
 size_t least_segment_bytes(size_t block);
 
 struct Segment {
   char* data;
   size_t bytes;
   bool small;
-  gpu::StreamHandle stream;         // the one whose requests it serves
-  std::optional<PooledEvent> left;  // while it is whole and free, once another stream has asked: all of `stream` so far
-  uint64_t pool = 0;                // the private one that it belongs to; 0: none
-  bool retired = false;             // nobody takes memory from its pool any more
+  gpu::StreamHandle stream;  // stream whose requests the segment serves
+  /// Set while the segment is wholly free and another stream has asked for it: event after all earlier work of
+  /// `stream`.
+  std::optional<PooledEvent> left;
+  uint64_t pool = 0;     // private pool that the segment belongs to; 0: none
+  bool retired = false;  // the private pool no longer allocates
 };
 
 struct Block {
-  enum class State { free, in_use, waiting };  // waiting: given back, but other streams still use it
+  enum class State { free, in_use, waiting };  // waiting: freed, but still used by other streams
   Segment* segment;
   char* data;
   size_t bytes, requested = 0;
   State state = State::in_use;
-  Block *before = nullptr, *after = nullptr;  // its neighbours in the segment
+  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   StreamUses uses;
   Block* next_waiting = nullptr;
   bool is_free() const { return state == State::free; }
@@ -58,29 +60,29 @@ struct Block {
     bool operator()(const Block* a, const Wanted& b) const;
   };
   using Set = std::set<Block*, Order>;
-  std::unique_ptr<Segment> owned;  // of the segment's first block
-  Set::node_type node;             // its place among the free blocks while it is not there: giving back needs no memory
+  std::unique_ptr<Segment> owned;  // set in the segment's first block
+  Set::node_type node;  // set node for this block, kept while the block is not free, so that freeing needs no memory
 };
 
 class Blocks {
  public:
   bool empty() const { return all_.empty(); }
-  /// A new segment's only block, free.
+  /// Adds a segment as a single free block.
   Block* add(std::unique_ptr<Segment> segment);
-  /// The block at `data`; null when there is none.
+  /// The block that starts at `data`, or null.
   Block* at(void* data) const;
-  /// The smallest free block of a stream that fits a size class, in a private pool or outside of all; null when there
-  /// is none.
+  /// The smallest free block of a stream that fits a size class, in a private pool or (pool 0) outside of all; null if
+  /// there is none.
   Block* find(gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0) const;
-  /// The free blocks that requests of a size class come from, by pool, stream, size and address.
+  /// Free blocks for requests of this size (small or large), ordered by pool, stream, size and address.
   const Block::Set& free(size_t bytes) const { return bytes <= kSmallRequest ? small_ : large_; }
-  /// A free block is put to use for `bytes` of a size class; what is left behind becomes a free block.
+  /// Marks a free block as in use for `bytes` of a size class. If the rest is large enough, it becomes a free block.
   void use(Block* block, size_t bytes);
-  /// The other way: it joins its free neighbours, and its address may be theirs.
+  /// Marks a block as free and merges it with free neighbours. The merged block may start at a neighbour's address.
   void set_free(Block* block) noexcept;
-  /// A free block that is a whole segment goes to another stream.
+  /// Moves a free block that is a whole segment to another stream.
   void move(Block* block, gpu::StreamHandle stream);
-  /// It leaves the books.
+  /// Removes a block that is a whole segment, and returns the segment.
   std::unique_ptr<Segment> remove(Block* block);
   template <class F> void each(F f) const {
     for (const auto& [data, block] : all_) f(*block);

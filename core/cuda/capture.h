@@ -1,5 +1,5 @@
-// Capture: records the GPU work of a Graph (core/loop/graph.h) as a CUDA graph, on streams of its own and with memory
-// from a private pool. Internal.
+// Capture: records the GPU work of a Graph (core/loop/graph.h) as a CUDA graph, on its own streams and with memory from
+// a private pool. Internal.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -16,17 +16,17 @@
 
 namespace tandem::cuda {
 
-/// Memory of captures: a private pool of each device's caching allocator, and the streams that captures into it run on.
-/// Work that was captured holds it; with the last of that the memory goes back.
+/// Memory for captures: a private pool in each device's caching allocator, and the streams that captures into it run
+/// on. Shared by captures and captured work; when the last of these is gone, the memory is released.
 class MemoryPool {
  public:
-  /// The one of that name, made where nobody holds it; of {0, 0} a new one. @throws Error for what is no name
+  /// The pool with this ID, created if nothing holds it; for {0, 0} a new pool. @throws Error if the ID is invalid
   static std::shared_ptr<MemoryPool> of(MempoolId_t id);
   ~MemoryPool();
   MempoolId_t id() const { return id_; }
-  /// The allocator's name for it.
+  /// ID of the pool in the allocator.
   uint64_t number() const { return id_.first + id_.second; }
-  /// That captures run on, one at a time: so that blocks which one has freed serve the next.
+  /// Stream on which captures run, one capture at a time, so that blocks freed by one serve the next.
   const Stream& stream(Device device);
 
  private:
@@ -35,23 +35,23 @@ class MemoryPool {
   MempoolId_t id_;
   std::atomic<bool> captures_{false};
   std::mutex mutex_;
-  std::map<int, Stream> streams_;  // by device
+  std::map<int, Stream> streams_;  // by device index
 };
 
-/// Work of GPUs that was captured.
+/// Captured GPU work, ready to be launched.
 class CapturedWork {
  public:
   CapturedWork(gpu::GraphHandle graph, std::shared_ptr<MemoryPool> pool, std::vector<Device> devices)
       : graph_(graph), pool_(std::move(pool)), devices_(std::move(devices)) {}
   ~CapturedWork() { gpu::destroy_graph(graph_); }
   CapturedWork(const CapturedWork&) = delete;
-  /// What is put on the devices' current streams from now on comes after the last launch.
+  /// Makes work queued on the devices' current streams from now on wait for the last launch.
   void wait() const;
-  /// Waits on the host for the last launch.
+  /// Blocks the host until the last launch is done.
   void synchronize() const;
-  /// Runs it in the order of the current streams of all its devices.
+  /// Launches the work; it is ordered like work queued on the current streams of all its devices.
   void launch();
-  /// Says that launches use memory that is not the pool's, which somebody is about to drop.
+  /// Call this before freeing memory outside of the pool that launches use: it is reused only after the last launch.
   void record_use(Device device, void* data) const;
   const MemoryPool& pool() const { return *pool_; }
   const std::vector<Device>& devices() const { return devices_; }
@@ -59,30 +59,32 @@ class CapturedWork {
  private:
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
-  std::vector<Device> devices_;  // the first is the one whose stream launches it
+  std::vector<Device> devices_;  // the work is launched on the current stream of the first device
   Event last_;
   std::unique_ptr<Stream> launched_on_;
 };
 
 namespace detail {
 
-/// A capture under way. It begins with the first work of a GPU, on a stream in place of the one that is the device's
-/// current one then, unless that is no default stream; other devices' streams join it as they are used. RankContexts
-/// refer to it, so that worker threads of the engine put their work there as well.
+/// A capture under way. It begins with the first GPU work. If the current stream at that time is the device's default
+/// stream, a stream of the pool takes its place, else the current stream itself is captured. Streams of other devices
+/// join when they are first used. RankContexts refer to the capture, so that worker threads of the engine record into
+/// it too.
 class Capture {
  public:
-  /// `streams` are current where the capture begins. `before_allocation` gives back what is not needed any more; it
-  /// must not allocate. @throws Error when a capture into the pool is under way
+  /// `streams` are the current streams at the start of the capture. `before_allocation` is called before each
+  /// allocation to release memory that is no longer needed; it must not allocate. @throws Error if a capture into the
+  /// pool is under way
   Capture(MempoolId_t pool, Streams streams, std::function<void()> before_allocation);
-  /// Drops what was captured.
+  /// Ends the capture and drops its work.
   ~Capture();
-  /// Whether a GPU's work is being captured.
+  /// Whether GPU work is being captured.
   bool is_on() const { return on_.load(std::memory_order_acquire); }
-  /// Where work goes that would go to `current`. @throws Error or CudaError when the capture cannot begin
+  /// The stream to use instead of `current`. @throws Error or CudaError if the capture cannot begin
   const Stream& stream_for(const Stream& current);
   uint64_t pool() const { return pool_number_; }
   void before_allocation() const { before_allocation_(); }
-  /// What was captured; null where no GPU was used. The capture is over even where this throws.
+  /// Ends the capture and returns its work; null if no GPU was used. Even if this throws, the capture has ended.
   std::unique_ptr<CapturedWork> end();
 
  private:
@@ -90,20 +92,20 @@ class Capture {
 
   const std::thread::id thread_ = std::this_thread::get_id();
   const Streams base_;
-  std::shared_ptr<MemoryPool> pool_;  // until the end
+  std::shared_ptr<MemoryPool> pool_;  // null after the end
   const uint64_t pool_number_;
   const std::function<void()> before_allocation_;
   std::atomic<bool> on_{false};
   std::mutex mutex_;
   bool over_ = false;
-  std::map<int, Stream> streams_;  // by device
-  std::vector<Device> devices_;    // in the order of their first use
+  std::map<int, Stream> streams_;  // by device index
+  std::vector<Device> devices_;    // in the order of first use
 };
 
 }  // namespace detail
 
-/// While it lives, this thread's work on GPUs and its memory are outside of the capture that there may be. For memory
-/// that run_update() writes before each replay: that of the pool is shared with what runs earlier in the step.
+/// While this guard lives, GPU work and allocations of this thread bypass a capture under way. Use it for memory that
+/// run_update() writes before each replay, because memory of the pool is also used by work earlier in the step.
 class UncapturedGuard {
  public:
   UncapturedGuard();
@@ -115,12 +117,12 @@ class UncapturedGuard {
   std::optional<gpu::UnsafeCallsGuard> unsafe_;
 };
 
-/// Held alone while a stream joins a capture; shared by a thread that asks whether a stream is capturing and then
-/// treats it as one that is not. Nothing waits for a GPU while it is held.
+/// Locked exclusively while a stream joins a capture. Locked shared by a thread that checks whether a stream is
+/// capturing and then uses it as one that is not. No thread waits for a GPU while holding it.
 std::shared_mutex& captured_streams_mutex();
-/// The capture that this thread's work on GPUs goes to; null: none.
+/// The capture that records this thread's GPU work, or null.
 Capture* current_capture();
-/// Said first by what waits for a GPU on the host. @throws Error that names `op` while a Graph records a GPU's work
+/// Call this before the host waits for a GPU. @throws Error that names `op` while a Graph records GPU work
 void check_not_captured(const char* op);
 
 }  // namespace tandem::cuda

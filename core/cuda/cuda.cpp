@@ -1,4 +1,4 @@
-// Streams, events and properties of GPUs.
+// GPU streams and events, and properties of GPUs.
 #include "tandem/core/cuda/cuda.h"
 
 #include <array>
@@ -17,12 +17,12 @@ static void check_exists(Device device, const char* op) {
   check_device_exists(device);
 }
 
-/// The streams of one device and priority that nobody names at present, the one longest unused first: what its last
-/// user left on it is most likely done.
+/// Unused streams of one device and priority. The one unused for longest is reused first, because work left on it is
+/// most likely done.
 class StreamPool {
  public:
   static StreamPool& of(Device device, bool high_priority) {
-    // Never destroyed: tensors and streams with static storage outlive other statics.
+    // Never destroyed: static tensors and streams may outlive other static objects.
     static auto& pools = *new std::array<StreamPool, 2 * kMaxDevices>();
     return pools[2 * static_cast<size_t>(device.index()) + high_priority];
   }
@@ -88,7 +88,7 @@ void Event::record(const Stream& stream) {
 void Event::wait(const Stream& stream) const {
   if (!impl_) return;
   std::unique_lock alone(captured_streams_mutex(), std::defer_lock);
-  if (current_capture()) alone.lock();  // which the stream may join
+  if (current_capture()) alone.lock();  // the stream may join the capture
   gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {
@@ -107,11 +107,11 @@ float Event::elapsed_time(const Event& end) const {
   return gpu::elapsed_milliseconds(impl_->event.handle(), end.impl_->event.handle());
 }
 
-/// The streams that a thread's guards have made current, by device index.
+/// Current streams that a thread's guards have set, by device index.
 class detail::StreamSet : public std::map<int, Stream> {};
 
 static const Stream& default_of(Device device, const char* op) {
-  static std::atomic<const Stream*> streams[kMaxDevices];  // each made at its first use, and never destroyed
+  static std::atomic<const Stream*> streams[kMaxDevices];  // created at first use, never destroyed
   std::atomic<const Stream*>& mine = streams[device.index()];
   if (const Stream* const known = mine.load(std::memory_order_acquire)) [[likely]]
     return *known;
@@ -170,7 +170,7 @@ void connect_peers(Device a, Device b) {
   if (known[a.index()][b.index()].load(std::memory_order_acquire)) return;
   for (const auto& [device, peer] : {std::pair(a.index(), b.index()), std::pair(b.index(), a.index())}) try {
       if (gpu::can_access_peer(device, peer)) gpu::enable_peer_access(device, peer);
-    } catch (const CudaError&) {  // a GPU has a limited number of peers; copies find a way through the host
+    } catch (const CudaError&) {  // a GPU has a limited number of peers; copies then go through the host
     }
   known[a.index()][b.index()].store(true, std::memory_order_release);
 }

@@ -1,4 +1,4 @@
-// Streams and events of GPUs, and what can be asked of the devices: the names are those of Python's torch.cuda.
+// GPU streams and events, and properties of GPUs, with the names of Python's torch.cuda.
 #pragma once
 #include <memory>
 #include <utility>
@@ -11,28 +11,29 @@ namespace tandem::cuda {
 
 class Event;
 
-/// A queue of work on one GPU: what is put on it runs in order, beside what is on other streams. Copies name the same
-/// stream. The runtime's stream is kept for the next Stream when the last of them is gone, and never destroyed: so
-/// memory that is cached for it serves that one too, and whatever is still on it runs.
+/// A stream of one GPU: work queued on it runs in order, concurrently with other streams. Copies refer to the same
+/// stream. When the last copy is gone, the runtime's stream is kept for reuse and never destroyed: queued work still
+/// runs, and memory cached for this stream serves the next Stream that gets it.
 class Stream {
  public:
-  /// A new one. @throws Error when there is no such device
+  /// Takes a stream of `device`. @throws Error if the device does not exist
   explicit Stream(Device device = kCUDA, bool high_priority = false);
-  /// The GPU that it is a queue of.
+  /// The GPU of this stream.
   Device device() const { return impl_->device; }
-  /// The runtime's handle, a cudaStream_t: for libraries that take one.
+  /// The runtime's handle, a cudaStream_t, for libraries that need one.
   tandem::detail::gpu::StreamHandle handle() const { return impl_->handle; }
-  /// -1: what is on it goes before what is on others; 0 as a rule.
+  /// -1 for high priority (scheduled before other streams), else 0.
   int priority() const { return impl_->high_priority ? -1 : 0; }
-  /// Waits on the host for all that was put on it, and throws what a kernel of its device reported.
+  /// Blocks the host until all work queued on this stream is done. @throws Error that a kernel or collective of the
+  /// device reported, for example IndexError
   void synchronize() const;
-  /// Whether all that was put on it is done.
+  /// Whether all work queued on this stream is done.
   bool query() const;
-  /// What is put on it from now on waits for what `other` holds now.
+  /// Makes work queued on this stream from now on wait for the work that `other` holds now.
   void wait_stream(const Stream& other) const;
-  /// What is put on it from now on waits for what `event` recorded last.
+  /// Makes work queued on this stream from now on wait for the work last recorded by `event`.
   void wait_event(const Event& event) const;
-  /// An event that holds what is on it now.
+  /// Returns an event that records the work queued on this stream so far.
   Event record_event() const;
   friend bool operator==(const Stream& a, const Stream& b) { return a.handle() == b.handle(); }
 
@@ -42,24 +43,25 @@ class Stream {
     Device device;
     bool high_priority;
     tandem::detail::gpu::StreamHandle handle;
-    Impl* next = nullptr;  // among those kept
+    Impl* next = nullptr;  // next of the streams kept for reuse
   };
   std::shared_ptr<Impl> impl_;
 };
 
-/// A point in a stream's work, to wait for or to measure from.
+/// An event: a point in the work of a stream, to wait for or to measure time from.
 class Event {
  public:
   explicit Event(bool enable_timing = false) : timing_(enable_timing) {}
-  /// Remembers what `stream` holds now.
+  /// Records the work queued on `stream` so far.
   void record(const Stream& stream);
-  /// What is put on `stream` from now on waits for what was recorded; nothing if nothing was.
+  /// Makes work queued on `stream` from now on wait for the recorded work; no effect if nothing was recorded.
   void wait(const Stream& stream) const;
-  /// Waits on the host for what was recorded, and throws what a kernel of its device reported.
+  /// Blocks the host until the recorded work is done. @throws Error that a kernel or collective of the device reported,
+  /// for example IndexError
   void synchronize() const;
-  /// Whether what was recorded is done; true when nothing was.
+  /// Whether the recorded work is done; true if nothing was recorded.
   bool query() const;
-  /// Milliseconds from this one to `end`; both with timing, recorded and done.
+  /// Milliseconds from this event to `end`. Both must have been created with timing, recorded, and be done.
   float elapsed_time(const Event& end) const;
 
  private:
@@ -68,19 +70,19 @@ class Event {
   std::shared_ptr<Impl> impl_;  // null until the first record: an event belongs to a device
 };
 
-/// The stream that this thread's work on a device goes to: the device's default stream unless a StreamGuard names
-/// another. Worker threads of the engine and of loaders take over their creator's. Good until the guard that made it
-/// current goes: copy it to keep it.
+/// The stream to which this thread's work on a device goes: the device's default stream, unless a StreamGuard or
+/// set_stream() chose another. Worker threads of the autograd engine and of data loaders use their creator's. The
+/// reference is valid until the guard ends; copy the Stream to keep it.
 const Stream& current_stream(Device device = kCUDA);
-/// The stream on which a device's work is where no guard names another.
+/// The stream of a device that is current unless a guard chose another.
 const Stream& default_stream(Device device = kCUDA);
-/// Makes a stream its device's current one on this thread, until another is, or a StreamGuard that was there goes.
+/// Sets the current stream of its device on this thread, until the next call or the end of an enclosing StreamGuard.
 void set_stream(const Stream& stream);
-/// Makes a stream its device's current one on this thread until it goes out of scope. Guards nest.
+/// Sets the current stream of its device on this thread until the guard goes out of scope. Guards nest.
 class StreamGuard {
  public:
   explicit StreamGuard(const Stream& stream);
-  explicit StreamGuard(detail::Streams streams);  // all of them
+  explicit StreamGuard(detail::Streams streams);  // sets the current streams of all devices
   ~StreamGuard();
   StreamGuard(const StreamGuard&) = delete;
 
@@ -88,18 +90,19 @@ class StreamGuard {
   detail::Streams saved_;
 };
 
-/// Names memory that captures of Graphs share: {graph, handle}, of which one is 0. {0, 0} is none.
+/// ID of a memory pool that captures of Graphs can share: {graph, handle}, one of which is 0. {0, 0}: no ID.
 using MempoolId_t = std::pair<uint64_t, uint64_t>;
-/// A new name, for Graph::capture_begin of graphs that are replayed in the order in which they were captured.
+/// Returns a new pool ID for Graph::capture_begin(), for graphs that are replayed in the order of their captures.
 MempoolId_t graph_pool_handle();
-/// Whether a Graph records what this thread puts on a GPU.
+/// Whether a Graph is recording the GPU work of this thread.
 bool is_current_stream_capturing();
 
-/// Waits for all work of a device, and throws what a kernel of it reported (an index out of range, say).
+/// Blocks until all work of a device is done. @throws Error that a kernel or collective of the device reported, for
+/// example IndexError
 void synchronize(Device device = kCUDA);
-/// Its name, memory and compute capability.
+/// Name, memory and compute capability of a device.
 const tandem::detail::gpu::DeviceProperties& get_device_properties(Device device = kCUDA);
-/// Bytes of the device that nobody holds, and all it has.
+/// Free memory and total memory of a device, in bytes.
 std::pair<int64_t, int64_t> mem_get_info(Device device = kCUDA);
 
 }  // namespace tandem::cuda

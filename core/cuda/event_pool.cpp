@@ -1,4 +1,4 @@
-// Events of the GPU runtime, kept for reuse.
+// Events of the GPU runtime that are kept for reuse.
 #include "tandem/core/cuda/event_pool.h"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace tandem::cuda {
 namespace {
 
-/// One device's events without timing that nobody has at present.
+/// Unused events without timing of one device.
 struct EventPool {
   std::mutex mutex;
   std::vector<gpu::EventHandle> free;
@@ -25,7 +25,7 @@ gpu::EventHandle take(int device) {
   EventPool& mine = pool(device);
   const std::lock_guard lock(mine.mutex);
   if (mine.free.empty()) {
-    mine.free.reserve(mine.made + 1);  // room for all of them, so that giving one back cannot fail
+    mine.free.reserve(mine.made + 1);  // room for all events, so that returning one cannot fail
     const gpu::EventHandle made = gpu::create_event(device);
     ++mine.made;
     return made;
@@ -66,7 +66,7 @@ void StreamUses::Use::close() noexcept try {
   event.reset();
   try {
     gpu::synchronize_stream(stream.handle());
-  } catch (const CudaError&) {  // nothing runs there any more
+  } catch (const CudaError&) {  // the device failed: nothing runs on it any more
   }
 }
 void StreamUses::close() noexcept {
@@ -88,7 +88,7 @@ void StreamUses::wait() noexcept {
   for (Use& each : uses_) try {
       if (each.open) each.close();
       if (each.event) gpu::synchronize_event(each.event->handle());
-    } catch (const CudaError&) {  // nothing runs there any more
+    } catch (const CudaError&) {  // the device failed: nothing runs on it any more
     }
 }
 

@@ -1,4 +1,5 @@
-// Events of the GPU runtime, kept for reuse, and which streams use a block of memory. Internal: users have cuda::Event.
+// PooledEvent: an event of the GPU runtime that is reused. StreamUses: the streams that use a memory block. Internal;
+// programs use cuda::Event.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace tandem::cuda {
 
-/// An event of its own, given back when it goes out of scope: a stream that was told to wait for it still does.
+/// Exclusive use of an event until this object goes out of scope; streams that already wait for the event still do.
 class PooledEvent {
  public:
   explicit PooledEvent(int device, bool timing = false);
@@ -27,25 +28,26 @@ class PooledEvent {
   gpu::EventHandle handle_;
 };
 
-/// Streams whose work uses a block of memory beside the stream that the block was taken for. Not thread-safe.
+/// The streams that use a memory block, other than the stream that it was allocated on. Not thread-safe.
 class StreamUses {
  public:
   bool empty() const { return uses_.empty(); }
   void add(const Stream& stream);
-  /// The block was given back: what is on the streams now is what may still use it; of a stream that is capturing, what
-  /// is on it when done() is first asked after the capture. An error, a lost device's say, is no reason to wait.
+  /// Call this when the block is freed: records the work now queued on the streams, which may still use the block. For
+  /// a capturing stream, the first done() after the capture records it. Errors, for example of a lost device, end the
+  /// waiting.
   void close() noexcept;
-  /// Nobody uses it.
+  /// Forgets all uses.
   void clear() { uses_.clear(); }
-  /// Whether all of that is done. Only after close().
+  /// Whether the recorded work is done. Only after close().
   bool done() noexcept;
-  /// Waits for it on the host.
+  /// Blocks until the recorded work is done.
   void wait() noexcept;
 
  private:
   struct Use {
     Stream stream;
-    std::optional<PooledEvent> event;  // by close()
+    std::optional<PooledEvent> event;  // set by close()
     bool open = true;
     void close() noexcept;
   };

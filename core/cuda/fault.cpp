@@ -1,4 +1,4 @@
-// The error word of a GPU: reading it, and the error that it becomes.
+// Fault words of GPUs: allocates them, reads them, and throws their errors.
 #include "tandem/core/cuda/fault.h"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace tandem::cuda {
 namespace {
 
-std::atomic<Fault*> words[kMaxDevices];  // null until a kernel first needs it; never given back
+std::atomic<Fault*> words[kMaxDevices];  // null until a kernel first needs it; never freed
 
 struct HostFailure {
   std::atomic<bool> there{false};
@@ -32,7 +32,8 @@ Fault* fault_word(Device device) {
   std::atomic<Fault*>& word = word_of(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
-  // Without a lock, as the driver may wait: see page_locked.cpp. Of two threads that come here one gives its word back.
+  // Without a lock, because the driver may wait: see page_locked.cpp. If two threads come here, one frees its word
+  // again.
   const gpu::DeviceGuard guard(device.index());
   void* const memory = gpu::allocate_host(sizeof(Fault));
   TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: no page-locked memory for ", device);
@@ -64,7 +65,7 @@ void check_faults(Device device) {
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;
   const Fault found = *word;
-  int complete = 2;  // of two threads that come here, one throws
+  int complete = 2;  // if two threads come here, one throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
   tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
                                    "; accepted: 0 to ", found.limit - 1);

@@ -1,5 +1,5 @@
-// The error word of a GPU: what a kernel found wrong in its data (an index out of range), kept until the host looks.
-// Kernels do not stop for it, and nothing waits for it: the next synchronization throws it.
+// Fault word of a GPU: the first error that a kernel found in its data (an index out of range), kept until the host
+// checks. Kernels go on and nothing waits for the error; it is thrown by the next synchronization.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -8,23 +8,23 @@
 
 namespace tandem::cuda {
 
-/// Page-locked host memory, one for each device. The first fault stays until it is thrown; later ones are dropped.
+/// In page-locked host memory, one for each device. The first fault is kept until it is thrown; later ones are dropped.
 struct Fault {
   int state;  // 0: none; 1: being written; 2: complete
   const char* op;
   int64_t place, index, limit;  // element `place` of the index tensor is `index`, which is not in [0, limit)
 };
 
-/// The device's, for kernels. Valid for the life of the process.
+/// The device's fault word, to be passed to kernels. Never freed.
 Fault* fault_word(Device device);
 
-/// What a host thread found wrong with the device's work, a collective that had to be ended say, whose results nobody
-/// is to use: thrown, once, by the next check_faults. Null takes it back.
+/// Reports an error that a host thread found in the device's work, for example an aborted collective with invalid
+/// results. The next check_faults() throws it, once. Null withdraws the report.
 void report_failure(Device device, std::exception_ptr failure);
 
-/// Throws what a kernel or a host thread reported, and clears it. To be called after a synchronization, without which
-/// it may miss what is still to be reported.
-/// @throws IndexError in the words of the CPU's check
+/// Throws and clears the error that a kernel or a host thread reported. Call this after a synchronization; otherwise
+/// errors of running work are missed.
+/// @throws IndexError with the text of the CPU's check
 void check_faults(Device device);
 
 }  // namespace tandem::cuda

@@ -1,7 +1,7 @@
-// The one door to the GPU: what Tandem needs of the CUDA runtime, checked, behind opaque handles. A build has one of
-// three implementations: CUDA's (gpu_runtime_cuda.cpp), the emulated device's (emulation/runtime.cpp), or none
-// (gpu_runtime_none.cpp), where there are no devices. A function that fails throws CudaError, which names the call,
-// what it was about and the runtime's own words; release, restore, destroy and pop never throw.
+// The only interface to the GPU: the CUDA runtime functions that Tandem uses, with error checks and opaque handles. A
+// build has one of three implementations: CUDA (gpu_runtime_cuda.cpp), the emulated device (emulation/runtime.cpp), or
+// none (gpu_runtime_none.cpp), which has no devices. A function that fails throws CudaError with the call, its target
+// and the runtime's error text; release, restore, destroy and pop functions never throw.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace tandem::detail::gpu {
 
 using EventHandle = struct EventTag*;  // cudaEvent_t
-using GraphHandle = struct GraphTag*;  // cudaGraphExec_t: work that was captured, ready to be launched
+using GraphHandle = struct GraphTag*;  // cudaGraphExec_t: captured work, ready to be launched
 
 // ---- devices
 
-/// GPUs that can be used; 0 without a driver, and unavailable_reason() says why.
+/// Number of GPUs that can be used; 0 without a driver, and then unavailable_reason() says why.
 int device_count() noexcept;
 std::string unavailable_reason();
-/// "cuda", "emulated" or "none".
+/// Name of the implementation: "cuda", "emulated" or "none".
 const char* implementation();
-/// Whether all kernels are loaded when a context starts, so that no launch waits for what runs on the GPU: what NCCL
-/// needs between threads of a process.
+/// Whether all kernels are loaded when a context starts, so that no launch waits for running GPU work. NCCL needs this
+/// if several ranks are threads of one process.
 bool loads_kernels_at_start();
 
 const DeviceProperties& properties(int device);
@@ -31,87 +31,89 @@ struct MemoryInfo {
   int64_t free, total;
 };
 MemoryInfo memory_info(int device);
-int driver_version();  // 13000 is 13.0
+int driver_version();  // for example 13000 for 13.0
 int runtime_version();
 
-/// The device that this thread's runtime calls are about. Kernels and streams name theirs; use DeviceGuard.
+/// The device that this thread's runtime calls apply to. Kernels and streams specify their own device; use DeviceGuard.
 int current_device();
 void set_device(int device);
-/// Back to a device; not to device 0 as long as this process has not used it: a context there would take its memory.
+/// Restores the current device. Does not switch to device 0 unless this process uses it, because a context there would
+/// take memory.
 void restore_device(int device) noexcept;
-/// Waits for all work of a device.
+/// Blocks until all work of a device is done.
 void synchronize(int device);
 bool can_access_peer(int device, int peer);
-/// Lets kernels and copies of `device` reach `peer`'s memory; a second time is fine.
+/// Lets kernels and copies of `device` access memory of `peer`. May be called again.
 void enable_peer_access(int device, int peer);
 
 // ---- memory
 
-/// Device memory, aligned to 256 bytes; null when there is not enough.
+/// Allocates device memory, aligned to 256 bytes; null if there is not enough.
 void* allocate(int device, size_t bytes);
 void release(int device, void* memory) noexcept;
-/// Says that nobody needs what these bytes of an allocation hold once `stream` has got here, although they stay
-/// allocated: the emulation makes them NaN, a GPU does nothing.
+/// Declares that once `stream` reaches this point, the contents of these bytes are no longer needed, although they stay
+/// allocated. The emulation fills them with NaN; a GPU does nothing.
 void discard(void* memory, size_t bytes, StreamHandle stream) noexcept;
-/// Page-locked host memory, which copies reach without staging and every device can address; null when there is none.
-/// This and release_host may wait for what runs on the current device: hold no lock that another rank needs.
+/// Allocates page-locked host memory, which copies access without staging and all devices can address; null if there is
+/// none. allocate_host() and release_host() may wait for running work of the current device: hold no lock that another
+/// rank needs.
 void* allocate_host(size_t bytes);
 void release_host(void* memory) noexcept;
 
 enum class MemoryKind { pageable, page_locked, device };
 struct PointerInfo {
   MemoryKind kind;
-  int device;  // of device memory, otherwise -1
+  int device;  // device that holds the memory; -1 for host memory
 };
 PointerInfo pointer_info(const void* memory);
 
-/// Copies between any two kinds of memory, in stream order. When it reads or writes host memory, pageable or
-/// page-locked, is open until the stream is waited for: of pageable memory most systems take a copy at the call, those
-/// whose GPUs read it directly do not.
+/// Copies between any two kinds of memory, in stream order. Host memory may be read or written at any time until the
+/// stream is synchronized. (Most systems copy pageable memory during the call, but not those whose GPUs read it
+/// directly.)
 void copy_async(void* to, const void* from, size_t bytes, StreamHandle stream);
-/// Between two devices, through the host where peer access is off.
+/// Copies between two devices, through the host if peer access is off.
 void copy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, StreamHandle stream);
-/// Like a launch, it needs the stream's device to be the current one.
+/// Sets each byte to `value`. As for a launch, the stream's device must be current.
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle stream);
 
 // ---- streams and events
 
-/// A stream that does not wait for the legacy default stream.
+/// Creates a stream that does not synchronize with the legacy default stream.
 StreamHandle create_stream(int device, bool high_priority = false);
 void destroy_stream(StreamHandle stream) noexcept;
 void synchronize_stream(StreamHandle stream);
 bool is_done(StreamHandle stream);
-/// What is put on the stream from now on waits until what `event` recorded last is done.
+/// Makes work queued on the stream from now on wait for the work last recorded by `event`.
 void wait_event(StreamHandle stream, EventHandle event);
-/// Calls f(context) on some host thread when the stream gets there; f must not call the runtime.
+/// Queues a call of f(context) on some host thread; f must not call the runtime.
 void call_on_host(StreamHandle stream, void (*f)(void*), void* context);
 EventHandle create_event(int device, bool timing = false);
 void destroy_event(EventHandle event) noexcept;
 void record_event(EventHandle event, StreamHandle stream);
-/// True also for an event that was never recorded.
+/// Whether the recorded work is done; true if the event was never recorded.
 bool is_done(EventHandle event);
 void synchronize_event(EventHandle event);
-/// Between two recorded and finished events that were made with timing.
+/// Time between two recorded and finished events that were created with timing.
 float elapsed_milliseconds(EventHandle start, EventHandle end);
 
-// ---- stream capture: work that is put on a capturing stream is not run but becomes part of a graph
+// ---- stream capture: work queued on a capturing stream is not run but becomes part of a graph
 
-/// From now on what is put on the stream, and on those that wait for its events, is captured. Until the end this thread
-/// must not call what may wait (allocate, release, synchronize, is_done; see UnsafeCallsGuard), and nobody may ask or
-/// wait for the streams that take part: the capture is invalidated then, and ends in an error.
+/// Starts to capture the work queued on the stream, and on streams that wait for its events. Until the end, this thread
+/// must not call functions that may wait (allocate, release, synchronize, is_done; see UnsafeCallsGuard), and no thread
+/// may query or wait for the streams that take part; otherwise the capture is invalidated and ends with an error.
 void begin_capture(StreamHandle stream);
-/// On the thread and with the stream of begin_capture, which all other streams that took part must have joined. The
-/// capture is over even where this throws.
+/// Ends the capture. Call it on the thread and with the stream of begin_capture(), after all other capturing streams
+/// have joined that stream. Even if this throws, the capture has ended.
 GraphHandle end_capture(StreamHandle stream);
-/// Whether the stream takes part in a capture, an invalidated one too.
+/// Whether the stream takes part in a capture, possibly an invalidated one.
 bool is_capturing(StreamHandle stream);
-/// Runs the graph in the order of the stream, after earlier launches of the same graph.
+/// Launches the graph in stream order, after earlier launches of the same graph.
 void launch_graph(GraphHandle graph, StreamHandle stream);
-/// What was launched still runs.
+/// Destroys the graph; launched work still runs.
 void destroy_graph(GraphHandle graph) noexcept;
-/// Whether this thread may call what is unsafe while it captures; returns what it was.
+/// Sets whether this thread may call functions that are unsafe during a capture; returns the previous setting.
 bool allow_unsafe_calls(bool allowed) noexcept;
-/// Lets this thread allocate and release memory although it captures: this does not wait for the capturing streams.
+/// Lets this thread allocate and release memory while it captures: this does not wait for the capturing streams.
 class UnsafeCallsGuard {
  public:
   UnsafeCallsGuard() : saved_(allow_unsafe_calls(true)) {}
@@ -122,18 +124,18 @@ class UnsafeCallsGuard {
   bool saved_;
 };
 
-// ---- launches: a kernel starts only while the stream's device is the current one
+// ---- launches: the stream's device must be current when a kernel is launched
 
-/// After a launch: throws CudaError under the kernel's name when it could not start. With TANDEM_SYNC_LAUNCHES=1 it
-/// waits for the kernel, so that an asynchronous fault is reported at its launch.
+/// Call this after a launch. @throws CudaError with the kernel's name if it could not start. With
+/// TANDEM_SYNC_LAUNCHES=1 it waits for the kernel, so that an asynchronous fault is reported at its launch.
 void check_launch(const char* kernel, StreamHandle stream);
-/// Lets a kernel ask for more dynamic shared memory than 48 KiB.
+/// Lets a kernel use more than 48 KiB of dynamic shared memory.
 void allow_shared_memory(const void* kernel, size_t bytes);
-/// Named ranges for profilers.
+/// Begins and ends a named range for profilers.
 void push_range(const char* name);
 void pop_range() noexcept;
 
-/// Makes a device this thread's until it goes out of scope.
+/// Sets this thread's current device until the guard goes out of scope.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device) : saved_(current_device()), device_(device) {

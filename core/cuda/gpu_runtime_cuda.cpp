@@ -1,4 +1,5 @@
-// The door to the GPU over NVIDIA's runtime: the only file that calls it (kernels start in kernels/cuda/launch.h).
+// GPU interface on the CUDA runtime: the only file that calls the runtime (kernels are launched by
+// kernels/cuda/launch.h).
 #include "tandem/core/cuda/gpu_runtime.h"
 
 #include <cuda_runtime_api.h>
@@ -25,14 +26,14 @@
 namespace tandem::detail::gpu {
 namespace {
 
-/// The runtime's own words: "invalid argument (cudaErrorInvalidValue)".
+/// The runtime's error text, for example "invalid argument (cudaErrorInvalidValue)".
 std::string words(cudaError_t status) {
   return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ")";
 }
 std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 std::string name_of(int device) { return "cuda:" + std::to_string(device); }
-/// Of a stream, for messages; the thread's device where the runtime cannot tell. A capture would be spoilt by the
-/// question.
+/// Device of a stream, for messages; the thread's current device if the runtime cannot tell. Does not query a capturing
+/// stream, because that would invalidate the capture.
 int device_of(StreamHandle stream) {
   int device = 0;
 #if CUDART_VERSION >= 12080
@@ -45,12 +46,12 @@ int device_of(StreamHandle stream) {
   (void)stream;
 #endif
   if (cudaGetDevice(&device) != cudaSuccess) device = 0;
-  cudaGetLastError();  // an older driver does not know the first of these
+  cudaGetLastError();  // clears the error of an older driver, which does not know cudaStreamGetDevice
   return device;
 }
 
 [[noreturn, gnu::cold]] void fail(cudaError_t status, const std::string& what) {
-  cudaGetLastError();  // else the next launch is blamed for it
+  cudaGetLastError();  // clears the error, else the next launch would report it
   TANDEM_CHECK_AS(CudaError, false, what, " failed: ", words(status));
   __builtin_unreachable();
 }
@@ -70,7 +71,7 @@ void check(cudaError_t status, const char* call, size_t bytes, StreamHandle stre
   if (status != cudaSuccess) [[unlikely]]
     fail(status, std::string(call) + " of " + std::to_string(bytes) + " bytes on " + name_of(device_of(stream)));
 }
-/// True or false of a query; anything else is an error.
+/// Result of a query: true if done, false if not ready. @throws CudaError for any other status
 bool finished(cudaError_t status, const char* call) {
   if (status == cudaErrorNotReady) {
     cudaGetLastError();
@@ -79,8 +80,8 @@ bool finished(cudaError_t status, const char* call) {
   check(status, call);
   return true;
 }
-/// For what must not throw. A process that ends takes the driver down before its last objects: nothing to tell. After
-/// a kernel's fault every call fails alike: told once.
+/// Reports errors in functions that must not throw. Errors of a driver that is being shut down at the end of the
+/// process are ignored. Only the first error is reported, because after a kernel's fault every call fails alike.
 void note(cudaError_t status, const char* call) noexcept {
   if (status == cudaSuccess) return;
   cudaGetLastError();
@@ -90,22 +91,23 @@ void note(cudaError_t status, const char* call) noexcept {
     std::fprintf(stderr, "tandem: %s failed: %s (%s)\n", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
-/// Whether kernels may be loaded at their first launch. Loading may wait for what runs on the GPU: a collective of
-/// NCCL, say, whose other rank is a thread of this process and waits in turn for the driver. Such ranks need a GPU
-/// each, and are no processes of a launched job. Else it saves seconds at the start: NVIDIA's libraries have thousands
-/// of kernels.
+/// Whether kernels may be loaded at their first launch. This saves seconds at the start, because NVIDIA's libraries
+/// have thousands of kernels. But loading may wait for running GPU work, for example for an NCCL collective that waits
+/// for another rank; if that rank is a thread of this process and waits for the driver, then both deadlock. So kernels
+/// are loaded lazily only if ranks cannot be threads with a GPU each: in a job with a process for each rank, or with a
+/// single GPU.
 bool may_load_lazily() {
-  // Each launcher's name of the rank. SLURM_PROCID is not among them: a batch script has it too, and may start such
-  // threads.
+  // Variables in which launchers set the rank. SLURM_PROCID is not among them, because a batch script has it too, and
+  // may start ranks as threads.
   for (const char* const rank : {"RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (std::getenv(rank)) return true;
   if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) return !std::strchr(visible, ',');
-  std::error_code failure;  // where the driver does not show them, there may be several
+  std::error_code failure;  // if the driver does not list its GPUs, there may be several
   const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", failure);
   return !failure && std::distance(gpus, std::filesystem::directory_iterator()) == 1;
 }
 
-/// What there is, asked once. Without a driver the runtime refuses and leaves its count at -1.
+/// The GPUs of this machine, queried once. Without a driver the query fails and leaves the count at -1.
 struct Devices {
   Devices() {
     setenv("CUDA_MODULE_LOADING", may_load_lazily() ? "LAZY" : "EAGER", /*overwrite=*/0);
@@ -130,10 +132,10 @@ struct Devices {
   std::array<DeviceProperties, kMaxDevices> properties;
 };
 Devices& devices() {
-  static auto& all = *new Devices;  // never destroyed: tensors with static storage outlive other statics
+  static auto& all = *new Devices;  // never destroyed: static tensors may outlive other static objects
   return all;
 }
-/// Devices that this process has work or memory on, and the first of them.
+/// Devices on which this process has work or memory, and the first of them.
 std::array<std::atomic<bool>, kMaxDevices> used;
 std::atomic<int> first_used{-1};
 void note_use(int device) {
@@ -142,9 +144,10 @@ void note_use(int device) {
   first_used.compare_exchange_strong(none, device, std::memory_order_relaxed);
 }
 bool is_used(int device) { return used[static_cast<size_t>(device)].load(std::memory_order_relaxed); }
-/// Before a call that names no device. It starts a context on the thread's, which takes some 500 MB of it; and a thread
-/// that has set none is on device 0, where eight processes with a GPU each would all take them. Such a thread goes to
-/// the first device that the process uses.
+/// Called before runtime calls that specify no device. Such a call creates a context on the thread's current device,
+/// which takes about 500 MB of its memory. A thread that has set no device is on device 0, so with eight processes,
+/// each using another GPU, all would create a context there. This switches such a thread to the first device that the
+/// process uses.
 void settle() noexcept {
   thread_local bool settled = false;
   if (settled) [[likely]]
@@ -219,7 +222,7 @@ void set_device(int device) {
   note_use(device);
 }
 void restore_device(int device) noexcept {
-  // To device 0 only where it is used: a thread may be there because it has set none (see settle).
+  // Switches to device 0 only if it is in use: a thread may be there because it has set no device (see settle).
   if (device != 0 || is_used(0)) note(cudaSetDevice(device), "restore_device");
 }
 void synchronize(int device) {
@@ -368,8 +371,8 @@ void destroy_graph(GraphHandle graph) noexcept {
   if (graph) note(cudaGraphExecDestroy(reinterpret_cast<cudaGraphExec_t>(graph)), "destroy_graph");
 }
 bool allow_unsafe_calls(bool allowed) noexcept {
-  // Captures are begun in the thread-local mode. A thread's own mode is global at first, which forbids what is unsafe
-  // for any thread's capture of the global mode as well; there are none of ours.
+  // Captures use the thread-local mode. A thread starts in global mode, which also forbids functions that are unsafe
+  // for captures in global mode on any thread; Tandem has no such captures.
   cudaStreamCaptureMode mode = allowed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
   note(cudaThreadExchangeStreamCaptureMode(&mode), "allow_unsafe_calls");
   return mode == cudaStreamCaptureModeRelaxed;

@@ -1,4 +1,4 @@
-// The door to the GPU of a build without CUDA: there are no devices.
+// GPU interface for builds without CUDA: there are no devices.
 #include "tandem/core/cuda/gpu_runtime.h"
 
 namespace tandem::detail::gpu {

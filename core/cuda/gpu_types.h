@@ -1,4 +1,4 @@
-// What the public headers need of the GPU runtime's names; core/cuda/gpu_runtime.h has the functions.
+// Types of the GPU runtime that the public headers need; core/cuda/gpu_runtime.h has the functions.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// A call of the GPU runtime that failed, or a kernel that did.
+/// Failed call of the GPU runtime, or failed kernel.
 class CudaError : public Error {
  public:
   using Error::Error;
@@ -23,7 +23,7 @@ struct DeviceProperties {
   int multiprocessors = 0;
   int64_t memory = 0;            // bytes
   int64_t l2_cache = 0;          // bytes
-  int64_t shared_per_block = 0;  // bytes of shared memory that a block may ask for, with allow_shared_memory
+  int64_t shared_per_block = 0;  // most shared memory in bytes that a block can request, after allow_shared_memory()
 };
 
 }  // namespace detail::gpu

@@ -1,4 +1,4 @@
-// The text of an out-of-memory error of a GPU.
+// Builds the out-of-memory message for GPUs.
 #include "tandem/core/cuda/memory_report.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tandem::cuda {
 namespace {
 
-/// "1.5 GiB"
+/// Formats a size, for example "1.5 GiB".
 std::string readable(size_t bytes) {
   constexpr size_t kKiB = 1024, kGiB = 1024 * kMiB;
   std::ostringstream out;
@@ -31,7 +31,7 @@ std::string readable(int64_t bytes) { return readable(static_cast<size_t>(std::m
 std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
                                  const MemoryStats& stats) {
   size_t cached = 0, elsewhere = 0, waiting = 0, rounding = 0, largest = 0, count = 0;
-  std::map<size_t, size_t> counts;  // of blocks in use, by requested size
+  std::map<size_t, size_t> counts;  // number of blocks in use, by requested size
   blocks.each([&](const Block& block) {
     if (block.is_free()) {
       (block.segment->stream == stream ? cached : elsewhere) += block.bytes;

@@ -1,4 +1,4 @@
-// The words of an out-of-memory error of a GPU. Internal.
+// Builds the out-of-memory message for GPUs. Internal.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::cuda {
 
-/// What was asked for, what is held, and by whom: in use, by rounding, free, waiting, and the device's own numbers.
+/// Lists the request and the memory in use, lost to rounding, free and waiting, and the device's free and total memory.
 std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
                                  const MemoryStats& stats);
 

@@ -1,4 +1,4 @@
-// Page-locked host memory: blocks kept for reuse until the copies that use them are done.
+// Allocator of page-locked host memory: blocks are reused once the copies that use them are done.
 #include "tandem/core/cuda/page_locked.h"
 
 #include <algorithm>
@@ -13,22 +13,23 @@
 namespace tandem {
 namespace {
 
-// Size classes are powers of two: there are few sizes of batches, and a page is the least that can be locked.
+// Size classes are powers of two: batches come in few sizes, and a page is the smallest unit that can be locked.
 constexpr int kMinLog = 9, kMostLog = 47;
 
 int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
 
-// Note [No lock while the driver may wait]: to lock and unlock pages the driver may wait for what runs on a GPU. That
-// may be a collective, which waits for a rank that is another thread of this process; and that thread may need our lock
-// before it comes to the collective. For the same reason a rank has its own GPU current then: for another rank's
-// collective, which waits for this rank, it would wait for ever.
+// Note [No lock while the driver may wait]: to lock or unlock pages, the driver may wait for running GPU work. This may
+// be a collective that waits for another rank, which is a thread of this process; and that thread may need the
+// allocator's mutex before it reaches the collective. So the mutex is not held during these calls. For the same reason
+// the rank's own GPU is made current first: on another rank's GPU, the driver could wait forever for a collective that
+// waits for this rank.
 int gpu_of_rank() {
   const int own = RankContext::current().state().gpu;
   return own >= 0 ? own : gpu::current_device();
 }
 class PageLockedMemory {
  public:
-  /// Null when there is none.
+  /// Allocates a block. Returns null if no memory can be locked.
   void* take(size_t bytes) {
     const int log = log_of(bytes);
     if (log > kMostLog) return nullptr;
@@ -51,7 +52,7 @@ class PageLockedMemory {
     Block& mine = *std::exchange(free, free->next);
     mine.requested = bytes;
     poison(mine.data, size_t(1) << log);
-    unpoison(mine.data, bytes);  // and not what the class adds: an overrun is found
+    unpoison(mine.data, bytes);  // but not the rest of the block, so that overruns are detected
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;
@@ -93,7 +94,7 @@ class PageLockedMemory {
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();        // Note [No lock while the driver may wait]
-    if (!unused) return;  // there may be no driver to ask
+    if (!unused) return;  // there may be no driver to call
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
@@ -112,10 +113,10 @@ class PageLockedMemory {
     int log = 0;
     size_t requested = 0;
     cuda::StreamUses uses;
-    Block* next = nullptr;  // among the free ones of its class, or those that wait
+    Block* next = nullptr;  // next free block of the class, or next waiting block
   };
 
-  /// Blocks given back whose copies are done become free. A thread that captures must not ask.
+  /// Makes waiting blocks free whose copies are done. A capturing thread must not query this.
   void collect() noexcept {
     if (cuda::is_current_stream_capturing()) return;
     for (Block** at = &waiting_; *at;) {

@@ -1,5 +1,5 @@
-// Page-locked host memory for tensors ("pinned" in PyTorch's names), which GPUs copy from and to without staging while
-// the host goes on. Cached: to lock pages takes longer than most copies.
+// Page-locked ("pinned") host memory for tensors, which GPUs copy from and to asynchronously, without staging. Cached,
+// because locking pages takes longer than most copies.
 #pragma once
 #include <cstddef>
 
@@ -8,20 +8,21 @@
 
 namespace tandem {
 
-/// Uninitialised page-locked memory, aligned to 64 bytes at least; null when bytes == 0.
-/// @throws Error when there is no GPU, OutOfMemoryError when no pages can be locked
+/// Allocates uninitialised page-locked memory, aligned to at least 64 bytes; null if bytes == 0.
+/// @throws Error if there is no GPU, OutOfMemoryError if no pages can be locked
 void* allocate_page_locked(size_t bytes);
-/// Takes it back, on any thread: it is not given out again before the copies that were announced are done.
+/// Frees page-locked memory, on any thread. It is reused only after the copies announced by record_page_locked() are
+/// done.
 void deallocate_page_locked(void* data) noexcept;
-/// Says that work on `stream` reads or writes the block at `data`. Memory that is not allocate_page_locked's is left to
-/// its owner.
+/// Announces that work on `stream` reads or writes the block at `data`. Ignores memory that is not from
+/// allocate_page_locked().
 void record_page_locked(void* data, const cuda::Stream& stream);
-/// Whether an address lies in page-locked memory, ours or another's.
+/// Whether an address is in page-locked memory, from any allocator.
 bool is_page_locked(const void* data);
 
-/// Of all page-locked memory that tensors had.
+/// Statistics of all page-locked memory of tensors.
 MemoryStats page_locked_memory_stats();
-/// Unlocks the free blocks and hands them back to the system, after waiting for copies.
+/// Waits for copies, then unlocks the free blocks and returns them to the system.
 void empty_page_locked_cache() noexcept;
 
 }  // namespace tandem

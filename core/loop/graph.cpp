@@ -1,4 +1,4 @@
-// Recording a step, checking it, and running it again.
+// Graph: records a step, plans its memory, and replays it.
 #include "tandem/core/loop/graph.h"
 
 #include <algorithm>
@@ -17,27 +17,27 @@
 namespace tandem {
 namespace {
 
-/// When groups of loops use a storage.
+/// When the groups of loops use a storage, and how.
 struct Use {
   Storage storage;
   int64_t bytes;
-  size_t order;     // among the storages of the record, by first use
-  int first, last;  // groups; the last is -1 where none uses it
-  bool filled;      // with something that the record does not make
+  size_t order;     // position among the storages of the record, by first use
+  int first, last;  // groups; last is -1 if no group uses the storage
+  bool filled;      // has contents that the record does not produce
   bool written;
-  std::vector<char> start;  // what is to be there before each replay
-  /// Whether nobody needs it after a replay, nor before.
+  std::vector<char> start;  // contents to restore before each replay
+  /// Whether the contents are not needed before or after a replay.
   bool is_temporary() const { return storage->use_count() == 1 && !filled; }
 };
 
-/// Lays out what is alive at different times in the same memory: the largest first, of two alike the one used first,
-/// each at the lowest place that is free while it is used. @return the bytes that are needed
+/// Assigns memory so that temporaries with disjoint lifetimes can share it. The largest come first, of equal ones the
+/// one used first; each gets the lowest offset that is free during its lifetime. @return bytes needed
 int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
   constexpr int64_t kAlignment = 64;
   std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
     return std::pair(-a.first->bytes, a.first->order) < std::pair(-b.first->bytes, b.first->order);
   });
-  std::vector<std::pair<Use*, int64_t>> placed;  // by place
+  std::vector<std::pair<Use*, int64_t>> placed;  // sorted by offset
   int64_t total = 0;
   for (auto& [use, at] : uses) {
     at = 0;
@@ -67,24 +67,24 @@ class Graph::Record {
     const int group = static_cast<int>(groups_.size());
     LoopGroup& kept = groups_.emplace_back();
     for (const Loop& loop : loops)
-      for (int k = loop.operand_count - 1; k >= 0; --k)  // what is read first: it may be written as well
+      for (int k = loop.operand_count - 1; k >= 0; --k)  // operands that are read first: they may be written as well
         if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
     for (const Loop& loop : loops) kept.loops.emplace_back(loop);
     release_temporaries();
   }
   void add(std::function<void()> update) { updates_.push_back(std::move(update)); }
-  /// A call for a GPU, which has captured what it runs.
+  /// Adds a call for a GPU, whose work is captured by the CUDA graph.
   void add(const KernelCall& call, uint64_t pool) {
     for (const Tensor* const tensor : call.reads) note_gpu(tensor->storage(), pool, false);
     for (const Tensor* const tensor : call.writes) note_gpu(tensor->storage(), pool, true);
     ++summary_.gpu_calls;
   }
-  /// So that the pool has what nobody needs any more for what is allocated next.
+  /// Releases memory that is no longer needed, so that the pool can reuse it for later allocations.
   void release_gpu_temporaries() {
     std::erase_if(gpu_live_, [this](StorageImpl* impl) { return impl->use_count() == 1 && gpu_uses_.erase(impl) > 0; });
   }
 
-  /// When all is recorded.
+  /// Call this when everything is recorded.
   void finish(std::unique_ptr<cuda::CapturedWork> work, bool optimize) {
     release_gpu_temporaries();
     for (auto& [impl, use] : gpu_uses_) {
@@ -134,7 +134,7 @@ class Graph::Record {
   }
 
   void replay() {
-    if (work_ && !pointers_.empty()) work_->synchronize();  // as the last launch may read what the loops write
+    if (work_ && !pointers_.empty()) work_->synchronize();  // the last launch may read what the loops write
     if (work_) work_->wait();
     for (const auto& update : updates_) update();
     for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
@@ -165,13 +165,14 @@ class Graph::Record {
       live_.push_back(impl);
       impl->recorded = true;
     }
-    // What the first group does not write as a whole holds something: a value that the host wrote, say.
+    // Contents that the first group does not write completely come from elsewhere: for example a value that the host
+    // wrote.
     if (use.first == group && (!write || operand.bytes < impl->bytes)) use.filled = true;
     use.last = group;
     use.written = use.written || write;
   }
-  /// A storage that only the record knows is not used again: its memory may go, so that a capture takes no more than
-  /// the step itself. What is filled stays.
+  /// Frees storages that only the record refers to, so that a capture takes no more memory than the step itself; they
+  /// are not used again before finish() places them. Storages with contents (`filled`) stay.
   void release_temporaries() {
     std::erase_if(live_, [this](StorageImpl* impl) {
       if (impl->use_count() > 1) return false;
@@ -180,7 +181,8 @@ class Graph::Record {
     });
   }
 
-  /// Of all storages, by the groups as they are now; a chain's own need no place in memory then.
+  /// Determines the lifetimes of all storages for the groups as they are now. Temporaries of a single chain need no
+  /// memory afterwards.
   void set_lifetimes() {
     for (auto& [impl, use] : uses_) use.last = -1;
     for (size_t g = 0; g < groups_.size(); ++g)
@@ -195,7 +197,7 @@ class Graph::Record {
       if (group.chain)
         group.chain->finish([&](const StorageImpl* storage) { return is_of_chain(uses_.at(key(storage))); });
   }
-  /// Whether only the loops of one chain use it.
+  /// Whether the storage is a temporary that only the loops of one chain use.
   bool is_of_chain(const Use& use) const {
     const LoopGroup& group = groups_[static_cast<size_t>(use.first)];
     return use.is_temporary() && use.first == use.last && group.chain && group.chain->loops().size() > 1;
@@ -203,7 +205,8 @@ class Graph::Record {
   static StorageImpl* key(const Buffer* buffer) { return static_cast<StorageImpl*>(const_cast<Buffer*>(buffer)); }
   Use& use_of(const Operand& operand) { return uses_.at(key(operand.buffer)); }
 
-  /// What the pool has made is left to it once nobody else refers to it. All other memory is kept, as launches use it.
+  /// Notes the storage of a tensor that a GPU call uses. Memory of the graph's pool may return to the pool once nothing
+  /// else refers to it; all other memory is kept, because launches use it.
   void note_gpu(const Storage& storage, uint64_t pool, bool write) {
     StorageImpl* const impl = storage.get();
     if (!impl || !impl->data) return;
@@ -223,26 +226,26 @@ class Graph::Record {
   };
 
   std::vector<LoopGroup> groups_;
-  std::vector<const Loop*> pointers_;  // what a replay runs,
-  std::vector<size_t> ends_;           // and where each group of these ends
+  std::vector<const Loop*> pointers_;  // loops that a replay runs
+  std::vector<size_t> ends_;           // end of each group in pointers_
   std::vector<std::function<void()>> updates_;
   std::unordered_map<StorageImpl*, Use> uses_;
   std::vector<StorageImpl*> live_;
   std::unordered_map<StorageImpl*, GpuUse> gpu_uses_;
-  std::vector<StorageImpl*> gpu_live_;  // of gpu_uses_, those of the pool
-  std::vector<Storage> kept_;           // that launches use beside their pool
+  std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is the pool's
+  std::vector<Storage> kept_;           // memory outside of the pool that launches use
   std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
   std::vector<Use*> restored_;
   Summary summary_;
 };
 
-/// Takes what runs in this context and its copies, and runs none of it.
+/// Observer that records the kernels and loops of this context and its copies, without executing them.
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)
       : capture_(std::make_shared<cuda::Capture>(pool, RankContext::current().streams, [this] { release(); })) {}
-  /// Of the GPUs' part.
+  /// The capture of GPU work.
   const std::shared_ptr<cuda::Capture>& capture() const { return capture_; }
   void on_call(const KernelCall& call) override {
     if (!on_ || call.device.is_cpu()) return pass(call);
@@ -253,7 +256,7 @@ class Graph::Recorder : public Observer {
     const std::lock_guard lock(mutex_);
     if (on_) record_->add(call, capture_->pool());
   }
-  /// Gives back what only the record refers to.
+  /// Releases GPU memory that only the record refers to.
   void release() {
     const std::lock_guard lock(mutex_);
     if (on_) record_->release_gpu_temporaries();
@@ -269,7 +272,7 @@ class Graph::Recorder : public Observer {
     pass(op, why);
   }
   bool records() const override { return on_ || Observer::records(); }
-  /// @return what was recorded, of the loops
+  /// @return the record of the loops
   Owned<Record> stop() {
     const std::lock_guard lock(mutex_);
     on_ = false;
@@ -291,7 +294,7 @@ class Graph::Recorder : public Observer {
 Graph::Graph() = default;
 Graph::~Graph() { stop(/*keep=*/false); }
 
-/// Ends a capture, if there is one. @return what it recorded, unless that is not to be kept. It throws only to keep it
+/// Ends the capture, if one is under way. @return the record, or null if `keep` is false. Throws only if `keep` is true
 Owned<Graph::Record> Graph::stop(bool keep) {
   if (!recorder_) return {};
   const std::shared_ptr<Recorder> recorder = std::move(recorder_);
@@ -300,10 +303,10 @@ Owned<Graph::Record> Graph::stop(bool keep) {
   if (context.capture == recorder->capture()) context.capture = nullptr;
   Owned<Record> record = recorder->stop();
   try {
-    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before memory of the record goes
+    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before the record's memory is released
     if (!keep) return {};
     record->finish(std::move(work), optimize_);
-  } catch (const std::exception&) {  // of a capture that the runtime has invalidated
+  } catch (const std::exception&) {  // the runtime has invalidated the capture
     if (keep) throw;
     return {};
   }

@@ -1,4 +1,4 @@
-// A step that is recorded once and run many times, without the work that surrounds its kernels.
+// Graph: records a step once and replays its kernels many times, without the work around them.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,22 +8,22 @@
 
 namespace tandem {
 
-/// A record of the kernels that a piece of code runs, with their shapes and memory: zero_grad, forward, loss, backward,
-/// clipping, an optimizer's step. A replay runs the same kernels on the same memory: it reads its inputs where they lay
-/// when it was captured (copy a new batch into them: `x.copy_(batch)`) and writes its outputs where they lay then.
+/// A record of the kernels that a step runs, with their shapes and memory: zero_grad, forward, loss, backward, gradient
+/// clipping, an optimizer's step. A replay runs the same kernels on the same memory. It reads inputs where they were at
+/// capture (copy a new batch into them: `x.copy_(batch)`) and writes outputs to the same memory as then.
 ///
-/// What changes from step to step keeps doing so: random numbers go on, and an optimizer's rate is read before each
-/// replay. What the host decides by looking at values (item(), nonzero, a loop that ends when the loss is small) cannot
-/// be recorded, nor can collectives, DataParallel, or an optimizer's first step, which makes its state: these throw an
-/// Error that names them. Tensors that nobody refers to after the capture share memory, laid out by when they are used.
+/// Random numbers advance from replay to replay, and the learning rate is read before each replay. Code in which the
+/// host looks at values (item(), nonzero, a loop that ends when the loss is small) cannot be recorded, nor can
+/// collectives, DataParallel, or the first step of an optimizer, which creates its state. These throw an Error that
+/// names them. Tensors that nothing refers to after the capture share memory, according to when they are used.
 ///
-/// On a GPU it is a CUDA graph, as torch.cuda.CUDAGraph. Work that would go to a default stream is captured on a stream
-/// of the graph's own; work on another stream that is current where the capture begins is captured on that one. Others
-/// take part if they wait for an event of it (wait_stream), and it has to wait for them before the end. Whatever waits
-/// on the host cannot be recorded: synchronize(), and copies between host and GPU but for those of page-locked memory
-/// with non_blocking. What is allocated comes from a memory pool of the graph's, which nobody else gets before reset();
-/// so the outputs hold until then. An index out of range is thrown by the synchronization that follows the replay. A
-/// step may use several GPUs, and CPU devices too, whose loops a replay runs before it launches the rest.
+/// On a GPU a Graph is a CUDA graph, as torch.cuda.CUDAGraph. Work for a default stream is captured on a stream of the
+/// graph; work for another stream that is current at capture_begin() is captured on that stream. Further streams take
+/// part if they wait for an event of a capturing stream (wait_stream), which must wait for them before the capture
+/// ends. Operations that block the host cannot be recorded: synchronize(), and copies between host and GPU, except
+/// non_blocking ones of page-locked memory. Allocations come from a private memory pool of the graph, which nothing
+/// else uses until reset(), so outputs stay valid until then. An index out of range throws at the synchronization after
+/// the replay. A step may use several GPUs, and CPU devices too; a replay runs the loops of the CPU devices first.
 class Graph {
  public:
   Graph();
@@ -31,40 +31,42 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Records what `step` runs, on this thread and those that work for it (autograd's), without running any of it. What
-  /// was recorded before is dropped. @throws Error for what cannot be recorded, and what `step` throws; nothing is
-  /// recorded then
+  /// Records what `step` runs on this thread and on threads that work for it (autograd's), without executing any
+  /// kernel. Replaces an earlier record. @throws Error for operations that cannot be recorded, and rethrows exceptions
+  /// of `step`; nothing is recorded then
   void capture(const std::function<void()>& step);
-  /// The same in two halves, for code between them on one thread. @throws Error when a capture is under way, or none
-  /// @param pool  of a GPU's memory: another graph's pool(), or what cuda::graph_pool_handle() returned, for graphs
-  /// that are replayed in the order of their captures and whose outputs are not needed past the next one's replay
+  /// capture() in two halves: records the code between capture_begin() and capture_end() on this thread. @throws Error
+  /// if a capture is under way
+  /// @param pool  memory pool on GPUs: another graph's pool(), or a result of cuda::graph_pool_handle(). Graphs may
+  /// share a pool if they are replayed in the order of their captures and the outputs of one are not needed after the
+  /// replay of the next
   void capture_begin(cuda::MempoolId_t pool = {});
-  /// Ends what capture_begin() began. @throws Error when no capture is under way
+  /// Ends the capture that capture_begin() started. @throws Error if no capture is under way
   void capture_end();
-  /// Runs the record, of GPUs in the order of their current streams. Everything that was captured happens once, in its
-  /// order; the versions of the tensors that it writes are raised. One replay at a time. @throws Error before a
-  /// capture; what a kernel throws (an index out of range), where the rest of the step is left out
+  /// Runs the recorded step; GPU work is queued on the current streams. The versions of the tensors written are raised.
+  /// Only one replay may run at a time. @throws Error before a capture. A kernel's exception (an index out of range) is
+  /// rethrown, and the rest of the step is skipped
   void replay();
   /// Drops the record and its memory.
   void reset();
-  /// Of the record's memory on GPUs. @throws Error before a capture, and where it used no GPU
+  /// ID of the record's memory pool on GPUs. @throws Error before a capture, or if the record uses no GPU
   cuda::MempoolId_t pool() const;
 
-  /// Whether the CPU's part of what is captured from now on is rearranged, which changes no result; true at first.
-  /// Elementwise kernels that follow each other over the same elements then run together, a few hundred elements at a
-  /// time, so that what they hand on stays in the cache; those whose results nothing reads are left out.
+  /// Sets whether later captures optimize the CPU part, which changes no result; default true. Consecutive elementwise
+  /// kernels over the same range then run together, a few hundred elements at a time, so that intermediate results stay
+  /// in the cache. Elementwise kernels whose results nothing reads are removed.
   void set_optimize(bool optimize) { optimize_ = optimize; }
 
-  /// What a replay does, and the memory that it keeps.
+  /// Size of a record: its work and its memory.
   struct Summary {
-    /// Kernels' loops of CPU devices; bytes that its temporaries share; bytes that these would take side by side.
+    /// Loops on CPU devices; bytes that their temporaries share; bytes that the temporaries would take without sharing.
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
-    /// Those of the loops that run together with others, tile by tile.
+    /// Number of loops that run as part of a chain.
     int64_t chained_loops = 0;
-    /// Kernels' calls for GPUs; bytes that their pool holds.
+    /// Kernel calls on GPUs; bytes that their memory pool holds.
     int64_t gpu_calls = 0, gpu_bytes = 0;
   };
-  /// The figures of what is recorded, zeros where nothing is.
+  /// Summary of the current record; zeros if there is none.
   Summary summary() const;
 
  private:

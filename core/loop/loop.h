@@ -1,5 +1,6 @@
-// One prepared call of a CPU kernel over a range: what is run, split over threads, recorded and traced. Plain data
-// without std or member functions: the loops, which are compiled once per instruction set, include it.
+// Loop: a prepared call of a CPU kernel over a range, which can be run, split over threads, recorded and traced. Plain
+// data without std or member functions, because the loops, which are compiled once per instruction set, include this
+// file.
 #pragma once
 #include <stdint.h>
 
@@ -9,31 +10,32 @@
 
 namespace tandem {
 
-constexpr int kMaxOperands = 12;  // tensors that one loop reads and writes
+constexpr int kMaxOperands = 12;  // most tensors that a loop reads and writes
 constexpr int kMaxScalars = 12;
 
-/// A tensor as a loop sees it: byte offset into the buffer, bytes of all its elements, and byte strides of the loop's
+/// A tensor operand of a loop: buffer, byte offset in the buffer, size in bytes, and byte strides along the loop's
 /// (collapsed) dimensions.
 struct Operand {
   const Buffer* buffer;
   int64_t offset, bytes;
   int64_t strides[kMaxDims];
 };
-/// Collapsed dimensions, innermost last. rank >= 1 for elementwise loops.
+/// Sizes of the loop's dimensions after collapsing, innermost last. rank >= 1 for elementwise loops.
 struct Extents {
   int rank;
   int64_t size[kMaxDims];
 };
 namespace detail {
-/// By the loop's dtype: a 64-bit seed or integer does not fit a double.
+/// A number that a loop reads: `real` or `integer`, by the loop's dtype. A double alone could not hold all 64-bit
+/// integers and seeds.
 union LoopScalar {
   double real;
   int64_t integer;
 };
 }  // namespace detail
 
-/// What a body reads besides operands and scalars: a struct of its own. Whoever keeps a loop beyond the call that made
-/// it keeps a copy.
+/// Data that a body reads besides operands and scalars: a struct specific to the loop. Code that keeps a loop after the
+/// call that made it must copy the struct.
 struct LoopContext {
   const void* data;
   void* (*copy)(const void* data);
@@ -41,28 +43,29 @@ struct LoopContext {
 };
 
 struct Loop;
-/// Runs the part [begin, end) of the loop's range. Parts may run on any thread in any order, so what a part writes must
-/// depend on nothing that another part writes.
+/// Runs the part [begin, end) of the loop's range. Parts run on any thread in any order, so a part must not read what
+/// another part writes.
 using LoopBody = void (*)(const Loop& loop, int64_t begin, int64_t end);
 
 struct Loop {
   LoopBody body;
   const char* name;
-  DType dtype;                     // of the row that was picked
-  bool elementwise;                // what stands at a place depends on what is read at that place alone
-  int operand_count, write_count;  // what is written first; what is changed is among the others too
+  DType dtype;                     // selects the body
+  bool elementwise;                // each element written depends only on the elements read at the same index
+  int operand_count, write_count;  // the first write_count operands are written; one changed in place is also among the
+                                   // rest, which are read
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  LoopContext context;             // of nulls where a body needs none
-  int64_t scratch;                 // bytes of memory that each part has for itself while it runs: loop_scratch()
-  int64_t range, grain;            // the grain depends on sizes only, never on the number of threads
-  Operand operands[kMaxOperands];  // last: of a recorded loop there are only operand_count
+  LoopContext context;             // null pointers if the body needs none
+  int64_t scratch;                 // bytes of scratch memory for each running part: see loop_scratch()
+  int64_t range, grain;            // the grain depends only on sizes, never on the number of threads
+  Operand operands[kMaxOperands];  // last member, so that a RecordedLoop can hold only operand_count of them
 };
 
-/// The memory that the part which this thread runs has for itself: the loop's `scratch` bytes, aligned to 64.
+/// Scratch memory of the part that this thread runs: the loop's `scratch` bytes, aligned to 64.
 char* loop_scratch();
 
-/// One operation's bodies by dtype; null where it does not exist.
+/// Bodies of one operation by dtype; null if the operation does not exist for a dtype.
 struct LoopTable {
   LoopBody by_dtype[kDTypeCount];
 };

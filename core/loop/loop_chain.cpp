@@ -1,4 +1,4 @@
-// Elementwise loops that run together tile by tile: which can, and how.
+// Chains of elementwise loops: which loops can join, and how the chain runs.
 #include "tandem/core/loop/loop_chain.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace tandem::detail {
 namespace {
 
-// Elements. So few that a core, which looks some hundred instructions ahead, begins to read for the next loop while it
-// is still at this one; of 64, calls take longer than the work.
+// Elements in a tile. So few that a core, which executes a few hundred instructions ahead, starts to read for the next
+// loop before the current one ends. With 64, the calls would take longer than the work.
 constexpr int64_t kTile = 256;
-constexpr int64_t kAhead = 2 * kTile;  // how far ahead memory is fetched: the processor sees no stream in such pieces
-constexpr size_t kLongest = 32;        // loops of a chain
+constexpr int64_t kAhead = 2 * kTile;  // prefetch distance; in such pieces the hardware detects no stream
+constexpr size_t kLongest = 32;        // most loops in a chain
 
-/// Where an operand's elements lie. A storage without memory has none of its bytes in common with another.
+/// Memory of an operand's elements. A storage whose memory was released shares no bytes with any other.
 struct Place {
   const StorageImpl* storage;
   int64_t begin, stride, bytes;
@@ -24,7 +24,7 @@ struct Place {
 Place place_of(const Loop& loop, const Operand& operand) {
   const auto* const storage = static_cast<const StorageImpl*>(operand.buffer);
   const int64_t stride = operand.strides[0];
-  const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);  // no element is larger
+  const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);  // at most 8, the largest element size
   const auto begin = reinterpret_cast<intptr_t>(storage->data) + operand.offset;
   return {storage->data ? nullptr : storage, begin, stride, (loop.range - 1) * stride + last};
 }
@@ -34,7 +34,7 @@ bool is_same(const Place& a, const Place& b) {
 bool is_apart(const Place& a, const Place& b) {
   return a.storage != b.storage || a.begin + a.bytes <= b.begin || b.begin + b.bytes <= a.begin;
 }
-/// Whether the second may run at each place as soon as the first has run there.
+/// Whether the second loop may run at each index as soon as the first has run at that index.
 bool may_follow(const Loop& first, const Loop& second) {
   for (int i = 0; i < first.operand_count; ++i)
     for (int j = 0; j < second.operand_count; ++j) {
@@ -106,7 +106,7 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
   whole_.name = "chain";
   whole_.dtype = loops_[0].get().dtype;
   whole_.operand_count = whole_.write_count = 1;
-  whole_.operands[0] = loops_[0].get().operands[0];  // for the device that it is on
+  whole_.operands[0] = loops_[0].get().operands[0];  // tells the device
   whole_.context = {this, nullptr, nullptr};
   whole_.scratch = end;
   whole_.range = loops_[0].get().range;
@@ -124,7 +124,7 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
     std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
-    copy(i)->operands[0].bytes = 0;  // a tile's results stay in the cache, however large the whole is
+    copy(i)->operands[0].bytes = 0;  // tile results should stay in the cache, however large the whole operand is
   }
   for (const Redirected& each : chain.redirected_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
@@ -135,7 +135,7 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
       const int64_t bytes = (to - from) * stream->strides[0];
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
-    for (const Redirected& each : chain.redirected_) {  // its tile begins where it would have this tile's first element
+    for (const Redirected& each : chain.redirected_) {  // index `from` is at the start of the tile
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }

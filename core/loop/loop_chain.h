@@ -1,5 +1,5 @@
-// Elementwise loops that run one after the other, run together tile by tile: what one writes is still in the cache when
-// the next reads it, and what only they use needs no memory but the cache.
+// LoopChain: runs consecutive elementwise loops together, tile by tile (loop fusion). Data that one loop writes is
+// still in the cache when the next reads it, and temporaries that only these loops use live in the cache alone.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,27 +10,28 @@
 
 namespace tandem::detail {
 
-/// Whether an element of what the loop writes depends on no other place of what it reads, and nothing but these writes
-/// comes of it (an integer division, say, may throw).
+/// Whether each element that the loop writes depends only on the elements read at the same index, and the loop has no
+/// other effect (an integer division, for example, may throw).
 bool is_pure_elementwise(const Loop& loop);
 
-/// A run of elementwise loops over one range, in their order. Two of them may use the same memory only in the same way:
-/// then each place is complete before the next loop comes to it, whatever tile it is in.
+/// A sequence of elementwise loops over the same range. Two loops may share memory only at identical positions: then an
+/// element is complete before the next loop reads it, regardless of the tiles.
 class LoopChain {
  public:
-  /// Takes the loop to the end of the chain if it fits there. @return whether it did
+  /// Moves the loop to the end of the chain if it fits. @return whether it did
   bool add(RecordedLoop& loop);
   bool empty() const { return loops_.empty(); }
   const std::vector<RecordedLoop>& loops() const { return loops_; }
 
-  /// Makes the one loop that runs them, for as long as this chain lives and does not move. The storages of which
-  /// `is_temporary` is true are used by this chain alone and get a tile's memory each while it runs.
+  /// Builds the loop that runs the whole chain; valid while this chain exists and is not moved. Storages for which
+  /// `is_temporary` returns true must be used by this chain alone; while the chain runs, each of them gets memory for
+  /// one tile.
   const Loop& finish(const std::function<bool(const StorageImpl*)>& is_temporary);
-  /// What finish() made.
+  /// The loop that finish() built.
   const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : whole_; }
 
  private:
-  /// An operand of a temporary.
+  /// An operand that lies in a temporary.
   struct Redirected {
     size_t loop;
     int operand;
@@ -40,23 +41,23 @@ class LoopChain {
 
   std::vector<RecordedLoop> loops_;
   std::vector<Redirected> redirected_;
-  std::vector<int64_t> places_;  // in the scratch memory: of each loop's copy, then of each temporary's tile
+  std::vector<int64_t> places_;  // offsets in scratch memory of the loops' copies, then of the temporaries' tiles
   size_t temporaries_ = 0;
-  std::vector<const Operand*> streams_;  // of memory: one of each storage
+  std::vector<const Operand*> streams_;  // operands to prefetch: one for each storage in memory
   Loop whole_{};
 };
 
-/// What a replay runs at once: loops that do not depend on each other, or a chain.
+/// Loops that a replay runs at once: independent loops, or a chain.
 struct LoopGroup {
   std::vector<RecordedLoop> loops;
   std::unique_ptr<LoopChain> chain;
   const std::vector<RecordedLoop>& all() const { return chain ? chain->loops() : loops; }
 };
 
-/// Without what nothing reads: a gradient of an input, a copy whose reader was left out.
-/// @param is_temporary  whether nobody needs what the loops write there after them
+/// Removes loops whose results nothing reads, for example the gradient of an input, or a copy whose reader was removed.
+/// @param is_temporary  whether the memory of an operand is not needed after the loops
 void drop_unused_loops(std::vector<LoopGroup>& groups, const std::function<bool(const Operand&)>& is_temporary);
-/// Elementwise loops that follow each other become chains where they can. No group is empty then.
+/// Joins consecutive elementwise loops into chains where possible. Afterwards no group is empty.
 void chain_elementwise_loops(std::vector<LoopGroup>& groups);
 
 }  // namespace tandem::detail

@@ -1,11 +1,11 @@
-// What loops share with the public headers: element types, and the bytes that an operand lies in. No std: the loops,
-// which are compiled once per instruction set, include it.
+// Types that the loops share with the public headers: element types, and the buffer of an operand. No std, because the
+// loops, which are compiled once per instruction set, include this file.
 #pragma once
 #include <stdint.h>
 
 namespace tandem {
 
-/// Element types: PyTorch's real ones. The half types are stored as such and computed in float32.
+/// Element types: PyTorch's real dtypes. The half types are stored in 16 bits and computed in float32.
 enum class DType : uint8_t {
   float32,
   float64,
@@ -17,7 +17,7 @@ enum class DType : uint8_t {
   int8,
   uint8,
   boolean,
-  // LibTorch's names of the same
+  // LibTorch's names
   Float = float32,
   Double = float64,
   Half = float16,
@@ -35,8 +35,8 @@ namespace detail {
 constexpr int kDTypeCount = 10;
 constexpr int kMaxDims = 8;  // of a tensor, and so of a loop
 
-/// Where an operand's bytes are: part of a storage. A recorded step may point it elsewhere; a loop must not keep
-/// `data`.
+/// Address of the memory that holds an operand: the base of StorageImpl. A recorded step may move the memory, so a loop
+/// must not keep a copy of `data`.
 struct Buffer {
   char* data;
 };

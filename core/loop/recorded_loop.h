@@ -1,4 +1,4 @@
-// A loop that a Graph keeps beyond the call that made it.
+// RecordedLoop: a copy of a loop that a Graph keeps after the call that made it.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace tandem::detail {
 
-/// A copy of a loop for as long as it lives, with the operands that there are and the context.
+/// Owns a copy of a loop, with the operands in use and a copy of the context.
 class RecordedLoop {
  public:
   explicit RecordedLoop(const Loop& loop) : memory_(new char[size_of(loop)]) {
@@ -24,7 +24,7 @@ class RecordedLoop {
     if (memory_ && mine().context.data) mine().context.destroy(const_cast<void*>(mine().context.data));
   }
   const Loop& get() const { return *reinterpret_cast<const Loop*>(memory_.get()); }
-  /// Bytes of a loop that are of use: those of the operands that it has.
+  /// Bytes of a loop up to the end of its last operand in use.
   static size_t size_of(const Loop& loop) {
     return offsetof(Loop, operands) + static_cast<size_t>(loop.operand_count) * sizeof(Operand);
   }

@@ -1,4 +1,4 @@
-// Running Loops: how they are split, and who takes them instead.
+// Runs Loops: splits them into chunks for the pool.
 #include "tandem/core/loop/run_loop.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 thread_local char* scratch_of_part = nullptr;
 
-/// From the allocator of the device that the loop's first operand lies on.
+/// Scratch memory of one part, from the allocator of the device of the loop's first operand.
 class Scratch {
  public:
   explicit Scratch(const Loop& loop)
@@ -48,13 +48,13 @@ int64_t chunk_count(const Loop& loop) {
 char* loop_scratch() { return scratch_of_part; }
 
 namespace {
-/// `at(i)` is loop i.
+/// Runs `count` loops; at(i) returns loop i.
 template <class At> void run_each(size_t count, At at) {
   if (count == 1) {
     const Loop& loop = at(0);
     return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
   }
-  std::vector<int64_t> first(count + 1, 0);  // of all chunks, numbered through, the first of each loop
+  std::vector<int64_t> first(count + 1, 0);  // number of each loop's first chunk among the chunks of all loops
   for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + chunk_count(at(i));
   parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
     const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;

@@ -1,4 +1,4 @@
-// Printing of tensors: the text that Python's str() gives for the same tensor in PyTorch, character for character.
+// Prints tensors with exactly the text that Python's str() gives for the same tensor in PyTorch.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kPrecision = 4;
 constexpr int64_t kThreshold = 1000, kEdge = 3, kLineWidth = 80;
 constexpr const char* kPrefix = "tensor(";
-constexpr int64_t kIndent = 7;  // of lines below the prefix
+constexpr int64_t kIndent = 7;  // indentation of all lines but the first
 
 std::string with_precision(const char* format, double value) {
   if (std::isnan(value)) return "nan";  // printf shows the sign of a NaN, Python does not
@@ -25,12 +25,12 @@ std::string with_precision(const char* format, double value) {
   return text;
 }
 
-/// How all elements of one tensor are written: whole numbers, fractions or scientific, padded to one width.
+/// Number format of all elements of a tensor: integers, decimal fractions or scientific notation, padded to one width.
 class Format {
  public:
   explicit Format(DType dtype) : floating_(is_floating_point(dtype)), boolean_(dtype == kBool) {}
 
-  /// Chooses notation and width from the elements that will be shown.
+  /// Chooses notation and width for the elements that will be printed.
   void fit(const std::vector<Scalar>& shown) {
     if (!floating_) {
       for (const Scalar& s : shown) widen(s);
@@ -86,7 +86,7 @@ class Printer {
   Scalar at(int64_t offset) const {
     return visit_dtype(x_.dtype(), [&]<class T>() { return Scalar(x_.data<T>()[offset]); });
   }
-  /// The positions along a dimension that are shown; -1 stands for those left out.
+  /// Positions along a dimension that are printed; -1 stands for those left out.
   std::vector<int64_t> positions(int64_t dim) const {
     const int64_t size = x_.size(dim);
     std::vector<int64_t> out;
@@ -104,11 +104,11 @@ class Printer {
     for (const int64_t i : positions(dim))
       if (i >= 0) collect(dim + 1, offset + i * x_.stride(dim), shown);
   }
-  /// What lies below one index of the dimensions before `dim`, in brackets.
+  /// Text in brackets of the part with fixed indices in the dimensions before `dim`, which starts at `offset`.
   std::string block(int64_t dim, int64_t offset, int64_t indent) const {
     const bool innermost = dim == x_.dim() - 1;
     const int64_t per_line = innermost ? std::max<int64_t>(1, (kLineWidth - indent) / (format_.width() + 2)) : 1;
-    std::string break_lines(1, ',');  // gcc 12 warns of an overflow in "," + std::string that is none
+    std::string break_lines(1, ',');  // avoids a false overflow warning of gcc 12 for "," + std::string
     break_lines.append(innermost ? 1 : static_cast<size_t>(x_.dim() - dim - 1), '\n');
     break_lines.append(static_cast<size_t>(indent) + 1, ' ');
     std::string out(1, '[');
@@ -130,7 +130,7 @@ class Printer {
   bool summarise_;
 };
 
-/// Whether the values alone tell the dtype.
+/// Whether the dtype is implied by the values, so that it is not printed.
 bool dtype_goes_without_saying(const Tensor& x) {
   if (x.dtype() == get_default_dtype()) return true;
   return x.numel() > 0 && (x.dtype() == kInt64 || x.dtype() == kBool);
@@ -147,7 +147,7 @@ static std::string node_name(const Tensor& x) {
   }
 }
 std::string Tensor::str() const {
-  if (!defined()) return "[ Tensor (undefined) ]";  // LibTorch's words; Python has none
+  if (!defined()) return "[ Tensor (undefined) ]";  // LibTorch's text; Python has no undefined tensors
   std::string out = kPrefix + (numel() == 0 ? "[]" : Printer(is_cpu() ? *this : detach().cpu()).text());
   std::vector<std::string> suffixes;
   if (device() != Device()) suffixes.push_back("device='" + device().str() + "'");
@@ -162,7 +162,7 @@ std::string Tensor::str() const {
   else if (requires_grad())
     suffixes.push_back("requires_grad=True");
 
-  size_t line = out.size() - (out.rfind('\n') + 1) + 2;  // as PyTorch counts it
+  size_t line = out.size() - (out.rfind('\n') + 1) + 2;  // length of the last line, as PyTorch computes it
   for (const std::string& suffix : suffixes) {
     if (line + suffix.size() + 2 > kLineWidth) {
       out += ",\n" + std::string(kIndent, ' ') + suffix;

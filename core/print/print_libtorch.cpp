@@ -1,5 +1,5 @@
-// Printing of tensors as LibTorch's operator<< does it, character for character: matrices as lines of columns, of more
-// dimensions one below the other under the place of each, and the type and sizes in the last line.
+// Prints tensors exactly as LibTorch's operator<< does. A matrix is printed in rows and columns; a tensor of more
+// dimensions as matrices, each below a line with its index. The last line shows type and sizes.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace tandem::detail {
 namespace {
 
-/// The digits that tell a number from its neighbours: 0.1, 1000000, 1e+16.
+/// Returns the shortest text that identifies x: 0.1, 1000000, 1e+16.
 std::string shortest(double x) {
   if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
   const double size = std::abs(x);
@@ -22,11 +22,11 @@ std::string shortest(double x) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x, format).ptr};
 }
 
-/// How the numbers of one block are written: padded to `width`, divided by `scale`, which is written above them.
+/// Number format of a block: numbers are divided by `scale`, which is printed above them, and padded to `width`.
 struct Notation {
   int width = 0;
   double scale = 1;
-  std::ios_base::fmtflags flags = {};  // none: as many digits as a number needs
+  std::ios_base::fmtflags flags = {};  // none: shortest form
 
   explicit Notation(std::span<const double> numbers) {
     bool whole = true;
@@ -38,7 +38,7 @@ struct Notation {
     }
     const auto digits = [](double x) { return x == 0 ? 1.0 : std::floor(std::log10(x)) + 1; };
     const bool any = std::isfinite(least);
-    const double low = any ? digits(least) : 1, high = any ? digits(most) : 1;  // before the point
+    const double low = any ? digits(least) : 1, high = any ? digits(most) : 1;  // digits before the decimal point
     if (whole && high <= 9) {
       width = static_cast<int>(high) + 1;
     } else if (whole || high - low > 4) {
@@ -58,8 +58,8 @@ struct Notation {
   std::string scale_line() const { return shortest(scale) + " *\n"; }
 };
 
-/// Rows of numbers, in as many groups of columns as lines of `line_width` characters need. A deeper block is indented
-/// by one.
+/// Prints a matrix. If its rows do not fit into `line_width` characters, it is split into groups of columns. `deeper`
+/// indents a block of a tensor with more dimensions by one blank.
 void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
   const Notation notation({x, static_cast<size_t>(rows * columns)});

@@ -1,10 +1,10 @@
-// The text that LibTorch writes for a tensor. Installed for <torch/torch.h>; no other public header includes it.
+// The text that LibTorch prints for a tensor. Installed for <torch/torch.h>; no other public header includes it.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {
 
-/// The text of LibTorch's `out << x`, in lines of so many characters.
+/// Returns the text of LibTorch's `out << x`, with lines of `line_width` characters.
 std::string libtorch_text(const Tensor& x, int64_t line_width = 80);
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// Facts of this machine: read from the system once.
+// Properties of this machine, read from the system.
 #include "tandem/core/threads/cpu_info.h"
 
 #include <sched.h>
@@ -32,7 +32,7 @@ constexpr CpuIsa kCompiled[] = {
 #endif
 };
 
-/// The first value in a file; 0 when there is no file or no number in it ("max").
+/// The first number in a file; 0 if the file is missing or holds no number (for example "max").
 template <class T> T read_number(const std::string& path) {
   T value = 0;
   std::ifstream(path) >> value;
@@ -70,8 +70,8 @@ detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const s
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    // Version 2 beside version 1 is mounted at `unified`. Where a container sees only its own part of the hierarchy,
-    // the lower folders are missing and its limits stand at the root, which the way up ends with.
+    // If version 2 is mounted beside version 1, it is at `unified`. A container may see only its own part of the
+    // hierarchy: then the lower folders are missing, and its limits are at the root, where the walk up ends.
     for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
       std::string path = line.substr(second + 1);
       for (;;) {
@@ -90,7 +90,7 @@ double cpu_quota() { return this_process().cores; }
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  int cores = sched_getaffinity(0, sizeof set, &set) == 0  // fails beyond 1024 processors
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0  // fails if there are more than 1024 processors
                   ? CPU_COUNT(&set)
                   : static_cast<int>(std::thread::hardware_concurrency());
   if (const double quota = cpu_quota(); quota > 0 && quota < cores) cores = static_cast<int>(std::ceil(quota));
@@ -126,8 +126,8 @@ std::span<const CpuIsa> compiled_isas() { return kCompiled; }
 
 bool cpu_supports(CpuIsa isa) {
 #if defined(__x86_64__)
-  // By feature: clang 14 knows neither "x86-64-v3" nor the three that are asked of the processor itself here. The
-  // builtin also asks whether the operating system keeps the wide registers.
+  // Tests single features, because clang 14's builtin knows neither "x86-64-v3" nor the three features read from cpuid
+  // here. The builtin also checks that the operating system saves the wide registers.
   unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
   __get_cpuid(1, &a, &b, &basic, &d);
   __get_cpuid(0x80000001, &a, &b, &extended, &d);

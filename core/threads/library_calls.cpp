@@ -1,4 +1,4 @@
-// Calls into other libraries, and exit(), which waits for them.
+// Guards calls into other libraries against exit(), which waits for them.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>
@@ -12,17 +12,19 @@
 
 #include "tandem/core/threads/thread_kept.h"
 
-// Note [What exit() does, in this order]
+// Note [Steps of exit()]. In this order:
 // 1. It destroys the thread_local objects of the thread that called it.
-// 2. It calls the functions given to atexit() and destroys static objects, the latest first. oneDNN makes static tables
-//    when it needs them first. A primitive that is made while they are destroyed reads freed memory; those made before
-//    can still be run. From here on none is made, and our own kernels do the work.
-// 3. It calls the destructors of shared libraries, ours before those that it needs. OpenBLAS's frees its tables and
-//    buffers, without which no call works.
-// The first function of step 2 must be ours: it is given to atexit() in step 1, by an object of the thread that loaded
-// this library. Another thread may call exit(), so it is also given when a primitive was made.
-// One gap is left: the call that makes a table of oneDNN, the first of its kind, may be under way when another thread
-// calls exit(). The table is destroyed before any function that could wait for that call.
+// 2. It calls the functions registered with atexit() and destroys static objects, in reverse order. oneDNN creates
+//    static tables when it first needs them. A primitive that is created while these are destroyed reads freed memory;
+//    existing primitives can still run. From this step on, no primitive is created, and Tandem's own kernels do the
+//    work.
+// 3. It calls the destructors of shared libraries, Tandem's before those of its dependencies. OpenBLAS's destructor
+//    frees its tables and buffers, without which no call works.
+// The first function of step 2 must be exit_begins(). It is registered in step 1, by a thread_local object of the
+// thread that loaded this library. In case another thread calls exit(), it is also registered after each creation of a
+// primitive.
+// One gap remains: a call that creates a table of oneDNN for the first time may be running when another thread calls
+// exit(). Then the table is destroyed before any function that could wait for that call.
 
 namespace tandem::detail {
 namespace {
@@ -33,15 +35,15 @@ struct Threads {
   std::mutex mutex;
   std::vector<ThreadState*> all;
 };
-/// Never destroyed: it is used to the very end.
+/// Never destroyed: it is used until the process ends.
 Threads& threads() {
   static Threads* const made = new Threads;
   return *made;
 }
 
-/// State of one thread that has called a library.
+/// State of a thread that has called a library.
 struct ThreadState {
-  std::atomic<Ending> inside{Ending::none};  // the `end` of the call in progress
+  std::atomic<Ending> inside{Ending::none};  // stage `end` of the current call; none outside of calls
 
   ThreadState() {
     const std::lock_guard lock(threads().mutex);
@@ -56,8 +58,8 @@ struct ThreadState {
 std::atomic<Ending> ending{Ending::none};
 std::atomic<ThreadState*> exiting{nullptr};
 
-// A call says that it is inside and then reads `ending`; this writes `ending` and then looks who is inside. Both orders
-// are sequentially consistent, so at least one of the two sees the other.
+// A call first stores `inside` and then reads `ending`; this function first stores `ending` and then reads `inside`.
+// All four accesses are sequentially consistent, so at least one of the two sees the other.
 void come_to(Ending next) {
   if (ending.load() >= next) return;
   using Clock = std::chrono::steady_clock;
@@ -65,8 +67,8 @@ void come_to(Ending next) {
   ThreadState* const mine = &ThreadKept<ThreadState>::get();
   exiting = mine;
   ending = next;
-  if (threads().process != ::getpid()) return;  // a fork, without the threads that the list names
-  // Polls: ThreadSanitizer does not know how a timed_mutex waits.
+  if (threads().process != ::getpid()) return;  // a forked child: the listed threads do not exist here
+  // Polls, because ThreadSanitizer does not support the wait of a timed_mutex.
   std::unique_lock lock(threads().mutex, std::try_to_lock);
   for (; !lock.owns_lock() && Clock::now() < deadline; (void)lock.try_lock())
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -98,7 +100,7 @@ LibraryCall::LibraryCall(Ending end) : end_(end) {
 }
 LibraryCall::~LibraryCall() {
   static std::atomic<int> seen{0};
-  // By its thousandth call a library has made all its tables.
+  // After a thousand calls a library has created all its tables.
   if (end_ == Ending::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
     std::atexit(exit_begins);
   ThreadKept<ThreadState>::get().inside.store(Ending::none, std::memory_order_release);

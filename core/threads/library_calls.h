@@ -1,25 +1,27 @@
-// Calls into other libraries whose data exit() frees while other threads may be inside. Internal.
+// LibraryCall: guards calls into other libraries whose data exit() frees while other threads may still use it.
+// Internal.
 #pragma once
 
 namespace tandem::detail {
 
-/// How far exit() has come.
+/// Progress of exit().
 enum class Ending {
   none,
-  exit_began,       // static objects are destroyed next, also static objects of other libraries
-  libraries_ended,  // they are destroyed, and the destructors of libraries run next
+  exit_began,       // static objects are being destroyed, also in other libraries
+  libraries_ended,  // static objects are destroyed; the destructors of libraries are running
 };
 
-/// While one lives, this thread is inside a library that must not be used from `end` on. There exit() waits for the
-/// threads inside, ten seconds at most.
+/// While this object lives, this thread is inside a library that must not be used once exit() reaches stage `end`. At
+/// that stage exit() waits for the threads inside, ten seconds at most.
 class LibraryCall {
  public:
-  /// Waits until the process is gone where `end` is libraries_ended and has come, unless this thread is the one that
-  /// exits. No code of the program that could wait for this thread runs any more.
+  /// Marks this thread as inside the library. If `end` is libraries_ended and exit() has reached it, blocks until the
+  /// process is gone, unless this thread called exit(). No code of the program that could wait for this thread runs at
+  /// that stage.
   explicit LibraryCall(Ending end);
   ~LibraryCall();
   LibraryCall(const LibraryCall&) = delete;
-  /// Whether the library may be used. Ask where `end` is exit_began.
+  /// Whether the library may be used. Check this if `end` is exit_began.
   bool allowed() const { return allowed_; }
 
  private:

@@ -1,14 +1,15 @@
-// Waiting without sleeping, for a while. Internal.
+// Spinner: busy-waits for a limited time. Internal.
 #pragma once
 #include <chrono>
 #include <thread>
 
 namespace tandem::detail {
 
-/// for (Spinner spinner; !done() && spinner.again();) {}
+/// Usage: for (Spinner spinner; !done() && spinner.again();) {}
 class Spinner {
  public:
-  /// False when it is time to sleep. The first pauses take about 5 us; then the core is offered to others in between.
+  /// Waits a moment; returns false when the caller should sleep instead. Pauses for about 5 us, then yields the core
+  /// between checks until about 50 us have passed.
   bool again() {
     if (++turns_ <= kPauses) {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Starts the threads of the library. Internal.
+// Starts the library's threads. Internal.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -11,9 +11,10 @@
 
 namespace tandem::detail {
 
-/// Blocks the signals that a program may handle, in this thread while the object lives, and in every thread started
-/// meanwhile until that thread ends: a handler then runs on a thread of the program. Signals of faults, which only the
-/// faulting thread can get, and SIGPROF, which lets a profiler sample every thread, stay as they are.
+/// While this object lives, blocks signals that a program may handle in this thread and in every thread started from
+/// it. Started threads keep them blocked until they end. Signal handlers then run on the program's own threads. Not
+/// blocked: fault signals, which only the faulting thread receives, and SIGPROF, so that a profiler can sample every
+/// thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -30,7 +31,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// @throws Error naming `what` and the limits that may be reached when the system has no thread to give
+/// Starts a thread that runs f. @throws Error that names `what` and the possible limits, if the system cannot start a
+/// thread
 template <class F> std::thread start_thread(const char* what, F&& f) try {
   const SignalsBlocked blocked;
   return std::thread(std::forward<F>(f));

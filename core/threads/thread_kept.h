@@ -17,7 +17,7 @@ template <class T> class ThreadKept {
  private:
   static void make() {
     static const pthread_key_t key = [] {
-      pthread_key_t made = ~pthread_key_t(0);  // no key; stays if the process has no key left: no T is then destroyed
+      pthread_key_t made = ~pthread_key_t(0);  // invalid; stays so if no key is left: then no T is destroyed
       ::pthread_key_create(&made, [](void* kept) {
         mine_ = nullptr;
         delete static_cast<T*>(kept);

@@ -1,4 +1,4 @@
-// The pool of threads: chunks, who runs them, and waiting for work.
+// Thread pool: distributes chunks to threads; idle threads wait for work.
 #include "tandem/core/threads/thread_pool.h"
 
 #include <pthread.h>
@@ -20,26 +20,27 @@
 #include "tandem/core/threads/spinner.h"
 #include "tandem/core/threads/start_thread.h"
 
-// Note [How a job finds its helpers]
-// A caller claims a slot, writes the job into it, opens its seats and raises the pool's epoch; then it takes chunks
-// from the slot's counters until none is left, closes the seats and waits for those who sat down. A worker looks
-// through the slots for a free seat; where there is none it watches the epoch, at first awake, later asleep. No lock is
-// taken.
-// - Slots are never freed, so a worker may look at one whose job is over. Only who got a seat reads the job: the
-//   exchange that got it saw the store that opened it, and the caller cannot end before the seat is given back.
-// - No wakeup is lost: the caller raises the epoch and then counts sleepers, a worker counts itself and then compares
-//   the epoch (all sequentially consistent), so at least one of the two sees the other.
-// - Nothing depends on a worker coming: the caller alone finishes any job. So threads may be stopped at any time.
-// The chunks lie in parts, one for each thread: a thread begins with its own and then helps with the others'. So it is
-// the same thread that comes to the same memory in job after job, and neighbours' chunks are not fetched ahead by one
-// core while another writes them: in chunks handed out in turn, a pass over 4 MiB took two cores twice the time.
+// Note [How a job gets helpers]
+// A caller claims a slot, writes its job into the slot, opens seats for helpers, and increments the pool's epoch. It
+// then takes chunks from the slot's counters until none is left, closes the seats, and waits for the helpers in taken
+// seats. A worker searches the slots for a free seat. If there is none, it watches the epoch, first spinning, then
+// sleeping. No lock is taken.
+// - Slots are never freed, so a worker may look at a slot whose job is over. Only a worker that got a seat reads the
+//   job: its exchange synchronizes with the store that opened the seats, and the caller waits until the seat is given
+//   back.
+// - No wakeup is lost: the caller increments the epoch and then reads the number of sleepers; a worker counts itself as
+//   a sleeper and then compares the epoch. All are sequentially consistent, so at least one of the two sees the other.
+// - Nothing depends on workers: the caller alone can finish any job. So workers may be stopped at any time.
+// The chunks are divided into parts, one for each thread. A thread starts with its own part and then helps with others.
+// So in job after job the same thread works on the same memory, and no core prefetches chunks of its neighbour while
+// that core writes them. With chunks handed out in turn, a pass over 4 MiB took two cores twice as long.
 
 namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kSlots = 64;  // jobs at a time that get helpers; a further caller works alone
-constexpr size_t kLine = 128;  // two cache lines: processors fetch them in pairs
+constexpr size_t kSlots = 64;  // jobs that can have helpers at the same time; further callers work alone
+constexpr size_t kLine = 128;  // two cache lines, because processors prefetch them in pairs
 constexpr int kParts = kLine / sizeof(int64_t);
 
 thread_local bool inside_chunk = false;
@@ -57,7 +58,7 @@ class alignas(kLine) Slot {
     for (int part = 0; part < parts_; ++part) next_[part].store(first_of(part), std::memory_order_relaxed);
     seats_.store(helpers * kFree, std::memory_order_release);
   }
-  /// The seats still free; 0 once all chunks are taken.
+  /// Number of free seats; 0 once the seats are closed.
   int free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFree); }
   bool sit_down() {
     uint32_t seats = seats_.load(std::memory_order_relaxed);
@@ -68,9 +69,10 @@ class alignas(kLine) Slot {
   void leave() {
     if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
   }
-  /// Where thread i begins.
+  /// Part that thread i starts with.
   int part_of(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
-  /// One of `part`, or of the next one that has any left, which `part` then is; false if none has.
+  /// Runs one chunk of `part`, or of the next part that has chunks left, and sets `part` to it. Returns false if no
+  /// chunk is left.
   bool run_chunk(int& part) {
     for (int tried = 0; tried < parts_; ++tried, part = part + 1 < parts_ ? part + 1 : 0) {
       const int64_t last = first_of(part + 1);
@@ -82,7 +84,8 @@ class alignas(kLine) Slot {
     }
     return false;
   }
-  /// The caller's end: waits for the helpers, frees the slot, and returns what was thrown.
+  /// Called by the caller at the end: waits for the helpers, frees the slot, and returns the exception of a chunk, or
+  /// null.
   std::exception_ptr close() {
     uint32_t seats = seats_.fetch_and(kFree - 1, std::memory_order_acquire) & (kFree - 1);
     for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
@@ -93,7 +96,7 @@ class alignas(kLine) Slot {
   }
 
  private:
-  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts both
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts taken seats and, times kFree, free seats
 
   int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
   void run(int64_t chunk) {
@@ -101,7 +104,7 @@ class alignas(kLine) Slot {
     try {
       (*f_)(begin, end);
     } catch (...) {
-      // Only chunks behind one that threw are left out, so the lowest that throws has its turn.
+      // Only chunks after a failed one are skipped, so the lowest chunk that throws always runs.
       const std::lock_guard lock(error_mutex_);
       if (chunk < failed_chunk_) failed_chunk_ = chunk, error_ = std::current_exception();
     }
@@ -115,14 +118,14 @@ class alignas(kLine) Slot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  alignas(kLine) std::atomic<int64_t> next_[kParts];  // of each part
+  alignas(kLine) std::atomic<int64_t> next_[kParts];  // next chunk of each part
 };
 
 class Pool {
  public:
   static Pool& instance() {
     static Pool* const pool = [] {
-      auto* const made = new Pool;  // for ever: loops may run while statics are destroyed, then without helpers
+      auto* const made = new Pool;  // never destroyed: loops may run, without helpers, while statics are destroyed
       std::atexit([] { instance().shut_down(); });
       return made;
     }();
@@ -145,7 +148,7 @@ class Pool {
     const int called = call(helpers - awake());
     inside_chunk = true;
     int part = 0;
-    if (slot->run_chunk(part)) {  // those who were awake may be at other jobs
+    if (slot->run_chunk(part)) {  // workers that were awake may be busy with other jobs
       if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
     }
     while (slot->run_chunk(part)) continue;
@@ -188,7 +191,7 @@ class Pool {
     }
     running_.store(true, std::memory_order_release);
   }
-  /// Under mutex_. Jobs in progress lose their helpers after the chunk at hand.
+  /// Requires mutex_. Workers leave jobs in progress after their current chunk.
   void stop() {
     running_ = false;
     stopping_ = true;
@@ -216,7 +219,7 @@ class Pool {
     return nullptr;
   }
   int awake() const { return size() - 1 - sleepers_.load(std::memory_order_relaxed); }
-  /// Has all who are awake look for a seat, and up to `wanted` of those who sleep; returns how many of these.
+  /// Alerts all workers that are awake, and wakes up to `wanted` sleeping ones. Returns the number woken.
   int call(int wanted) {
     epoch_.fetch_add(1);
     const int woken = std::min(wanted, sleepers_.load());
@@ -228,7 +231,8 @@ class Pool {
     }
     return woken;
   }
-  /// The slot where a free seat was taken; each worker begins at another one, so that they spread.
+  /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that they
+  /// spread.
   Slot* find_seat(size_t first) {
     const size_t used = used_slots_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < used; ++i)
@@ -258,12 +262,12 @@ class Pool {
   }
 
   std::array<Slot, kSlots> slots_;
-  std::atomic<size_t> used_slots_{0};  // those behind were never used
+  std::atomic<size_t> used_slots_{0};  // number of slots ever used
   alignas(kLine) std::atomic<uint32_t> epoch_{0};
   alignas(kLine) std::atomic<int> sleepers_{0};
   std::atomic<int> size_{1};
   std::atomic<bool> running_{false}, stopping_{false};
-  std::mutex mutex_;  // of what follows; taken to start and to stop, never to run
+  std::mutex mutex_;  // guards the members below; taken to start and stop workers, never to run jobs
   std::vector<std::thread> workers_;
   bool shut_down_ = false;
 };

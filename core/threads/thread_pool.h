@@ -1,4 +1,5 @@
-// One pool of threads for the process. Work is cut into chunks by size alone, so no result depends on who runs them.
+// The process's thread pool. Work is split into chunks by size alone, so results do not depend on which threads run
+// them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,18 +10,18 @@
 
 namespace tandem {
 
-/// How many threads a parallel loop may use, the calling one among them: usable_cores(), TANDEM_NUM_THREADS, or what
-/// set_num_threads said last. The threads start with the first loop that needs them.
+/// Number of threads that a parallel loop may use, including the caller: the last set_num_threads(), else the
+/// environment variable TANDEM_NUM_THREADS, else usable_cores(). The threads start with the first loop that needs them.
 int get_num_threads();
-/// Loops in progress on other threads finish undisturbed. @throws Error unless 1 <= n <= 1024, or inside a chunk
+/// Sets the number of threads; loops in progress still finish. @throws Error unless 1 <= n <= 1024, or inside a chunk
 void set_num_threads(int n);
 
 namespace detail {
 
-/// How many threads the loops that this thread starts may use, itself among them; 0, the default: get_num_threads().
-/// RankContext keeps it, so that devices and ranks can divide the cores among them.
+/// Number of threads that loops of this thread may use, including itself; 0 (the default) means get_num_threads(). Part
+/// of RankContext, so that devices and ranks can divide the cores between them.
 int get_thread_share();
-/// Sets this thread's share until it goes out of scope. @throws Error when negative
+/// Sets this thread's share until the guard goes out of scope. @throws Error if `share` is negative
 class ThreadShareGuard {
  public:
   explicit ThreadShareGuard(int share);
@@ -32,7 +33,7 @@ class ThreadShareGuard {
   int saved_;
 };
 
-/// A reference to a callable void(int64_t begin, int64_t end) that outlives the call.
+/// Non-owning reference to a callable void(int64_t begin, int64_t end), which must outlive it.
 class ChunkFunction {
  public:
   template <class F>
@@ -52,21 +53,22 @@ void parallel_chunks(int64_t range, int64_t grain, ChunkFunction f);
 
 }  // namespace detail
 
-/// Calls f on [0, grain), [grain, 2 grain), ... up to `range`, in any order on any threads, this one among them, and
-/// returns when all are done. The chunks are the same for any number of threads; inside a chunk, or with a share of 1,
-/// they run here one after the other. Any number of threads may call this at once.
-/// When chunks throw, those not begun are skipped and the exception of the lowest chunk is rethrown: always the same.
+/// Calls f on [0, grain), [grain, 2 grain), ... up to `range`, in any order on any threads of the pool and this one,
+/// and returns when all chunks are done. The chunks are the same for any number of threads. Inside a chunk, or with a
+/// share of 1, they run on this thread in order. Any number of threads may call this at once.
+/// If chunks throw, chunks not yet started are skipped, and the exception of the lowest chunk that throws is rethrown,
+/// so the error is deterministic.
 /// @throws Error unless grain >= 1
 template <class F> void parallel_for(int64_t range, int64_t grain, F&& f) {
   if (range > grain) return detail::parallel_chunks(range, grain, f);
   if (range > 0) f(int64_t(0), range);
 }
-/// The same over begin, ... end - 1, as LibTorch's. A grain of 0 is 1.
+/// parallel_for() over begin, ..., end - 1, as in LibTorch. A grain of 0 counts as 1.
 template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
   parallel_for(end - begin, grain < 1 ? 1 : grain, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
 }
-/// Reduces begin, ... end - 1 chunk by chunk: reduce(from, to, identity) gives a chunk's result, and combine(a, b)
-/// joins two, in the order of the chunks.
+/// Reduces begin, ..., end - 1 in chunks: reduce(from, to, identity) returns the result of a chunk, and combine(a, b)
+/// joins two results, in the order of the chunks.
 template <class T, class F, class Combine>
 T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F& reduce, const Combine& combine) {
   if (begin >= end) return identity;

@@ -1,11 +1,11 @@
-// When a GPU worked at each call of a kernel.
+// GpuTimer: measures when a GPU works on each kernel call.
 #include "tandem/core/trace/gpu_timer.h"
 
 #include "tandem/core/tensor.h"
 #include "tandem/core/trace/tracer.h"
 
 namespace tandem::detail {
-/// A copy goes by the name that CUDA's profilers give it, by which tools know that nothing is computed.
+/// Name of a GPU event. Copies get the names that CUDA's profilers use, so that tools recognise them as copies.
 static std::string name_on_gpu(const KernelCall& call) {
   if (call.reads.empty() || call.writes.empty()) return call.op;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
@@ -29,7 +29,7 @@ std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
     span.event.stream =
         streams_.try_emplace({call.device, stream.handle()}, static_cast<int>(streams_.size()) + 1).first->second;
     span.event.correlation = ++calls_;
-    constexpr size_t kMost = 4096;  // events of the runtime are not free
+    constexpr size_t kMost = 4096;  // CUDA events are not free
     if (spans_.size() >= kMost) collect();
   }
   span.event.kind = TraceEvent::Kind::gpu;
@@ -53,7 +53,7 @@ void GpuTimer::collect() {
       span.event.start = anchor.host + kMillisecond * anchor.event.elapsed_time(span.begin);
       span.event.end = span.event.start + kMillisecond * span.begin.elapsed_time(span.end);
       events_.push_back(std::move(span.event));
-    } catch (const std::exception&) {  // of a GPU that failed: the rest of the trace tells more than nothing
+    } catch (const std::exception&) {  // the GPU failed: keep the rest of the trace
     }
   spans_.clear();
 }

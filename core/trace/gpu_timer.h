@@ -1,4 +1,4 @@
-// When a GPU worked at each call of a kernel. Internal.
+// GpuTimer: measures when a GPU works on each kernel call. Internal.
 #pragma once
 #include <map>
 #include <mutex>
@@ -12,26 +12,26 @@
 
 namespace tandem::detail {
 
-/// Puts an event before and after the work of a call on its GPU's stream, and tells the host's time of both later.
+/// Records an event before and after the work of a call on its GPU stream, and later converts both to host time.
 class GpuTimer {
  public:
   struct Span {
     TraceEvent event;
     cuda::Event begin{true}, end{true};
   };
-  /// Nothing where the call's work is recorded rather than run.
+  /// Starts a span; nullopt if the stream is being captured, so that the work does not run now.
   std::optional<Span> begin(const KernelCall& call);
   void end(Span span);
-  /// Waits for what is under way, and returns all that came of the calls.
+  /// Waits for calls under way, and returns the events of all calls.
   std::vector<TraceEvent> take();
 
  private:
-  /// A moment that is known by both clocks.
+  /// A moment known on both clocks, the host's and the GPU's.
   struct Anchor {
     double host = 0;
     cuda::Event event{true};
   };
-  void collect();  // what is in `spans_`, under the lock
+  void collect();  // converts all of `spans_`; the caller holds the lock
   std::mutex mutex_;
   std::map<Device, Anchor> anchors_;
   std::map<std::pair<Device, const void*>, int> streams_;

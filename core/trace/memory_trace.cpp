@@ -1,4 +1,4 @@
-// A record of the blocks of memory that allocators give out and take back.
+// Memory trace: records the blocks that allocators hand out and take back.
 #include "tandem/core/trace/memory_trace.h"
 
 #include <exception>
@@ -13,7 +13,7 @@ struct Recorded {
   std::mutex mutex;
   std::vector<MemoryEvent> events;
 };
-/// Never destroyed: tensors with static storage give their memory back later than that.
+/// Never destroyed: static tensors may free their memory later.
 Recorded& recorded() {
   static Recorded* const all = new Recorded;
   return *all;
@@ -39,7 +39,7 @@ void trace_memory(Device device, const void* data, int64_t bytes) noexcept {
   if (!memory_trace_on) return;
   try {
     all.events.push_back({trace_clock(), device, data, bytes, current_phase()});
-  } catch (const std::exception&) {  // out of memory: the record is not worth the program's end
+  } catch (const std::exception&) {  // out of memory: drop the event rather than end the program
   }
 }
 

@@ -1,4 +1,4 @@
-// Observers: entering and leaving them, and handing on what one does not take.
+// Observers: attaching and detaching them, and passing on to the outer observer.
 #include "tandem/core/trace/observer.h"
 
 #include "tandem/core/dispatch.h"

@@ -1,4 +1,4 @@
-// Observers see what runs: the kernel calls of ops on every device, and the Loops that a CPU kernel consists of.
+// Observers: they intercept kernel calls on every device, and the Loops that a CPU kernel runs.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -13,7 +13,7 @@ namespace tandem {
 
 class Tensor;
 
-/// One call of a kernel. Tensors that are undefined are left out; what is changed in place is in both lists.
+/// One call of a kernel. Undefined tensors are left out; a tensor changed in place is in both lists.
 struct KernelCall {
   const char* op;
   Device device;
@@ -25,27 +25,26 @@ struct KernelCall {
 
 namespace detail {
 
-/// Wraps each call and each group of loops: what it does not pass on does not happen. It belongs to the RankContext
-/// that it was attached to and to those that were copied from that, and is called by all their threads, several at
-/// once.
+/// Intercepts kernel calls and groups of loops: only what it passes on is executed. It belongs to the RankContext it
+/// was attached to and to copies of that context. All their threads call it, several at once.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// In place of running a kernel's call; a CPU kernel's comes before those of its loops.
+  /// Called instead of a kernel. For a CPU kernel, on_run() follows when the call is passed on.
   virtual void on_call(const KernelCall& call) { pass(call); }
-  /// In place of running `loops`, which do not depend on each other and are gone afterwards.
+  /// Called instead of running `loops`, which do not depend on each other and are destroyed after the call.
   virtual void on_run(ArrayRef<Loop> loops) { pass(loops); }
-  /// In place of running what run_update() was given.
+  /// Called instead of the function passed to run_update().
   virtual void on_update(const std::function<void()>& update) { pass(update); }
-  /// Before something that a record could not repeat; it may throw.
+  /// Called before an operation that a Graph cannot record; may throw.
   virtual void on_unrecordable(const std::string& op, const char* why) { pass(op, why); }
-  /// Whether this one, or one that it was put in front of, makes a record.
+  /// Whether this observer, or an outer one, records for a Graph.
   virtual bool records() const { return outer_ && outer_->records(); }
-  /// The one that it was put in front of, or null.
+  /// The observer that this one was attached in front of, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 
  protected:
-  /// To the observer that was there before this one, if there was one, and else runs it.
+  /// Passes on to the outer observer; without one, executes.
   void pass(const KernelCall& call) const;
   void pass(ArrayRef<Loop> loops) const;
   void pass(const std::function<void()>& update) const;
@@ -57,12 +56,12 @@ class Observer {
   std::shared_ptr<Observer> outer_;  // set once, before any thread sees this observer
 };
 
-/// Puts an observer in front of the one that this thread's context has. @throws Error when it was attached before
+/// Attaches an observer to this thread's context, in front of the current one. @throws Error if it was attached before
 void attach_observer(std::shared_ptr<Observer> observer);
 
 }  // namespace detail
 
-/// Attaches an observer until it goes out of scope. Guards nest. Contexts that were copied in the meantime keep it.
+/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied meanwhile keep it.
 class ObserverGuard {
  public:
   explicit ObserverGuard(std::shared_ptr<Observer> observer) { attach_observer(std::move(observer)); }

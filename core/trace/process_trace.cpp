@@ -1,5 +1,5 @@
-// A trace of the whole program, where the environment asks for one: TANDEM_TRACE_FOLDER names the folder that each
-// process writes its part into when it ends. `tandem trace` sets it.
+// Trace of the whole program, if the environment variable TANDEM_TRACE_FOLDER is set: each process writes its part into
+// that folder when it ends. `tandem trace` sets the variable.
 #include <unistd.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace tandem::detail {
 namespace {
 
-/// What is beyond these events is counted only: they take some 300 bytes each, and viewers do not like more.
+/// Maximum number of events; further ones are only counted. An event takes about 300 bytes, and viewers become slow.
 constexpr size_t kMostEvents = 500'000;
 
 struct ProcessTrace {
@@ -24,7 +24,7 @@ struct ProcessTrace {
 /// Rank of this process in its job; 0 until it is known.
 std::atomic<int> process_rank{0};
 
-/// Null where none is asked for. Never destroyed: threads may outlive static objects.
+/// The trace of this process, or null if none is requested. Never destroyed: threads may outlive static objects.
 ProcessTrace* process_trace() {
   static ProcessTrace* const trace = []() -> ProcessTrace* {
     const char* const folder = std::getenv("TANDEM_TRACE_FOLDER");
@@ -35,7 +35,7 @@ ProcessTrace* process_trace() {
 
 void write_at_exit() {
   ProcessTrace& trace = *process_trace();
-  if (trace.process != ::getpid()) return;  // a fork: what it has is its parent's
+  if (trace.process != ::getpid()) return;  // in a forked child the events are the parent's
   try {
     write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
   } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-// A trace: events of all threads, brought together.
+// Starts and stops traces, and TraceSpan.
 #include "tandem/core/trace/trace.h"
 
 #include "tandem/core/trace/tracer.h"

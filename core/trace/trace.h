@@ -1,5 +1,5 @@
-// A record of what ran: kernel calls, what each lane did, transfers and collectives, with their times. It can be
-// written as Chrome's trace JSON, or taken as it is.
+// Traces: records of kernel calls, phases of each lane, transfers and collectives, with their times. A trace can be
+// written as Chrome's trace JSON, or returned as a list of events.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,60 +13,60 @@ namespace tandem {
 
 /// A tensor that a kernel call read or wrote.
 struct TraceTensor {
-  /// Its dtype.
+  /// Dtype of the tensor.
   DType dtype;
-  /// Its sizes.
+  /// Sizes of the tensor.
   detail::Shape sizes;
 };
 
-/// One entry of a trace: what was done from when to when, by which thread.
+/// One entry of a trace: an activity, its start and end, and its thread.
 struct TraceEvent {
-  /// What an event is of.
+  /// Kind of activity.
   enum class Kind : int8_t {
-    kernel,         // a call of a kernel, on `device`; of a GPU's, until its work was put on the stream
-    gpu,            // what a GPU did for the call with the same `correlation`, from when it began to when it was done
-    phase,          // what a lane was doing: "forward", "scatter", "wait"; the innermost that is open counts
-    communication,  // a collective, from when it was this rank's turn; `queued` is when it was called
+    kernel,         // a kernel call on `device`; for a GPU, it ends when the work is queued on the stream
+    gpu,            // work of a GPU, from start to end; its kernel call has the same `correlation`
+    phase,          // what a lane is doing: "forward", "scatter", "wait"; of nested phases, the innermost counts
+    communication,  // a collective, from the start of its turn on this rank; `queued` is the time of the call
     transfer,       // a copy between devices, from `device` to `to`
-    gradient,       // a moment: DistributedDataParallel saw the gradient of the parameter `name`
+    gradient,       // an instant: DistributedDataParallel received the gradient of parameter `name`
     span            // a TraceSpan
   };
-  /// What it is of.
+  /// Kind of this event.
   Kind kind = Kind::span;
-  /// Of a kernel, a collective or a phase its name; of a gradient the parameter's.
+  /// Name of the kernel, collective or phase; for a gradient, name of the parameter.
   std::string name;
-  int rank = 0;    // set by who brings several ranks' traces together
-  int lane = 0;    // of its rank: the number of the device that it works for, under DataParallel
-  int thread = 0;  // a number of its own for each thread of the process
-  /// Where it was; of a transfer, from where and to where.
+  int rank = 0;    // set by code that merges the traces of several ranks
+  int lane = 0;    // within the rank: index of the device that the thread works for, under DataParallel
+  int thread = 0;  // number of the thread within the process
+  /// Device of the activity; for a transfer, source and destination.
   Device device = {}, to = {};
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
-  /// Of a collective: when it was called, in the same seconds.
+  /// For a collective: time of the call, on the same clock.
   double queued = 0;
-  /// Of a phase: how many seconds of a processor its thread had had at the start and at the end.
+  /// For a phase: CPU time of the thread at the start and at the end, in seconds.
   double cpu_start = 0, cpu_end = 0;
-  int64_t correlation = 0;  // of a call of a GPU's kernel and of what came of it; 0: there is nothing to find
-  int stream = 0;           // of Kind::gpu: a number of its own for each stream, from 1
-  int64_t bytes = 0;        // of a kernel call: of all tensors; of a collective: of its tensor
-  /// Of a kernel call: the tensors that it read and wrote.
+  int64_t correlation = 0;  // ID that links a kernel call to its GPU activity; 0 if there is none
+  int stream = 0;           // for Kind::gpu: number of the stream, from 1
+  int64_t bytes = 0;        // for a kernel call: size of all its tensors; for a collective: of its tensor
+  /// For a kernel call: the tensors that it read and wrote.
   std::vector<TraceTensor> reads = {}, writes = {};
 };
 
-/// Starts to record what this thread does, and the threads that work for it from now on (autograd's, DataParallel's,
-/// loaders', those of collectives); each rank records for itself. What an earlier trace recorded is dropped.
-/// @param kernels  whether each kernel call is recorded too
+/// Starts to record this thread, and threads that start working for it from now on (autograd, DataParallel, data
+/// loaders, collectives). Each rank has its own trace. Drops an earlier trace.
+/// @param kernels  whether to record each kernel call
 void start_trace(bool kernels = true);
-/// Stops, and returns what was recorded, by the time of the start; nothing where no trace was on.
+/// Stops the trace and returns its events, sorted by start time; empty if no trace was on.
 std::vector<TraceEvent> take_trace();
-/// Writes Chrome's trace JSON with the categories of PyTorch's profiler, which chrome://tracing, Perfetto and
-/// HolisticTraceAnalysis open: a process for each rank, a row for each thread and each stream of a GPU. The file is
-/// written whole or not at all.
-/// @throws Error when it cannot be written
+/// Writes Chrome's trace JSON with the categories of PyTorch's profiler; chrome://tracing, Perfetto and
+/// HolisticTraceAnalysis open it. Each rank is a process; each thread, and each stream of a GPU, is a row. The file is
+/// written completely or not at all.
+/// @throws Error if the file cannot be written
 void write_trace(const std::string& path, const std::vector<TraceEvent>& events);
 /// write_trace(path, take_trace()).
 void stop_trace(const std::string& path);
 
-/// A span of one's own in the trace ("epoch", "load"), from construction to destruction.
+/// A user-defined span in the trace ("epoch", "load"), from construction to destruction.
 class TraceSpan {
  public:
   explicit TraceSpan(std::string name);

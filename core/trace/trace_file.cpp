@@ -1,4 +1,4 @@
-// The trace as a file, in the format of Chrome's and PyTorch's profilers.
+// Writes a trace to a file, in the format of the Chrome and PyTorch profilers.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,12 +29,12 @@ std::string list(const std::vector<TraceTensor>& tensors) {
     out << (i ? " " : "") << tensors[i].dtype << IntArrayRef(tensors[i].sizes);
   return json_string(out.str());
 }
-/// The row of a rank that an event is shown in: of a thread, or beyond those of a GPU's stream.
+/// Row of an event in the view of its rank: its thread, or for a GPU event its stream, numbered after all threads.
 int row_of(const TraceEvent& e) {
   constexpr int kStreams = 1000000;
   return e.kind == TraceEvent::Kind::gpu ? kStreams + e.stream : e.thread;
 }
-/// The names of categories that PyTorch's profiler uses, so that what reads its traces reads these.
+/// Category of an event, as in PyTorch's profiler, so that tools for its traces can read these.
 const char* category(const TraceEvent& e) {
   switch (e.kind) {
     case TraceEvent::Kind::kernel:
@@ -58,7 +58,7 @@ void write_event(std::ostream& out, const TraceEvent& e) {
   if (e.bytes > 0) out << ", \"bytes\": " << e.bytes;
   out << "}}";
 }
-/// A line that names a process or a thread of the trace.
+/// Writes a metadata line that names a process or a thread.
 void write_name(std::ostream& out, const char* what, int rank, int thread, const std::string& name) {
   out << "{\"ph\": \"M\", \"name\": \"" << what << "\", \"pid\": " << rank << ", \"tid\": " << thread
       << ", \"args\": {\"name\": " << json_string(name) << "}}";
@@ -72,7 +72,7 @@ void write_trace(const std::string& path, const std::vector<TraceEvent>& events)
   out.precision(16);
   const int rank = events.empty() ? 0 : events[0].rank;
   out << "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " << rank << "}, \"traceEvents\": [\n";
-  std::map<std::pair<int, int>, std::string> rows;  // by rank and row: its name
+  std::map<std::pair<int, int>, std::string> rows;  // names of the rows, by rank and row
   for (const TraceEvent& e : events) {
     std::string name = e.kind == TraceEvent::Kind::gpu
                            ? e.device.str() + " stream " + std::to_string(e.stream)

@@ -1,4 +1,4 @@
-// Tracer, which records events, PhaseSpan, and the clocks of a trace.
+// Tracer, PhaseSpan, and the clocks of a trace.
 #include "tandem/core/trace/tracer.h"
 
 #include <time.h>

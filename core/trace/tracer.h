@@ -1,4 +1,4 @@
-// What records a trace, and the marks that the library's own code puts into it. Internal.
+// Tracer: records a trace, and marks that the library's own code adds to it. Internal.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -11,25 +11,25 @@
 
 namespace tandem::detail {
 
-/// A text as JSON writes it, with blanks in the place of control characters.
+/// Returns text as a JSON string, with control characters replaced by blanks.
 std::string json_string(const std::string& text);
-/// Seconds of the steady clock.
+/// Time of the steady clock, in seconds.
 double trace_clock();
-/// Seconds for which this thread has had a processor.
+/// CPU time of this thread, in seconds.
 double thread_clock();
 
-/// Takes the time of each call, and keeps events. Contexts that were copied keep it beyond the trace's end: then it
-/// only passes on.
+/// Observer that times each call and collects events. Copies of a context may keep it after the end of the trace; then
+/// it only passes on.
 class Tracer final : public Observer {
  public:
-  /// @param around  a trace within which this one is: it gets the same marks. Null: there is none
-  /// @param most    events; later ones are only counted
+  /// @param around  trace that encloses this one and gets the same marks; null: none
+  /// @param most    maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
       : kernels_(kernels), most_(most), around_(std::move(around)) {}
   void on_call(const KernelCall& call) override;
-  /// Sets the event's thread and lane to the caller's.
+  /// Adds an event to this trace and the enclosing ones, with the caller's thread and lane.
   void add(TraceEvent event);
-  /// By the time of the start.
+  /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
   const std::shared_ptr<Tracer>& around() const { return around_; }
   int64_t left_out() const { return left_out_; }
@@ -46,22 +46,21 @@ class Tracer final : public Observer {
   GpuTimer gpu_;
 };
 
-/// Where the environment asks for a trace of the whole program (`tandem trace` does), gives this context, which is no
-/// copy of another, to it. What was recorded is written when the program ends.
+/// Attaches the trace of the whole program, if the environment requests one (as `tandem trace` does), to this context,
+/// which must not be a copy of another. The trace is written when the program ends.
 void trace_if_asked(RankContext& context);
-/// Sets the rank of this process in its job, under which the trace of the whole program lists its events. It is 0
-/// before.
+/// Sets the rank of this process in its job, which the trace of the whole program records; 0 until set.
 void set_process_trace_rank(int rank);
-/// Stops the tracer and writes its events to `path`.json, with this rank. Writes the number of events that the tracer
-/// left out, if there are any, to `path`.left_out. Writes nothing if there is no event. @throws Error
+/// Stops the tracer and writes its events to `path`.json with this rank. If the tracer left out events, writes their
+/// number to `path`.left_out. Writes nothing if there are no events. @throws Error if `path`.json cannot be written
 void write_process_trace(const std::string& path, Tracer& tracer, int rank);
-/// Whether it is that trace, which ends with the program only.
+/// Whether this tracer is that of the whole program, which stops only when the program ends.
 bool is_process_trace(const Tracer& tracer);
 
-/// The trace that is on for this thread, or null.
+/// The tracer of this thread's current trace, or null.
 inline Tracer* current_tracer() { return RankContext::current().tracer.get(); }
 
-/// Says what this thread's lane does until it goes out of scope. Without a trace it costs a branch.
+/// Marks a phase of this thread's lane until it goes out of scope. Without a trace it costs only a branch.
 class PhaseSpan {
  public:
   explicit PhaseSpan(const char* name) {
@@ -82,7 +81,7 @@ class PhaseSpan {
   double start_ = 0, cpu_start_ = 0;
 };
 
-/// The innermost phase that this thread is in, or null; while there is a trace.
+/// The innermost phase of this thread, or null; set only during a trace.
 const char* current_phase();
 
 }  // namespace tandem::detail
