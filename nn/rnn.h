@@ -15,10 +15,10 @@ struct RNNOptionsBase {
   TANDEM_ARG(RNNMode, mode);                // the kind: relu, tanh, LSTM or GRU
   TANDEM_ARG(int64_t, input_size);          // length of an input
   TANDEM_ARG(int64_t, hidden_size);         // length of a state
-  TANDEM_ARG(int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG(int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG(bool, bias) = true;            // whether a bias is added
   TANDEM_ARG(bool, batch_first) = false;    // whether the batch is dimension 0
-  TANDEM_ARG(double, dropout) = 0;          // of the outputs of all layers but the last
+  TANDEM_ARG(double, dropout) = 0;          // dropout probability after every layer but the last
   TANDEM_ARG(bool, bidirectional) = false;  // whether a second network runs backwards
   TANDEM_ARG(int64_t, proj_size) = 0;       // length of the projected state; 0: no projection
 };
@@ -27,10 +27,10 @@ template <class Options> struct SequenceOptions {
   SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TANDEM_ARG_OF(Options, int64_t, input_size);          // length of an input
   TANDEM_ARG_OF(Options, int64_t, hidden_size);         // length of a state
-  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG_OF(Options, bool, bias) = true;            // whether a bias is added
   TANDEM_ARG_OF(Options, bool, batch_first) = false;    // inputs and outputs are (B, T, ...) in place of (T, B, ...)
-  TANDEM_ARG_OF(Options, double, dropout) = 0;          // of the outputs of all layers but the last
+  TANDEM_ARG_OF(Options, double, dropout) = 0;          // dropout probability after every layer but the last
   TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // a second network runs backwards; outputs stand side by side
 };
 /// The hidden states of a batch: LSTM has two, the others one.

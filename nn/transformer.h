@@ -27,12 +27,12 @@ using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::func
 struct TransformerEncoderLayerOptions {
   TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead);
   TANDEM_ARG(int64_t, d_model);                           // E
-  TANDEM_ARG(int64_t, nhead);                             // heads of each attention
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
+  TANDEM_ARG(int64_t, nhead);                             // number of attention heads
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
   // LibTorch has none of these; Python's PyTorch has:
-  TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part instead of each sum
   TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
@@ -96,15 +96,15 @@ struct TransformerEncoderOptions {
   TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
-  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
+  TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
 };
 struct TransformerDecoderOptions {
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
-  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
+  TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
 };
 
 /// Layers one after the other.
@@ -147,16 +147,16 @@ struct TransformerOptions {
   TransformerOptions(int64_t d_model, int64_t nhead);
   TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers);
   TANDEM_ARG(int64_t, d_model) = 512;                     // length of a vector of the sequences
-  TANDEM_ARG(int64_t, nhead) = 8;                         // heads of each attention
+  TANDEM_ARG(int64_t, nhead) = 8;                         // number of attention heads
   TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // layers of the encoder
   TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // layers of the decoder
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
   TANDEM_ARG_DECLARED(AnyModule,
                       custom_encoder);  // in the place of a TransformerEncoder, called with its three arguments
   TANDEM_ARG_DECLARED(AnyModule, custom_decoder);  // in the place of a TransformerDecoder, called with its six
-  TANDEM_ARG(bool, norm_first) = false;            // normalises what goes into each part in place of each sum
+  TANDEM_ARG(bool, norm_first) = false;            // if true, normalises the input of each part instead of each sum
   TANDEM_ARG(bool, batch_first) = false;           // whether the batch is dimension 0
 };
 /// An encoder of the source and a decoder of the target, each ended by a LayerNorm.

@@ -84,8 +84,7 @@ std::string class_name(std::string name) {
 std::string in_libtorch_words(const std::string& text) {
   const size_t open = text.find('(');
   if (open == std::string::npos || text.back() != ')') {
-    const std::string name =
-        class_name(text);  // for transformers LibTorch prints the default text of a module
+    const std::string name = class_name(text);  // for transformers LibTorch prints the default text of a module
     const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
     return "torch::nn::" + name + end;
   }

@@ -1,4 +1,4 @@
-// Options of linear and bilinear layers, and of layers that join or divide dimensions.
+// Options of linear and bilinear layers, and of layers that flatten or unflatten dimensions.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -23,13 +23,13 @@ struct BilinearOptions {
   TANDEM_ARG(bool, bias) = true;      // whether a bias is added
 };
 struct FlattenOptions {
-  TANDEM_ARG(int64_t, start_dim) = 1;  // the first dimension to join
-  TANDEM_ARG(int64_t, end_dim) = -1;   // the last dimension to join
+  TANDEM_ARG(int64_t, start_dim) = 1;  // first dimension to flatten
+  TANDEM_ARG(int64_t, end_dim) = -1;   // last dimension to flatten
 };
 struct UnflattenOptions {
   UnflattenOptions(int64_t dim, std::vector<int64_t> sizes) : dim_(dim), sizes_(std::move(sizes)) {}
-  TANDEM_ARG(int64_t, dim);                 // the dimension to divide
-  TANDEM_ARG(std::vector<int64_t>, sizes);  // its new sizes
+  TANDEM_ARG(int64_t, dim);                 // dimension to split
+  TANDEM_ARG(std::vector<int64_t>, sizes);  // sizes that the dimension is split into
 };
 
 }  // namespace tandem::nn
