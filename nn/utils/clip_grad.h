@@ -25,7 +25,7 @@ inline double clip_grad_norm_(const Tensor& parameter, double max_norm, double n
                               bool error_if_nonfinite = false) {
   return clip_grad_norm_(std::vector<Tensor>{parameter}, max_norm, norm_type, error_if_nonfinite);
 }
-/// The norm of all the tensors taken as one vector, on the first one's device and of its dtype; of none it is 0.
+/// Returns the joint norm of all tensors, on the device and in the dtype of the first; 0 for an empty list.
 /// @param gather  given if the tensors are shards
 /// @throws Error if the norm is infinite or NaN and `error_if_nonfinite` is true, which reads the norm on the host
 Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false,
