@@ -1,4 +1,4 @@
-// Initialises tensors in place, not recorded by autograd; the names are those of torch::nn::init.
+// Initialises tensors in place, not recorded by autograd; under the names of torch::nn::init.
 #pragma once
 #include "tandem/core/tensor.h"
 

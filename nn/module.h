@@ -116,7 +116,7 @@ class Module : public std::enable_shared_from_this<Module> {
   using ConstNamedModuleApplyFunction = std::function<void(const std::string& name, const Module&)>;
   using ModulePointerApplyFunction = std::function<void(const std::shared_ptr<Module>&)>;
   using NamedModulePointerApplyFunction = std::function<void(const std::string& name, const std::shared_ptr<Module>&)>;
-  /// Calls `function` on this module, then on all its descendants, each once. Names are those of named_modules().
+  /// Calls `function` on this module, then on all its descendants, each once. Names are as in named_modules().
   /// @throws Error in the overloads that pass a shared_ptr, if no shared_ptr owns a visited module
   void apply(const ModuleApplyFunction& function);
   void apply(const ConstModuleApplyFunction& function) const;
@@ -144,8 +144,7 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> auto* as() { return dynamic_cast<typename detail::Contained<M>::type*>(this); }
   template <class M> const auto* as() const { return dynamic_cast<const typename detail::Contained<M>::type*>(this); }
 
-  // These functions belong to derived classes. They are public, as in LibTorch, so that others can register modules
-  // too.
+  // Meant for derived classes, but public, as in LibTorch, so that other code can register modules.
   /// Adds a parameter and returns it. An undefined tensor reserves the name without a value (a Linear without bias).
   /// @throws Error if the name is taken, is empty or contains a dot, or if an integer tensor should require a gradient
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);

@@ -37,8 +37,8 @@ template <class Options> struct SequenceOptions {
 using States = std::vector<Tensor>;
 
 /// Base class of recurrent modules. Parameters of layer 0: weight_ih_l0 (gates hidden_size, input_size), weight_hh_l0,
-/// bias_ih_l0, bias_hh_l0 and, with proj_size, weight_hr_l0. Those of the reverse direction (weight_ih_l0_reverse, ...)
-/// and of the other layers (weight_ih_l1, ...) follow.
+/// bias_ih_l0, bias_hh_l0 and, with proj_size, weight_hr_l0. Then follow the parameters of the reverse direction
+/// (weight_ih_l0_reverse, ...) and of the other layers (weight_ih_l1, ...).
 template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
  public:
   explicit RNNImplBase(const RNNOptionsBase& o) : options_base(o) { reset(); }

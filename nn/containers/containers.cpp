@@ -72,7 +72,7 @@ void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& clon
 }
 
 namespace {
-/// Returns a tensor for each name in `original`: that of `mine` if it has the same sizes, or else a new one. Values are
+/// Returns a tensor for each name in `original`: the one in `mine` if the sizes match, else a new one. Values are
 /// copied later.
 NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;

@@ -60,7 +60,7 @@ struct ModuleAccess {
   static ModuleHooks& hooks(nn::Module& module);
   /// Updates the hooks of `copy`, a copy of `original`, to those that `original` has now.
   static void follow_hooks(nn::Module& copy, const nn::Module& original);
-  /// Returns the module's own parameters without those of its children; undefined ones are included.
+  /// Returns the module's own parameters, including undefined ones, but not its children's.
   static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
   /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);

@@ -1,4 +1,4 @@
-// Batches of sequences of several lengths: padded, or packed without padding. The names are those of
+// Batches of sequences of several lengths: padded, or packed without padding. Names follow
 // torch::nn::utils::rnn.
 #pragma once
 #include "tandem/core/tensor.h"
@@ -25,7 +25,7 @@ class PackedSequence {
   const Tensor& sorted_indices() const { return sorted_indices_; }
   /// Returns the inverse of sorted_indices().
   const Tensor& unsorted_indices() const { return unsorted_indices_; }
-  /// Converts data() to a device and dtype, and moves the indices to that device; batch_sizes() stays on the CPU.
+  /// Converts data() to a device and dtype, and moves the indices to the same device; batch_sizes() stays on the CPU.
   PackedSequence to(const TensorOptions& options) const;
   /// Moves data() and the indices to the first GPU.
   PackedSequence cuda() const { return to(TensorOptions(data_.dtype()).device(kCUDA)); }

@@ -1,5 +1,5 @@
-// Weight norm and spectral norm: weights that are computed from other parameters before each forward. The names are
-// those of Python's torch.nn.utils.weight_norm and spectral_norm.
+// Weight norm and spectral norm: weights that are computed from other parameters before each forward. Names follow
+// Python's torch.nn.utils.weight_norm and spectral_norm.
 #pragma once
 #include "tandem/nn/module.h"
 
