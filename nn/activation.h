@@ -150,7 +150,7 @@ class PReLUImpl : public Cloneable<PReLUImpl> {
   /// Returns a tensor of x's sizes. @throws Error unless there is one weight or one per channel of x
   Tensor forward(const Tensor& x) { return x.prelu(weight); }
   PReLUOptions options;
-  /// (num_parameters)
+  /// Slopes for negative elements: (num_parameters).
   Tensor weight;
 };
 TANDEM_LIBRARY_MODULE(PReLU);

@@ -20,7 +20,7 @@ struct ASMoutput {
 struct AdaptiveLogSoftmaxWithLossOptions {
   AdaptiveLogSoftmaxWithLossOptions(int64_t in_features, int64_t n_classes, std::vector<int64_t> cutoffs)
       : in_features_(in_features), n_classes_(n_classes), cutoffs_(std::move(cutoffs)) {}
-  TANDEM_ARG(int64_t, in_features);           // length of an input
+  TANDEM_ARG(int64_t, in_features);           // number of input features
   TANDEM_ARG(int64_t, n_classes);             // number of classes
   TANDEM_ARG(std::vector<int64_t>, cutoffs);  // first class of each cluster
   TANDEM_ARG(double, div_value) = 4;          // each cluster has 1 / div_value times the features of the previous one

@@ -1,4 +1,4 @@
-// Embedding and EmbeddingBag: rows of a table by index, and sums, means and maxima of bags of rows.
+// Embedding and EmbeddingBag: registration of the table, printing, and lookups.
 #include "tandem/nn/embedding.h"
 
 #include "tandem/core/print/print_style.h"

@@ -14,7 +14,7 @@ struct GroupNormOptions {
   GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
   TANDEM_ARG(int64_t, num_groups);    // number of groups; each group of channels is normalised together
   TANDEM_ARG(int64_t, num_channels);  // number of channels of the input
-  TANDEM_ARG(double, eps) = 1e-5;     // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;     // added to the variance to avoid division by zero
   TANDEM_ARG(bool, affine) = true;    // whether the module has a trainable weight and bias
 };
 struct LocalResponseNormOptions {
@@ -35,7 +35,7 @@ struct CrossMapLRN2dOptions {
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
   TANDEM_ARG(std::optional<double>, eps);              // nullopt: the machine epsilon of x's dtype
   TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
 };
@@ -46,21 +46,21 @@ struct BatchNormFuncOptions {
   TANDEM_ARG(Tensor, bias);                           // one value to add per channel; undefined for none
   TANDEM_ARG(bool, training) = false;                 // if true, uses the batch's own mean and variance
   TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
-  TANDEM_ARG(double, eps) = 1e-5;                     // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
   TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape; undefined for none
   TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape; undefined for none
-  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
 };
 struct GroupNormFuncOptions {
   GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
   TANDEM_ARG(int64_t, num_groups);  // number of groups; each group of channels is normalised together
   TANDEM_ARG(Tensor, weight);       // one factor per channel; undefined for none
   TANDEM_ARG(Tensor, bias);         // one value to add per channel; undefined for none
-  TANDEM_ARG(double, eps) = 1e-5;   // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;   // added to the variance to avoid division by zero
 };
 struct InstanceNormFuncOptions {
   TANDEM_ARG(Tensor, running_mean);          // running mean of the previous batches; undefined for none
@@ -69,13 +69,13 @@ struct InstanceNormFuncOptions {
   TANDEM_ARG(Tensor, bias);                  // one value to add per channel; undefined for none
   TANDEM_ARG(bool, use_input_stats) = true;  // if true, uses x's own mean and variance
   TANDEM_ARG(double, momentum) = 0.1;        // weight of the new batch in the running statistics
-  TANDEM_ARG(double, eps) = 1e-5;            // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;            // added to the variance to avoid division by zero
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct NormalizeFuncOptions {
   TANDEM_ARG(double, p) = 2;        // order p of the norm
   TANDEM_ARG(int64_t, dim) = 1;     // dimension of the vectors
-  TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-12;  // smallest divisor
 };
 
 // The functions of ops/nn/ with their arguments as options.

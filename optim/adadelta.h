@@ -1,4 +1,4 @@
-// Adadelta.
+// The optimizer Adadelta.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
@@ -6,7 +6,7 @@ namespace tandem::optim {
 
 struct AdadeltaOptions : OptimizerCloneableOptions<AdadeltaOptions> {
   AdadeltaOptions(double lr = 1.0) : lr_(lr) {}
-  TANDEM_ARG(double, lr);                // the learning rate, a factor of the step
+  TANDEM_ARG(double, lr);                // learning rate, a factor of the step
   TANDEM_ARG(double, rho) = 0.9;         // decay of the running means of squares
   TANDEM_ARG(double, eps) = 1e-6;        // added to the means of squares
   TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient

@@ -1,4 +1,4 @@
-// Adagrad.
+// The optimizer Adagrad.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
@@ -12,7 +12,7 @@ struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   TANDEM_ARG(double, lr_decay) = 0;                   // the rate after n steps is lr / (1 + n lr_decay)
   TANDEM_ARG(double, weight_decay) = 0;               // this times the parameter is added to its gradient
   TANDEM_ARG(double, initial_accumulator_value) = 0;  // initial sum of squares
-  TANDEM_ARG(double, eps) = 1e-10;                    // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-10;                    // added to the divisor to avoid division by zero
 
  public:
   void visit(const Visitor& f) override;

@@ -1,4 +1,4 @@
-// Adam and AdamW.
+// The optimizers Adam and AdamW.
 #pragma once
 #include "tandem/optim/optimizer.h"
 
@@ -9,7 +9,7 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
   TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
-  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 0;          // this times the parameter is added to its gradient
   TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 
@@ -22,7 +22,7 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
   TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
-  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 1e-2;       // lr times this times the parameter is subtracted from it
   TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 

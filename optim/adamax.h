@@ -1,4 +1,4 @@
-// Adamax.
+// The optimizer Adamax.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
@@ -11,7 +11,7 @@ struct AdamaxOptions : OptimizerCloneableOptions<AdamaxOptions> {
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
   TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the mean and of the largest gradient
-  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-8;                // added to magnitudes of gradients to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 0;          // this times the parameter is added to its gradient
 
  public:

@@ -1,4 +1,4 @@
-// ComposedOptimizer: base class of the optimizers whose step is composed of tensor operations. Internal.
+// ComposedOptimizer: base class of optimizers whose step is composed of tensor operations. Internal.
 #pragma once
 #include "tandem/optim/optimizer.h"
 

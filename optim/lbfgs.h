@@ -1,4 +1,4 @@
-// L-BFGS.
+// The optimizer L-BFGS.
 #pragma once
 #include "tandem/optim/optimizer.h"
 

@@ -1,4 +1,4 @@
-// NAdam: its options, state and update, by tensor operations.
+// NAdam: options, state and update, composed of tensor operations.
 #include "tandem/optim/nadam.h"
 
 #include "tandem/ops/ops.h"

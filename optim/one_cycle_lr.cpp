@@ -13,7 +13,7 @@ struct Place {
   double part;
 };
 struct Cycle {
-  std::vector<double> ends;  // the last step of each phase
+  std::vector<double> ends;  // last step of each phase
   bool cosine;
 
   Place place(int64_t step) const {

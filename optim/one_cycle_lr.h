@@ -1,4 +1,4 @@
-// The 1cycle schedule.
+// The 1cycle schedule of the learning rate.
 #pragma once
 #include "tandem/optim/lr_scheduler.h"
 

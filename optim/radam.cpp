@@ -1,4 +1,4 @@
-// RAdam: its options, state and update, by tensor operations.
+// RAdam: options, state and update, composed of tensor operations.
 #include "tandem/optim/radam.h"
 
 #include "tandem/ops/ops.h"

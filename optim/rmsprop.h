@@ -1,4 +1,4 @@
-// RMSprop.
+// The optimizer RMSprop.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
@@ -11,7 +11,7 @@ struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
   TANDEM_ARG(double, lr);                // learning rate
   TANDEM_ARG(double, alpha) = 0.99;      // decay of the running mean of squares
-  TANDEM_ARG(double, eps) = 1e-8;        // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-8;        // added to the divisor to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
   TANDEM_ARG(double, momentum) = 0;      // factor of the previous update in the next one
   TANDEM_ARG(bool, centered) = false;    // if true, divides by the standard deviation of the gradient

@@ -1,4 +1,4 @@
-// Rprop.
+// The optimizer Rprop.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 

@@ -1,4 +1,4 @@
-// SGD: its options, momentum buffers and update, by kernels that change all parameters of a group.
+// SGD: options, momentum buffers and update, by kernels that update all parameters of a group at once.
 #include "tandem/optim/sgd.h"
 
 #include "tandem/core/dispatch.h"

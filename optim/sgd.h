@@ -1,4 +1,4 @@
-// Stochastic gradient descent.
+// The optimizer SGD: stochastic gradient descent.
 #pragma once
 #include "tandem/optim/optimizer.h"
 

@@ -43,7 +43,7 @@ class Cloning {
 
   std::optional<Device> device_;
   Cloning* outer_;
-  std::vector<std::pair<nn::Module*, const nn::Module*>> pairs_;  // copy, original
+  std::vector<std::pair<nn::Module*, const nn::Module*>> pairs_;  // (copy, original), in the order of creation
   std::unordered_map<const nn::Module*, const nn::Module*> originals_;
   std::unordered_map<const nn::Module*, std::shared_ptr<nn::Module>> copies_;
 };

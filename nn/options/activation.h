@@ -1,4 +1,4 @@
-// Options of activations.
+// Options of activation functions and modules.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -31,9 +31,9 @@ template <size_t D> struct ConvOptions {
   /// The input's and output's numbers of channels, and the kernel's size; one number is the size in every dimension.
   ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);            // channels of the input
-  TANDEM_ARG(int64_t, out_channels);           // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);  // the size of a window
+  TANDEM_ARG(int64_t, in_channels);            // number of input channels
+  TANDEM_ARG(int64_t, out_channels);           // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);  // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;   // distance between neighbouring windows
   TANDEM_ARG(padding_t, padding) = 0;          // zeros on each side, or kSame, kValid
 
@@ -54,9 +54,9 @@ template <size_t D> struct ConvTransposeOptions {
   /// The input's and output's numbers of channels, and the kernel's size; one number is the size in every dimension.
   ConvTransposeOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);                   // channels of the input
-  TANDEM_ARG(int64_t, out_channels);                  // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // the size of a window
+  TANDEM_ARG(int64_t, in_channels);                   // number of input channels
+  TANDEM_ARG(int64_t, out_channels);                  // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
   TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // number of outer rows removed from each side of the output
   TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
@@ -132,9 +132,9 @@ template <size_t D> struct ConvNdOptions {
         groups_(o.groups()),
         bias_(o.bias()),
         padding_mode_(o.padding_mode()) {}
-  TANDEM_ARG(int64_t, in_channels);                   // channels of the input
-  TANDEM_ARG(int64_t, out_channels);                  // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // the size of a window
+  TANDEM_ARG(int64_t, in_channels);                   // number of input channels
+  TANDEM_ARG(int64_t, out_channels);                  // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
   TANDEM_ARG(padding_t, padding) = 0;                 // zeros on each side, or kSame, kValid
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window

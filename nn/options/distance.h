@@ -1,4 +1,4 @@
-// Options of distances.
+// Options of distance functions and modules.
 #pragma once
 #include <cstdint>
 

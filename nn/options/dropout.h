@@ -1,4 +1,4 @@
-// Options of dropouts.
+// Options of dropout modules.
 #pragma once
 #include "tandem/core/option.h"
 

@@ -10,16 +10,16 @@ namespace tandem::nn {
 
 struct LinearOptions {
   LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
-  TANDEM_ARG(int64_t, in_features);   // length of an input
-  TANDEM_ARG(int64_t, out_features);  // length of an output
+  TANDEM_ARG(int64_t, in_features);   // number of input features
+  TANDEM_ARG(int64_t, out_features);  // number of output features
   TANDEM_ARG(bool, bias) = true;      // whether a bias is added
 };
 struct BilinearOptions {
   BilinearOptions(int64_t in1_features, int64_t in2_features, int64_t out_features)
       : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features) {}
-  TANDEM_ARG(int64_t, in1_features);  // length of the first input
-  TANDEM_ARG(int64_t, in2_features);  // length of the second input
-  TANDEM_ARG(int64_t, out_features);  // length of an output
+  TANDEM_ARG(int64_t, in1_features);  // number of features of the first input
+  TANDEM_ARG(int64_t, in2_features);  // number of features of the second input
+  TANDEM_ARG(int64_t, out_features);  // number of output features
   TANDEM_ARG(bool, bias) = true;      // whether a bias is added
 };
 struct FlattenOptions {

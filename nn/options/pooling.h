@@ -28,7 +28,7 @@ using MaxPool3dOptions = MaxPoolOptions<detail::Triple>;
 template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);               // the size of a window
+  TANDEM_ARG(Size, kernel_size);               // size of a window
   TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(Size, padding) = 0;               // zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
@@ -40,7 +40,7 @@ using AvgPool3dOptions = AvgPoolOptions<detail::Triple>;
 struct AvgPool1dOptions {
   /// kernel_size: length of a window.
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  TANDEM_ARG(int64_t, kernel_size);            // the size of a window
+  TANDEM_ARG(int64_t, kernel_size);            // size of a window
   TANDEM_ARG(int64_t, stride);                 // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(int64_t, padding) = 0;            // zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
@@ -103,7 +103,7 @@ template <class Size> struct LPPoolOptions {
   LPPoolOptions(double norm_type, Size kernel_size)
       : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(double, norm_type);        // exponent of the norm
-  TANDEM_ARG(Size, kernel_size);        // the size of a window
+  TANDEM_ARG(Size, kernel_size);        // size of a window
   TANDEM_ARG(Size, stride);             // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(bool, ceil_mode) = false;  // if true, the last window may extend beyond the input
 };
@@ -160,7 +160,7 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);                             // the size of a window
+  TANDEM_ARG(Size, kernel_size);                             // size of a window
   TANDEM_ARG(std::optional<Size>, output_size);              // the sizes of the output
   TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // output sizes as fractions of the input's sizes
   TANDEM_ARG(Tensor, _random_samples);  // numbers in [0, 1) that place the windows; drawn in each forward if undefined

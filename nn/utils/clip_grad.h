@@ -14,10 +14,11 @@ constexpr int64_t kNormBlock = 4096;
 /// norms 1, 2 and infinity, and twice for other norms, which first need the largest element.
 using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 
-/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
-/// takes; a parameter listed twice counts once. The norms 1, 2 and infinity are one pass
-/// over all gradients together; the 2-norm is computed in float64.
-/// @param gather  given if the parameters are shards; each rank then scales its own shards
+/// Scales all gradients so that their joint p-norm is at most max_norm, and returns the norm before scaling. A
+/// parameter that is listed twice counts once. The norms 1, 2 and infinity take one pass over all gradients together;
+/// the 2-norm is computed in float64.
+/// @param norm_type  p: any number that norm() accepts
+/// @param gather     given if the parameters are shards; each rank then scales its own shards
 /// @throws Error if the norm is not finite and error_if_nonfinite is true
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
                        bool error_if_nonfinite = false, const GatherBlocks& gather = nullptr);
