@@ -7,8 +7,8 @@ namespace tandem::logs {
 
 /// Returns the CRC with Castagnoli's polynomial 0x1EDC6F41, bits reflected, as in RFC 3720 (appendix B.4, iSCSI).
 uint32_t crc32c(std::string_view bytes);
-/// Returns the masked CRC that records store: rotated right by 15 bits, plus a constant. A plain CRC of data that
-/// contain their own CRC would be a constant; masking avoids that.
+/// Returns the masked CRC that records store: rotated right by 15 bits, plus a constant. The plain CRC of data followed
+/// by their own CRC is always the same number; masking avoids that.
 uint32_t masked_crc32c(std::string_view bytes);
 
 }  // namespace tandem::logs

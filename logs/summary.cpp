@@ -60,8 +60,7 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   TANDEM_CHECK(odd == 0, "add_histogram: '", tag, "' has ", odd, " values of ", values.numel(),
                " that are NaN or infinite; accepted: finite ones");
   const std::vector<double>& limits = bin_limits();
-  std::vector<double> counts(
-      limits.size() - 1);  // counts[i]: values in [limits[i], limits[i + 1]); the last bin includes its upper limit
+  std::vector<double> counts(limits.size() - 1);  // bin i: [limits[i], limits[i + 1]); the last bin is closed
   double sum = 0, sum_squares = 0;
   for (const double* v = begin; v != end; ++v) {
     sum += *v;

@@ -101,8 +101,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvFuncOptions<D>& o) {
   ExpandingArray<D> kernel = 1;
-  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2;
-       ++d)  // if weight has another rank, convolve() throws
+  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)  // other ranks: convolve() throws
     kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
   return convolve_padded(x, weight, o.bias(), o.stride(), resolve(o.padding(), kernel, o.stride(), o.dilation()),
                          o.dilation(), o.groups());

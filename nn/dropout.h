@@ -7,15 +7,15 @@
 namespace tandem::nn::functional {
 
 struct DropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
+  TANDEM_ARG(double, p) = 0.5;        // probability of dropping an element or a channel
+  TANDEM_ARG(bool, training) = true;  // if false, nothing is dropped
   TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
+  TANDEM_ARG(double, p) = 0.5;         // probability of dropping an element or a channel
+  TANDEM_ARG(bool, training) = false;  // if false, nothing is dropped
   TANDEM_ARG(bool, inplace) = false;   // if true, overwrites the input
 };
 using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;

@@ -74,8 +74,7 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
     }
     return {cat(outputs), states};
   }
-  std::vector<States> finished(
-      count);  // for each state, its rows for the sequences that have ended, shortest sequences last
+  std::vector<States> finished(count);  // by state: rows of the sequences that have ended, shortest sequences first
   for (size_t t = 0; t < steps; ++t) {
     const int64_t running = states[0].size(0), ending = running - batch_sizes[t];
     if (ending > 0)

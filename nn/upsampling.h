@@ -38,9 +38,9 @@ struct InterpolateFuncOptions {
 };
 
 /// Resizes x (N, C, W), (N, C, H, W) or (N, C, D, H, W) to `size`, or to scale_factor times its sizes, rounded down.
-/// Sampling positions follow from scale_factor, or from the sizes if recompute_scale_factor is true. Modes for any x:
-/// nearest, nearest_exact, and area (the same as adaptive_avg_pool). Modes for one, two and three spatial dimensions:
-/// linear; bilinear and bicubic; trilinear. Only these accept align_corners.
+/// Sampling positions follow from scale_factor, or from the sizes if recompute_scale_factor is true. The modes nearest,
+/// nearest_exact and area (the same as adaptive_avg_pool) accept any such x. linear is for one spatial dimension,
+/// bilinear and bicubic for two, trilinear for three; only these four accept align_corners.
 inline Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {}) {
   return detail::interpolate(x, o.size(), o.scale_factor(), o.mode(), o.align_corners(),
                              o.recompute_scale_factor().value_or(false));

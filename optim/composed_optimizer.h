@@ -33,7 +33,7 @@ class ComposedOptimizer : public Optimizer {
     std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
   };
   using ReadNumbers = Numbers (*)(const OptimizerOptions& options);
-  /// Reads the options that Adam, Adamax, NAdam and RAdam share.
+  /// Reads the options that Adamax, NAdam and RAdam share.
   template <class Options> static Numbers adam_numbers(const OptimizerOptions& options) {
     const auto& o = static_cast<const Options&>(options);
     const auto& [beta1, beta2] = o.betas();

@@ -137,12 +137,11 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
                        },
                    .change =
                        [=](int64_t step, double base, double current) {
-                         const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max)
+                         const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max), from 2 to 0
                            return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
                          };
                          if (step == 0) return current;
-                         if ((step - 1 - T_max) % (2 * T_max) ==
-                             0)  // the rate was at its minimum, and no factor leads up from 0
+                         if ((step - 1 - T_max) % (2 * T_max) == 0)  // at the minimum, from where no factor leads up
                            return current + (base - eta_min) * height(T_max - 1) / 2;
                          return height(step) / height(step - 1) * (current - eta_min) + eta_min;
                        }}) {}

@@ -25,8 +25,8 @@ class OptimizerOptions {
   using Visitor = std::function<void(const std::string& name, std::variant<double*, bool*> setting)>;
   virtual ~OptimizerOptions() = default;
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
-  /// Returns options as their constructor makes them without arguments (for SGD, whose lr has no default, with lr
-  /// 0.001); null if the class cannot be constructed so.
+  /// Returns default options (for SGD, whose lr has no default, with lr 0.001); null if the class cannot be constructed
+  /// without arguments.
   virtual std::unique_ptr<OptimizerOptions> untouched() const { return nullptr; }
   /// Calls the visitor for each option. The visitor may change the options.
   virtual void visit(const Visitor& visitor) = 0;
@@ -36,7 +36,7 @@ class OptimizerOptions {
   virtual void set_lr(double lr) = 0;
 };
 /// Base class of an optimizer's options, Derived.
-// The functions are instantiated once, in the optimizer's source: as virtual functions, every file would compile them.
+// Instantiated once, in the optimizer's source file; otherwise every file would compile these virtual functions.
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }

@@ -4,9 +4,9 @@
 
 namespace tandem::optim {
 
-/// alpha: decay of the running mean of squares, whose square root eps is added to. centered: if true, the square of the
-/// mean gradient is subtracted from it, which leaves the variance. weight_decay times the parameter is added to its
-/// gradient.
+/// alpha: decay of the running mean of squares. eps: added to the square root of that mean. centered: if true, the
+/// square of the mean gradient is subtracted from the mean of squares, which leaves the variance. weight_decay times
+/// the parameter is added to its gradient.
 struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
   TANDEM_ARG(double, lr);                // learning rate

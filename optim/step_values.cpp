@@ -8,8 +8,7 @@
 
 namespace tandem::optim::detail {
 
-constexpr int64_t kWords =
-    static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // the largest struct of numbers
+constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // largest struct
 
 StepValues::StepValues(Device device) {
   const cuda::UncapturedGuard guard;  // the memory may be allocated while a Graph is captured

@@ -117,8 +117,7 @@ class AnyModule {
   static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
   AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
-  Tensor (*call_tensor_)(Module&, const Tensor&) =
-      nullptr;  // shortcut for forwards from one tensor to a tensor; null for others
+  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut for forwards from tensor to tensor, or null
 };
 
 /// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.

@@ -7,11 +7,11 @@ namespace tandem::nn {
 
 class AnyModule;
 class AnyValue;
-/// Switches layer fusion on or off; it is on by default. A Sequential then computes BatchNorm2d, ReLU and, if its
-/// windows do not overlap, MaxPool2d in one pass, if these modules have no hooks and the images are float32,
-/// channels-last and on the CPU. The results are bit-identical; the pass saves memory and most of the time.
-/// scaled_dot_product_attention (float32 and float64, without dropout) then runs block by block and never stores the
-/// whole matrix of weights; its results differ from the unfused ones by rounding errors.
+/// Switches layer fusion on or off; it is on by default. With layer fusion, a Sequential computes BatchNorm2d, ReLU
+/// and, if its windows do not overlap, MaxPool2d in one pass. This needs modules without hooks and float32
+/// channels-last images on the CPU, saves memory and most of the time, and gives bit-identical results. Likewise
+/// scaled_dot_product_attention (float32 and float64, without dropout) runs block by block and never stores the whole
+/// matrix of weights; its results differ from the unfused ones by rounding errors.
 void set_layer_fusion(bool enabled);
 bool layer_fusion();
 

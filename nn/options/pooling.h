@@ -138,8 +138,7 @@ template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;
-  TANDEM_ARG(std::optional<std::vector<int64_t>>,
-             output_size);  // sizes of the max pool's input; nullopt: from x's sizes
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // sizes of the max pool's input; or from x's sizes
 };
 using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;

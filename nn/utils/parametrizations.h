@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Returns the member of a module that holds a tensor, such as `weight`.
+/// Function that returns a tensor member of a module, such as `weight`.
 using MemberTensor = std::function<Tensor&(nn::Module&)>;
 /// Returns access to the member `name`. @throws Error unless it is "weight" or "bias" and the module has it
 template <class M> MemberTensor member_tensor(const char* op, const M& module, const std::string& name) {
@@ -48,10 +48,12 @@ template <class Holder> Holder remove_weight_norm(Holder module, const std::stri
 }
 
 /// Divides `name` of a module by its largest singular value (Miyato et al. 2018, arXiv:1802.05957). The parameter
-/// `name`_orig replaces it; it is viewed as a matrix whose rows are its slices along `dim`, by default 1 for transposed
-/// convolutions and 0 for other modules. The singular value is estimated by power iteration, with n_power_iterations
-/// steps at each call in training; the buffers `name`_u and `name`_v keep its vectors. `name` is computed again when
-/// weight_norm's would be. @throws Error unless the module has such a parameter and n_power_iterations is positive
+/// `name`_orig replaces `name`. The singular value is that of the matrix whose rows are the slices of `name`_orig along
+/// `dim`; the default of dim is 1 for transposed convolutions and 0 for other modules. It is estimated by power
+/// iteration, with n_power_iterations steps at each call in training, from vectors in the buffers `name`_u and
+/// `name`_v. As with weight_norm, `name` is computed again whenever the module is called by its handle or by a
+/// Sequential.
+/// @throws Error unless the module has such a parameter and n_power_iterations is positive
 template <class Holder>
 Holder spectral_norm(Holder module, const std::string& name = "weight", int64_t n_power_iterations = 1,
                      double eps = 1e-12, std::optional<int64_t> dim = {}) {
