@@ -129,22 +129,23 @@ ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma)
 LambdaLR::LambdaLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
     : LRScheduler(optimizer, [factor = std::move(factor)](int64_t step, double base) { return base * factor(step); }) {}
 CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
-    : LRScheduler(optimizer,
-                  {.rate =
-                       [=](int64_t step, double base) {
-                         TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
-                         return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(T_max));
-                       },
-                   .change =
-                       [=](int64_t step, double base, double current) {
-                         const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max), from 2 to 0
-                           return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
-                         };
-                         if (step == 0) return current;
-                         if ((step - 1 - T_max) % (2 * T_max) == 0)  // at the minimum, from where no factor leads up
-                           return current + (base - eta_min) * height(T_max - 1) / 2;
-                         return height(step) / height(step - 1) * (current - eta_min) + eta_min;
-                       }}) {}
+    : LRScheduler(
+          optimizer,
+          {.rate =
+               [=](int64_t step, double base) {
+                 TANDEM_CHECK(T_max > 0, "CosineAnnealingLR: T_max is ", T_max, "; it must be positive");
+                 return half_cosine(base, eta_min, static_cast<double>(step) / static_cast<double>(T_max));
+               },
+           .change =
+               [=](int64_t step, double base, double current) {
+                 const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max), from 2 to 0
+                   return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
+                 };
+                 if (step == 0) return current;
+                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // the rate was minimal, from where no factor leads up
+                   return current + (base - eta_min) * height(T_max - 1) / 2;
+                 return height(step) / height(step - 1) * (current - eta_min) + eta_min;
+               }}) {}
 LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total_iters)
     : LRScheduler(optimizer, by_factor([=](int64_t step) {
                     TANDEM_CHECK(total_iters > 0, "LinearLR: total_iters is ", total_iters, "; it must be positive");

@@ -44,8 +44,9 @@ class SequentialImpl : public Module {
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
   }
-  /// Passes the inputs to the first module, and each module's output to the next. Without modules, a tensor is returned
-  /// as it is. @throws Error as AnyModule::forward does; if there is no module, for any input but one tensor
+  /// Passes the inputs to the first module, and each module's output to the next. An empty Sequential returns its
+  /// input, one tensor. @throws Error as AnyModule::forward does, and if an empty Sequential gets anything but one
+  /// tensor
   template <class Return = Tensor, class... Inputs> Return forward(Inputs&&... inputs) {
     if constexpr (std::is_same_v<Return, Tensor> && sizeof...(Inputs) == 1 &&
                   (std::is_same_v<std::decay_t<Inputs>, Tensor> && ...))
