@@ -1,4 +1,4 @@
-// Computes CRC-32C, byte by byte from a table, and the masked form that event files hold.
+// Computes CRC-32C byte by byte from a table, and the masked form stored in event files.
 #include "tandem/logs/crc32c.h"
 
 #include <array>
@@ -6,7 +6,7 @@
 namespace tandem::logs {
 namespace {
 
-/// What a byte, alone in the register, becomes after its eight bits were divided.
+/// CRC register after processing each byte, starting from zero.
 constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

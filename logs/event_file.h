@@ -1,4 +1,4 @@
-// One of TensorBoard's event files: records of bytes with checksums, as TensorFlow's RecordWriter lays them out.
+// TensorBoard event files: records of bytes with checksums, in the format of TensorFlow's RecordWriter.
 #pragma once
 #include <chrono>
 
@@ -6,18 +6,18 @@
 
 namespace tandem::logs {
 
-/// A record is  length (uint64), masked CRC-32C of the length (uint32), the bytes, masked CRC-32C of the bytes
-/// (uint32), numbers with the lowest byte first. (TensorFlow's RecordWriter, and
+/// Returns a record with these bytes: length (uint64), masked CRC-32C of the length (uint32), the bytes, masked CRC-32C
+/// of the bytes (uint32). Numbers are little-endian. (TensorFlow's RecordWriter, and
 /// https://www.tensorflow.org/tutorials/load_data/tfrecord)
 std::string framed(const std::string& bytes);
 
-/// Makes the folder and the file, whose name is TensorBoard's. Events are kept until max_queue of them wait, flush_secs
-/// have gone by, or flush() is called.
+/// An event file with TensorBoard's naming, created in `folder`. Events stay in memory until there are max_queue of
+/// them, flush_secs have passed, or flush() is called.
 class EventFile {
  public:
-  /// @throws Error with the system's reason
+  /// Creates the folder and the file. @throws Error with the system's error message
   EventFile(const std::string& folder, const SummaryWriterOptions& options);
-  /// Writes what waits; a failure is told on the standard error.
+  /// Writes the events in memory; prints an error message on stderr if that fails.
   ~EventFile();
   EventFile(const EventFile&) = delete;
   void add(const std::string& event);
@@ -31,7 +31,7 @@ class EventFile {
   int fd_ = -1;
 };
 
-/// Seconds since 1970, as events have them.
+/// Returns the seconds since 1970, the unit of times in events.
 double wall_time_now();
 std::string host_name();
 

@@ -1,4 +1,4 @@
-// MetricsWriter: writes the rows as CSV or as JSON lines, with the fewest digits that give each number back.
+// MetricsWriter: writes rows as CSV or as JSON lines, with the fewest digits that restore each number.
 #include "tandem/logs/metrics_writer.h"
 
 #include <fcntl.h>
@@ -18,16 +18,16 @@ namespace {
 
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-/// The fewest digits that give the number back.
+/// Formats a number with the fewest digits that restore it.
 std::string shortest(double value) {
   if (std::isnan(value)) return "nan";
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
-/// Milliseconds are enough for the time.
+/// Formats seconds, rounded to 0.1 ms.
 std::string rounded(double seconds) { return shortest(std::round(seconds * 1e4) / 1e4); }
 
-/// Quoted where RFC 4180 asks for it.
+/// Quotes a name if RFC 4180 requires it.
 std::string csv_cell(const std::string& name) {
   if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
   std::string quoted = "\"";
@@ -50,7 +50,7 @@ std::string json_string(const std::string& name) {
   return quoted + '"';
 }
 std::string json_row(int64_t step, double seconds, const Metrics& metrics) {
-  std::string row = "{\"step\": ";  // appended to: gcc 12 warns of `literal + std::to_string()` at -O3
+  std::string row = "{\"step\": ";  // append(), because gcc 12 warns about `literal + std::to_string()` at -O3
   row.append(std::to_string(step)).append(", \"seconds\": ").append(rounded(seconds));
   for (const auto& [name, value] : metrics)
     row += ", " + json_string(name) + ": " + (std::isfinite(value) ? shortest(value) : "null");
@@ -82,7 +82,7 @@ MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(pa
   std::ifstream file(path_);
   if (csv_) std::getline(file, header_of_file_);
   file.clear();
-  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // of a row that a crash cut off
+  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // ends a row that a crash cut off
 }
 MetricsWriter::~MetricsWriter() { ::close(fd_); }
 

@@ -1,4 +1,4 @@
-// MetricsWriter: the figures of each step of a training, as a table in a file.
+// MetricsWriter: writes the metrics of each training step to a table in a file.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tandem::logs {
 
-/// Writes a row for each step, as CSV (for spreadsheets and pandas.read_csv) or as JSON Lines (pandas.read_json(path,
-/// lines=True)), whichever the file's ending says:
+/// Writes one row per step, as CSV (for spreadsheets and pandas.read_csv) or as JSON Lines (for pandas.read_json(path,
+/// lines=True)), depending on the file's extension:
 ///
 ///     logs::MetricsWriter log("run.csv");
 ///     log.add(step, {{"loss", loss.item<double>()}, {"rate", 1e-3}});
@@ -20,23 +20,23 @@ namespace tandem::logs {
 ///     step,seconds,loss,rate
 ///     1,0.0213,0.6931,0.001
 ///
-/// where `seconds` counts from when the writer was made. Numbers have as many digits as give the same number back. Each
-/// row is in the file when add() returns, so that a crash loses none. One thread may use a writer at a time; in a job
-/// of several ranks let rank 0 alone have one.
+/// where `seconds` counts from the construction of the writer. Numbers are written with the fewest digits that restore
+/// the exact value. add() writes to the file before it returns, so a crash loses no rows. A writer must not be used by
+/// several threads at once. In a job of several ranks, only rank 0 should have one.
 class MetricsWriter {
  public:
-  /// @param path    ends in .csv or .jsonl. What is there is overwritten, unless
-  /// @param append  is set, for a training that goes on: then rows are added to it
-  /// @throws Error  for another ending, and with the system's reason
+  /// @param path    name that ends in .csv or .jsonl; an existing file is overwritten
+  /// @param append  if true, rows are added to an existing file, to continue a training
+  /// @throws Error  for another extension, or with the system's error message
   explicit MetricsWriter(std::string path, bool append = false);
   ~MetricsWriter();
   MetricsWriter(const MetricsWriter&) = delete;
 
-  /// A row. The first one's names are the columns of a .csv file: later rows may leave some out, which stay empty, but
-  /// bring no new ones. Rows of a .jsonl file may have any names. NaN is nan in CSV and null in JSON, which has no NaN;
-  /// so are infinities there.
-  /// @throws Error  for a name that stands twice, is `step` or `seconds`, or is no column; when the file to append to
-  ///                has other columns; and with the system's reason
+  /// Writes a row. The names in the first row are the columns of a .csv file; later rows may omit some, which leaves
+  /// cells empty, but must not add any. Rows of a .jsonl file may have any names. NaN is written as nan in CSV, and NaN
+  /// and infinities as null in JSON.
+  /// @throws Error  if a name occurs twice, is `step` or `seconds`, or is no column; if the file to append to has other
+  ///                columns; or with the system's error message
   void add(int64_t step, const std::vector<std::pair<std::string, double>>& metrics);
   const std::string& path() const { return path_; }
 

@@ -1,5 +1,5 @@
-// Protocol Buffers' wire format (https://protobuf.dev/programming-guides/encoding), as far as TensorBoard's events need
-// it: a library for these few fields would be larger than all of this folder.
+// Writer for the Protocol Buffers wire format (https://protobuf.dev/programming-guides/encoding), limited to the
+// fields of TensorBoard events. A library for these few fields would be larger than this folder.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace tandem::logs {
 
-/// The fields of one message, appended in the order of the calls; Google's writers order them by their numbers.
+/// A message under construction. Fields are appended in the order of the calls; Google's writers order them by number.
 class ProtoMessage {
  public:
-  /// An int32, int64 or enum. As proto3 has it, a zero is left out, here and in number().
+  /// Appends an int32, int64 or enum. As in proto3, zeros are omitted, here and in number().
   ProtoMessage& integer(int field, int64_t value);
-  /// A double.
+  /// Appends a double.
   ProtoMessage& number(int field, double value);
-  /// A float, zero or not: for members of a `oneof`, which are written even then.
+  /// Appends a float, even if it is zero: members of a `oneof` are always written.
   ProtoMessage& single(int field, float value);
-  /// A string, bytes, or another message.
+  /// Appends a string, bytes, or another message.
   ProtoMessage& bytes(int field, std::string_view value);
   ProtoMessage& message(int field, const ProtoMessage& value) { return bytes(field, value.bytes_); }
-  /// `repeated double` or `repeated float`, packed.
+  /// Appends a packed `repeated double`; singles(): a packed `repeated float`.
   ProtoMessage& numbers(int field, const std::vector<double>& values);
   ProtoMessage& singles(int field, const std::vector<float>& values);
   const std::string& str() const { return bytes_; }
@@ -31,7 +31,7 @@ class ProtoMessage {
   std::string bytes_;
 };
 
-/// `value` as Protocol Buffers and TensorBoard's records have numbers: the lowest byte first.
+/// Appends the lowest `bytes` bytes of `value`, lowest byte first, as in Protocol Buffers and TensorBoard's records.
 void append_little_endian(std::string& to, uint64_t value, int bytes);
 
 }  // namespace tandem::logs

@@ -1,4 +1,4 @@
-// Builds the messages of scalars, histograms, images and texts, and the events around them.
+// Builds the messages for scalars, histograms, images and texts, and their events.
 #include "tandem/logs/summary.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace tandem::logs {
 namespace {
 
-enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // of types.proto
+enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // from types.proto
 
-/// SummaryMetadata: which of TensorBoard's plugins shows the value.
+/// Returns a SummaryMetadata message, which names the TensorBoard plugin that displays the value.
 ProtoMessage plugin(const char* name) {
   return ProtoMessage().message(/*plugin_data*/ 1, ProtoMessage().bytes(/*plugin_name*/ 1, name));
 }
@@ -33,7 +33,7 @@ const std::vector<double>& bin_limits() {
   return limits;
 }
 
-/// The Tensor's values on the CPU in float64, row by row.
+/// Copies a tensor to the CPU as contiguous float64.
 Tensor as_doubles(const Tensor& values) { return values.detach().to(kCPU).to(kFloat64).contiguous(); }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   TANDEM_CHECK(odd == 0, "add_histogram: '", tag, "' has ", odd, " values of ", values.numel(),
                " that are NaN or infinite; accepted: finite ones");
   const std::vector<double>& limits = bin_limits();
-  std::vector<double> counts(limits.size() - 1);  // counts[i]: in [limits[i], limits[i + 1]), the last with its end
+  std::vector<double> counts(limits.size() - 1);  // bin i: [limits[i], limits[i + 1]); the last bin is closed
   double sum = 0, sum_squares = 0;
   for (const double* v = begin; v != end; ++v) {
     sum += *v;
@@ -71,12 +71,13 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
     else if (*v == limits.back())
       ++counts.back();
   }
-  // TensorBoard knows bins by their upper limits. The empty one below the first that counts gives that its lower limit.
+  // TensorBoard identifies bins by their upper limits. An empty bin before the first counted one defines its lower
+  // limit.
   const auto counted = [](double count) { return count > 0; };
   const auto first = std::find_if(counts.begin(), counts.end(), counted);
   TANDEM_CHECK(first != counts.end(), "add_histogram: no value of '", tag, "' is between ", limits.front(), " and ",
                limits.back(), ", where the bins are");
-  const auto last = std::find_if(counts.rbegin(), counts.rend(), counted).base();  // behind it
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), counted).base();  // end of the counted bins
   std::vector<double> heights(first, last);
   heights.insert(heights.begin(), 0);
   const std::vector<double> upper(limits.begin() + (first - counts.begin()),
@@ -98,10 +99,10 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
   Tensor chw = image.detach();
   if (dataformats == "HWC") chw = chw.permute({2, 0, 1});
   if (dataformats == "HW") chw = chw.unsqueeze(0);
-  if (chw.size(0) == 1) chw = cat({chw, chw, chw}, 0);  // grey, as PyTorch writes it
+  if (chw.size(0) == 1) chw = cat({chw, chw, chw}, 0);  // grey images become three channels, as in PyTorch
   TANDEM_CHECK(chw.size(0) == 3 || chw.size(0) == 4, "add_image: '", tag, "' is ", image.sizes(), " in ", dataformats,
                ", which has ", chw.size(0), " channels; accepted: 1, 3 or 4");
-  // Cut off, not rounded, as PyTorch does here; save_image rounds.
+  // Truncates values instead of rounding them, as PyTorch does here; save_image rounds.
   if (chw.dtype() != kUInt8) {
     data::check_no_nan("add_image: '" + tag + "'", chw);
     chw = chw.to(kFloat32).mul(255).clamp(0, 255).to(kUInt8);

@@ -1,27 +1,29 @@
-// The messages of TensorBoard's event files, with the fields that PyTorch's SummaryWriter sets. Their definitions are
-// tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, histogram.proto and tensor.proto; what
-// follows a field's number in summary.cpp is its name there.
+// Messages in TensorBoard's event files, with the fields that PyTorch's SummaryWriter sets. They are defined in
+// tensorflow/core/util/event.proto and in summary.proto, histogram.proto and tensor.proto of tensorflow/core/framework.
+// In summary.cpp a comment before each field number gives the field's name.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem::logs {
 
-/// A Summary with one value, serialized.
-/// @param new_style  as a tensor with the scalars plugin's mark, in place of the older field simple_value
+/// Returns a serialized Summary with one value.
+/// @param new_style         if true, a tensor for the scalars plugin instead of the older field simple_value
+/// @param double_precision  with new_style: a double instead of a float
 std::string scalar_summary(const std::string& tag, double value, bool new_style, bool double_precision);
-/// The counts of TensorFlow's bins, whose limits grow by a tenth from 1e-12 to 1e20 on both sides of zero.
-/// @throws Error for no values, and for values that are not finite
+/// Returns a serialized Summary with the counts in TensorFlow's bins, whose limits grow by 10 % from 1e-12 to 1e20, on
+/// both sides of zero. @throws Error if there are no values, or one is not finite
 std::string histogram_summary(const std::string& tag, const Tensor& values);
-/// A PNG file within a message. @param dataformats  CHW, HWC or HW
-/// @throws Error for another shape, a NaN, or other letters; NotImplementedError in a build without libpng
+/// Returns a serialized Summary with a PNG image. @param dataformats  CHW, HWC or HW
+/// @throws Error for another shape, a NaN, or another format
+/// @throws NotImplementedError in a build without libpng
 std::string image_summary(const std::string& tag, const Tensor& image, const std::string& dataformats);
 std::string text_summary(const std::string& tag, const std::string& text);
 
-/// An Event that holds a Summary.
+/// Returns an Event that holds a Summary.
 std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time);
-/// The Event that a file begins with.
+/// Returns the Event at the beginning of a file.
 std::string version_event(double wall_time);
-/// What says that events of `step` and later ones, from before a crash, are to be forgotten.
+/// Returns an Event that makes TensorBoard hide earlier events of `step` and later steps, from before a crash.
 std::string restart_event(int64_t step, double wall_time);
 
 }  // namespace tandem::logs

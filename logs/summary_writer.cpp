@@ -1,4 +1,4 @@
-// SummaryWriter: turns each add_...() into an event, and appends it to the run's event file.
+// SummaryWriter: converts each add_...() into an event, and appends it to an event file.
 #include "tandem/logs/summary_writer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::logs {
 namespace {
 
-/// As PyTorch names a run that has no name: runs/Nov24_14-08-11_host
+/// Returns PyTorch's default folder for a run: runs/Nov24_14-08-11_host
 std::string default_folder(const std::string& comment) {
   const std::time_t now = std::time(nullptr);
   std::tm local = {};
@@ -27,10 +27,10 @@ struct SummaryWriter::State {
   std::string log_dir;
   SummaryWriterOptions options;
   std::mutex mutex;
-  std::map<std::string, EventFile> files;  // by folder: log_dir's, and those of add_scalars
+  std::map<std::string, EventFile> files;  // by folder: log_dir and the folders of add_scalars
 
   EventFile& file(const std::string& folder) { return files.try_emplace(folder, folder, options).first->second; }
-  /// @param sub_folder  of log_dir; empty for log_dir itself
+  /// @param sub_folder  folder inside log_dir; empty for log_dir itself
   void add(const std::string& sub_folder, const std::string& summary, std::optional<int64_t> step,
            std::optional<double> wall_time) {
     const std::string event = summary_event(summary, step, wall_time ? *wall_time : wall_time_now());

@@ -1,4 +1,4 @@
-// Modules of activations: how they print, and those with parameters.
+// Activation modules: printing, and modules with parameters.
 #include "tandem/nn/activation.h"
 
 #include "tandem/nn/module/print.h"

@@ -1,4 +1,4 @@
-// Activations: functions of namespace functional and modules. nn/options/activation.h has their options.
+// Activations: functions in namespace functional, and modules. Their options are in nn/options/activation.h.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/activation.h"
@@ -30,24 +30,24 @@ using HardsigmoidFuncOptions = HardsigmoidOptions;
 using SoftplusFuncOptions = SoftplusOptions;
 using ThresholdFuncOptions = ThresholdOptions;
 using GLUFuncOptions = GLUOptions;
-/// dtype: x is converted to it first; as x is, if it is not given.
+/// dtype: if given, x is converted to this dtype before the softmax.
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);                 // the dimension along which it works
-  TANDEM_ARG(std::optional<DType>, dtype);  // what x is converted to first
+  TANDEM_ARG(int64_t, dim);                 // dimension over which the results sum to 1
+  TANDEM_ARG(std::optional<DType>, dtype);  // x is converted to this dtype first; nullopt: no conversion
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
 using SoftminFuncOptions = SoftmaxFuncOptions;
 struct RReLUFuncOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // the smallest slope
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // above the largest slope
-  TANDEM_ARG(bool, training) = false;   // whether slopes are drawn, or all are the middle one
-  TANDEM_ARG(bool, inplace) = false;    // whether the input itself is changed
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slopes
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slopes
+  TANDEM_ARG(bool, training) = false;   // if true, slopes are random; else every slope is (lower + upper) / 2
+  TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };
 struct GumbelSoftmaxFuncOptions {
-  TANDEM_ARG(double, tau) = 1.0;   // the temperature: a small one comes close to a choice
-  TANDEM_ARG(bool, hard) = false;  // whether a choice of one class is given
-  TANDEM_ARG(int, dim) = -1;       // the dimension along which it works
+  TANDEM_ARG(double, tau) = 1.0;   // temperature; with a small one the results are close to one-hot vectors
+  TANDEM_ARG(bool, hard) = false;  // if true, returns one-hot vectors
+  TANDEM_ARG(int, dim) = -1;       // dimension over which the results sum to 1
 };
 
 inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o) { return tandem::softmax(x, o.dim(), o.dtype()); }
@@ -90,10 +90,10 @@ inline Tensor threshold(Tensor x, const ThresholdOptions& o) {
 }
 inline Tensor glu(const Tensor& x, const GLUOptions& o = {}) { return tandem::glu(x, o.dim()); }
 inline Tensor logsigmoid(const Tensor& x) { return tandem::log_sigmoid(x); }
-/// Of -x: the smallest element has the largest part.
+/// softmax(-x): the smallest element gets the largest probability.
 inline Tensor softmin(const Tensor& x, const SoftminFuncOptions& o) { return tandem::softmax(-x, o.dim(), o.dtype()); }
-/// softmax((x + Gumbel noise) / tau): random, near to a choice of one class (Jang et al. 2016, arXiv:1611.01144). With
-/// `hard` that choice, as ones and zeros, with the gradient of the other.
+/// softmax((x + Gumbel noise) / tau): a random, nearly one-hot vector (Jang et al. 2016, arXiv:1611.01144). If `hard`
+/// is true, returns the one-hot vector of the largest entry, with the gradient of the softmax.
 inline Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxFuncOptions& o = {}) {
   const Tensor noise = -tandem::exponential(x.detach()).log();
   const Tensor soft = tandem::softmax((x + noise) / o.tau(), o.dim());
@@ -138,28 +138,28 @@ TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , softmax(-x, options.dim()));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 
-/// x where it is above the threshold, else the value.
+/// Returns x where x is above the threshold, and the value elsewhere.
 TANDEM_TWO_OPTION_MODULE(Threshold, double, double, functional::threshold(x, options));
-/// x where it is above 0, else weight x, with one weight for all or one for each channel (dimension 1), which is
-/// trained (He et al. 2015, arXiv:1502.01852).
+/// Returns x where x is above 0, and weight x elsewhere. The weight is trained; there is one for all channels or one
+/// per channel (dimension 1) (He et al. 2015, arXiv:1502.01852).
 class PReLUImpl : public Cloneable<PReLUImpl> {
  public:
   explicit PReLUImpl(const PReLUOptions& o = {}) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x. @throws Error unless there is one weight, or as many as x has channels
+  /// Returns a tensor of x's sizes. @throws Error unless there is one weight or one per channel of x
   Tensor forward(const Tensor& x) { return x.prelu(weight); }
   PReLUOptions options;
-  /// (num_parameters)
+  /// Slopes for negative elements: (num_parameters).
   Tensor weight;
 };
 TANDEM_LIBRARY_MODULE(PReLU);
-/// Softmax over the channels of images (C, H, W) or (N, C, H, W). @throws Error for other dimensions
+/// Softmax over the channels of images (C, H, W) or (N, C, H, W).
 class Softmax2dImpl : public Cloneable<Softmax2dImpl> {
  public:
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x; its channels add up to 1.
+  /// Returns a tensor of x's sizes, whose channels sum to 1. @throws Error unless x has three or four dimensions
   Tensor forward(const Tensor& x);
 };
 TANDEM_LIBRARY_MODULE(Softmax2d);

@@ -1,4 +1,4 @@
-// AdaptiveLogSoftmaxWithLoss: which cluster a class is in, and the probabilities of each.
+// AdaptiveLogSoftmaxWithLoss: assigns classes to clusters and computes their log probabilities.
 #include "tandem/nn/adaptive_log_softmax.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
       target.numel() == 0 || (target.min().item<int64_t>() >= 0 && target.max().item<int64_t>() < options.n_classes());
   TANDEM_CHECK(known, name(), ": a target is outside of 0 to ", options.n_classes() - 1);
   const Tensor first = tandem::log_softmax(head(x), 1);
-  // A target's entry of the head: its own, or that of its cluster.
+  // Index of each target's entry in the head: its class, or its cluster's entry.
   Tensor entry = target.clamp_max(shortlist_size - 1), output;
   Tensor rest = zeros({x.size(0)}, first.options());
   for (int64_t i = 0; i < n_clusters; ++i) {

@@ -1,4 +1,4 @@
-// MultiheadAttention: its parameters, and its call of multi_head_attention_forward.
+// MultiheadAttention: registers its parameters and calls multi_head_attention_forward.
 #include "tandem/nn/attention.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// MultiheadAttention: several attentions side by side, each on its own part of the features.
+// MultiheadAttention: several attention heads, each on its own slice of the features.
 #pragma once
 #include "tandem/nn/linear.h"
 #include "tandem/ops/nn/attention.h"
@@ -8,15 +8,15 @@ namespace tandem::nn {
 struct MultiheadAttentionOptions {
   MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
       : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
-  TANDEM_ARG(int64_t, embed_dim);           // length of a query and of an output
-  TANDEM_ARG(int64_t, num_heads);           // heads, which divide it among them
-  TANDEM_ARG(double, dropout) = 0;          // of the weights
-  TANDEM_ARG(bool, bias) = true;            // of the projections
-  TANDEM_ARG(bool, add_bias_kv) = false;    // one more key and value, which are trained
-  TANDEM_ARG(bool, add_zero_attn) = false;  // one more key and value, of zeros
-  TANDEM_ARG(int64_t, kdim);                // features of the key and of the value: embed_dim unless set
-  TANDEM_ARG(int64_t, vdim);                // length of a value; embed_dim unless given
-  TANDEM_ARG(bool, batch_first) = false;    // (N, L, E) in place of (L, N, E), as Python's PyTorch has it
+  TANDEM_ARG(int64_t, embed_dim);           // length of queries and outputs
+  TANDEM_ARG(int64_t, num_heads);           // number of heads; must divide embed_dim
+  TANDEM_ARG(double, dropout) = 0;          // dropout probability of the attention weights
+  TANDEM_ARG(bool, bias) = true;            // whether the projections have biases
+  TANDEM_ARG(bool, add_bias_kv) = false;    // if true, adds a trained key and value to every sequence
+  TANDEM_ARG(bool, add_zero_attn) = false;  // if true, adds a key and a value of zeros to every sequence
+  TANDEM_ARG(int64_t, kdim);                // length of keys; embed_dim unless set
+  TANDEM_ARG(int64_t, vdim);                // length of values; embed_dim unless set
+  TANDEM_ARG(bool, batch_first) = false;    // if true, (N, L, E) instead of (L, N, E), as in Python's PyTorch
 };
 
 namespace functional {
@@ -25,8 +25,9 @@ using tandem::scaled_dot_product_attention;
 
 }  // namespace functional
 
-/// out_proj(heads side by side), each head the attention softmax(q k^T / sqrt(E / heads)) v of its share of the
-/// projected query, key and value (Vaswani et al. 2017, arXiv:1706.03762).
+/// Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762). Projects query, key and value, splits the features
+/// into heads, computes softmax(q k^T / sqrt(E / num_heads)) v in each head, and applies out_proj to the concatenated
+/// heads.
 class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
  public:
   MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads)
@@ -34,25 +35,26 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& o) : options(o) { reset(); }
   /// @throws Error unless num_heads divides embed_dim
   void reset() override;
-  /// Xavier's uniform values for the projections, zeros for their biases, Xavier's normal ones for bias_k and bias_v.
+  /// Initialises the projections by xavier_uniform_, their biases with zeros, and bias_k and bias_v by xavier_normal_.
   void _reset_parameters();
-  /// query (L, N, E), key (S, N, kdim), value (S, N, vdim), or all without N -> (output (L, N, E), weights (N, L, S)).
-  /// @param key_padding_mask      (N, S): bool, true where a key is to be ignored, or numbers that are added
-  /// @param need_weights          false: no weights are given back, and a query that may look nowhere gives the bias
-  ///                              of out_proj in place of NaNs
-  /// @param attn_mask             (L, S) or (N heads, L, S), as key_padding_mask
-  /// @param average_attn_weights  false: weights (N, heads, L, S)
+  /// Computes (output, weights): query (L, N, E), key (S, N, kdim), value (S, N, vdim) give output (L, N, E) and
+  /// weights (N, L, S). All tensors may lack N.
+  /// @param key_padding_mask      (N, S): bool, true for keys to ignore, or numbers to add to the scores
+  /// @param need_weights          if false, returns undefined weights, and a query whose keys are all masked gives the
+  ///                              bias of out_proj instead of NaN
+  /// @param attn_mask             (L, S) or (N num_heads, L, S), with values as in key_padding_mask
+  /// @param average_attn_weights  if false, weights are per head: (N, num_heads, L, S)
   std::tuple<Tensor, Tensor> forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                      const Tensor& key_padding_mask = {}, bool need_weights = true,
                                      const Tensor& attn_mask = {}, bool average_attn_weights = true);
   MultiheadAttentionOptions options;
-  Tensor in_proj_weight;                               // (3 E, E), where kdim and vdim are E
-  Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim), else
-  Tensor in_proj_bias;                                 // (3 E)
-  Tensor bias_k, bias_v;                               // (1, 1, E)
-  /// embed_dim to embed_dim, behind the joined heads.
+  Tensor in_proj_weight;                               // (3 E, E); undefined unless kdim and vdim are E
+  Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim); undefined if kdim and vdim are E
+  Tensor in_proj_bias;                                 // (3 E); undefined if options.bias() is false
+  Tensor bias_k, bias_v;                               // (1, 1, E); undefined unless options.add_bias_kv()
+  /// Projects the concatenated heads, from embed_dim to embed_dim features.
   Linear out_proj{nullptr};
-  /// embed_dim / num_heads.
+  /// Features per head: embed_dim / num_heads.
   int64_t head_dim = 0;
 };
 TANDEM_LIBRARY_MODULE(MultiheadAttention);

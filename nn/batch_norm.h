@@ -1,4 +1,4 @@
-// Batch and instance norm of one, two and three dimensions, which keep running statistics.
+// Batch norm and instance norm modules in one, two and three dimensions, with running statistics.
 #pragma once
 #include "tandem/nn/module.h"
 #include "tandem/nn/options/normalization.h"
@@ -6,15 +6,15 @@
 namespace tandem::detail {
 struct BatchParts;
 
-/// The tensors of either norm.
+/// Parameters and buffers of a batch norm or instance norm.
 struct NormTensors {
-  Tensor weight, bias;                                // (num_features), undefined when not affine
-  Tensor running_mean, running_var;                   // (num_features), undefined when not tracked
-  Tensor num_batches_tracked;                         // int64 scalar
-  std::shared_ptr<const BatchParts> parts = nullptr;  // whose statistics it takes in training (SyncBatchNorm)
-  /// Means of 0, variances of 1, no batch counted.
+  Tensor weight, bias;                                // (num_features); undefined if not affine
+  Tensor running_mean, running_var;                   // (num_features); undefined if not tracked
+  Tensor num_batches_tracked;                         // int64 scalar; undefined if not tracked
+  std::shared_ptr<const BatchParts> parts = nullptr;  // if set, training uses the statistics of all parts
+  /// Sets running means to 0, running variances to 1 and the number of batches to 0.
   void reset_running_stats();
-  /// The initial values again.
+  /// Resets the running statistics, and sets the weight to ones and the bias to zeros.
   void reset_parameters();
 
  protected:
@@ -22,9 +22,9 @@ struct NormTensors {
 };
 void print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& options);
 void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& options);
-/// Of a forward: in training it counts the batch. Returns whether the batch's own statistics are used.
+/// Starts a forward: in training, counts the batch. Returns whether the batch's own statistics are used.
 bool begin_batch(const nn::Module& module, NormTensors& tensors);
-/// @param dims  of x without its batch and its channels. @throws Error unless x has as many
+/// Applies batch norm to x. @param dims  number of spatial dimensions. @throws Error unless x has as many
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
                        const Tensor& x);
 Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors, const nn::InstanceNormOptions& options,
@@ -34,7 +34,7 @@ Tensor normalize_instances(const nn::Module& module, const NormTensors& tensors,
 
 namespace tandem::nn {
 
-/// What batch and instance norm have in common.
+/// Base class of batch norm and instance norm modules.
 template <size_t D, class Derived, class DerivedOptions>
 class NormImplBase : public Cloneable<Derived>, public detail::NormTensors {
  public:
@@ -48,11 +48,11 @@ class NormImplBase : public Cloneable<Derived>, public detail::NormTensors {
   DerivedOptions options;
 };
 
-/// Batch normalisation, as batch_norm.
+/// Batch normalisation; tandem::batch_norm computes it.
 template <size_t D, class Derived> class BatchNormImplBase : public NormImplBase<D, Derived, BatchNormOptions> {
  public:
   using NormImplBase<D, Derived, BatchNormOptions>::NormImplBase;
-  /// x (N, C, ...) with D dimensions more, or of BatchNorm1d also (N, C). @throws Error for one of another rank
+  /// Normalises x (N, C, ...) with D spatial dimensions; BatchNorm1d also accepts (N, C). @throws Error for other ranks
   Tensor forward(const Tensor& x) { return detail::normalize_batch(*this, *this, this->options, D, x); }
 };
 class BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
@@ -68,11 +68,13 @@ TANDEM_LIBRARY_MODULE(BatchNorm1d);
 TANDEM_LIBRARY_MODULE(BatchNorm2d);
 TANDEM_LIBRARY_MODULE(BatchNorm3d);
 
-/// As instance_norm. Statistics of the input are used, in evaluation too unless running ones are tracked.
+/// Instance normalisation; tandem::instance_norm computes it. Uses the statistics of the input, in evaluation only if
+/// no running statistics are tracked.
 template <size_t D, class Derived> class InstanceNormImpl : public NormImplBase<D, Derived, InstanceNormOptions> {
  public:
   using NormImplBase<D, Derived, InstanceNormOptions>::NormImplBase;
-  /// x (N, C, ...) or (C, ...) with D dimensions more. @throws Error for one of another rank or other channels
+  /// Normalises x (N, C, ...) or (C, ...) with D spatial dimensions. @throws Error for other ranks, or if the number of
+  /// channels is not num_features and the module has parameters or buffers
   Tensor forward(const Tensor& x) { return detail::normalize_instances(*this, *this, this->options, D, x); }
 };
 class InstanceNorm1dImpl : public InstanceNormImpl<1, InstanceNorm1dImpl> {

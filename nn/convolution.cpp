@@ -1,4 +1,4 @@
-// Modules of convolutions: checks of options, padding by modes, printing.
+// Convolution modules: checks of options, padding modes, printing.
 #include "tandem/nn/convolution.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ template class Cloneable<ConvTranspose3dImpl>;
 
 namespace {
 
-/// As Python prints it. @throws Error for a mode that no convolution has
+/// Returns the mode's name in Python. @throws Error for a mode that convolutions do not support
 const char* padding_mode_name(PaddingMode mode) {
   switch (mode) {
     case PaddingMode::zeros: return "zeros";
@@ -36,11 +36,11 @@ template <size_t D> std::string class_name(const ConvNdOptions<D>& o) {
   return name += 'd';
 }
 
-/// How much a convolution pads before and behind the elements of each dimension.
+/// Padding of each dimension, before and after its elements.
 template <size_t D> struct Padded {
   ExpandingArray<D> before = 0, behind = 0;
   bool is_even() const { return before == behind; }
-  /// As pad() takes it: the last dimension first.
+  /// Returns the padding in the order of pad(): last dimension first.
   std::vector<int64_t> list() const {
     std::vector<int64_t> out;
     out.reserve(2 * D);
@@ -48,7 +48,7 @@ template <size_t D> struct Padded {
     return out;
   }
 };
-/// @param kernel  its size in each dimension
+/// Converts a padding option to numbers. @param kernel  kernel size in each dimension
 template <size_t D>
 Padded<D> resolve(const ConvPadding<D>& padding, const ExpandingArray<D>& kernel, const ExpandingArray<D>& stride,
                   const ExpandingArray<D>& dilation) {
@@ -75,11 +75,11 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
   else
     return tandem::conv3d(x, weight, bias, stride, padding, dilation, groups);
 }
-/// With zeros around x.
+/// Convolves x with zero padding.
 template <size_t D>
 Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
                        Padded<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
-  if (!padded.is_even()) {  // behind more than before: what the convolution itself does not pad
+  if (!padded.is_even()) {  // pads the difference, because convolve() pads both sides equally
     Padded<D> rest;
     for (size_t d = 0; d < D; ++d) rest.behind[d] = padded.behind[d] - padded.before[d];
     x = pad(x, rest.list(), PaddingMode::constant);
@@ -101,7 +101,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvFuncOptions<D>& o) {
   ExpandingArray<D> kernel = 1;
-  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)  // of others the operation complains
+  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)  // other ranks: convolve() throws
     kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
   return convolve_padded(x, weight, o.bias(), o.stride(), resolve(o.padding(), kernel, o.stride(), o.dilation()),
                          o.dilation(), o.groups());

@@ -1,4 +1,4 @@
-// Convolutions and transposed ones in one, two and three dimensions, as modules and as functions of options.
+// Convolutions and transposed convolutions in one, two and three dimensions: modules, and functions that take options.
 #pragma once
 #include "tandem/nn/module.h"
 #include "tandem/nn/options/convolution.h"
@@ -6,12 +6,12 @@
 
 namespace tandem::detail {
 
-/// PyTorch's default of linear layers and convolutions: uniform within 1 / sqrt(fan in), weight and bias.
+/// Initialises weight and bias as PyTorch does for linear layers and convolutions: uniform in +-1 / sqrt(fan_in).
 void reset_weight_and_bias(const Tensor& weight, const Tensor& bias);
-/// Registers the parameters of a convolution. @throws Error when options clash
+/// Registers the parameters of a convolution. @throws Error if options contradict each other
 template <size_t D>
 void make_convolution(nn::Module& module, const ConvNdOptions<D>& options, Tensor& weight, Tensor& bias);
-/// "Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))"
+/// Prints the module, for example "Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))".
 template <size_t D> void print_convolution(std::ostream& out, const ConvNdOptions<D>& options);
 template <size_t D>
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvNdOptions<D>& options);
@@ -25,7 +25,7 @@ namespace tandem::nn {
 
 namespace functional {
 
-/// The operations of ops/nn/convolution.h with their arguments as options; padding may be kValid or kSame.
+/// The functions of ops/nn/convolution.h with their arguments as options; padding may also be kValid or kSame.
 /// @throws Error for kSame with strides other than 1
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Conv1dFuncOptions& o = {});
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Conv2dFuncOptions& o = {});
@@ -36,62 +36,62 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const ConvTranspo
 
 }  // namespace functional
 
-/// What all convolutions have in common.
+/// Base class of all convolution modules.
 template <size_t D, class Derived> class ConvNdImpl : public Cloneable<Derived> {
  public:
   explicit ConvNdImpl(const detail::ConvNdOptions<D>& o) : options(o) { ConvNdImpl::reset(); }
   void reset() override { detail::make_convolution(*this, options, weight, bias); }
-  /// Uniform within 1 / sqrt(fan in), as torch::nn's.
+  /// Initialises weight and bias uniformly in +-1 / sqrt(fan_in), as torch::nn does.
   void reset_parameters() { detail::reset_weight_and_bias(weight, bias); }
   void pretty_print(std::ostream& out) const override { detail::print_convolution(out, options); }
   detail::ConvNdOptions<D> options;
-  Tensor
-      weight;  // (out_channels, in_channels / groups, ...kernel); transposed: (in_channels, out_channels / groups, ...)
-  Tensor bias;  // (out_channels), undefined when options.bias() is false
+  Tensor weight;  // (out, in / groups, ...kernel_size); if transposed, (in, out / groups, ...kernel_size)
+  Tensor bias;    // (out_channels); undefined if options.bias() is false
 };
-/// What all transposed convolutions have in common.
+/// Base class of all transposed convolution modules.
 template <size_t D, class Derived> class ConvTransposeNdImpl : public ConvNdImpl<D, Derived> {
  public:
   using ConvNdImpl<D, Derived>::ConvNdImpl;
-  /// x (N, C, ...) or (C, ...) -> (N, O, ...). Where strides leave open how large the output is, `output_size` says it,
-  /// D sizes or all, in the place of options.output_padding(). @throws Error for one that cannot be
+  /// Computes the transposed convolution of x, (N, C, ...) or (C, ...), with out_channels channels in the result. With
+  /// strides above 1 several output sizes are possible. `output_size`, D sizes or the sizes of all dimensions, selects
+  /// one and replaces options.output_padding(). @throws Error for an impossible output_size
   Tensor forward(const Tensor& x, std::optional<IntArrayRef> output_size = std::nullopt) {
     return detail::transposed_convolution(x, this->weight, this->bias, this->options, output_size);
   }
 };
 
-/// 1-d cross-correlation.
+/// 1-d cross-correlation: ops/nn/convolution.h.
 class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv1dImpl(const Conv1dOptions& o) : ConvNdImpl(o) {}
-  /// (N, C, L) or (C, L) -> (N, O, OL)
+  /// x (N, C, L) or (C, L) -> (N, O, OL) or (O, OL)
   Tensor forward(const Tensor& x) { return detail::convolution(x, weight, bias, options); }
 };
 TANDEM_LIBRARY_MODULE(Conv1d);
 
-/// 2-d cross-correlation.
+/// 2-d cross-correlation: ops/nn/convolution.h.
 class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv2dImpl(const Conv2dOptions& o) : ConvNdImpl(o) {}
-  /// (N, C, H, W) or (C, H, W) -> (N, O, OH, OW)
+  /// x (N, C, H, W) or (C, H, W) -> (N, O, OH, OW) or (O, OH, OW)
   Tensor forward(const Tensor& x) { return detail::convolution(x, weight, bias, options); }
 };
 TANDEM_LIBRARY_MODULE(Conv2d);
 
-/// 3-d cross-correlation.
+/// 3-d cross-correlation: ops/nn/convolution.h.
 class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv3dImpl(const Conv3dOptions& o) : ConvNdImpl(o) {}
-  /// (N, C, D, H, W) or (C, D, H, W) -> (N, O, OD, OH, OW)
+  /// x (N, C, D, H, W) or (C, D, H, W) -> (N, O, OD, OH, OW) or (O, OD, OH, OW)
   Tensor forward(const Tensor& x) { return detail::convolution(x, weight, bias, options); }
 };
 TANDEM_LIBRARY_MODULE(Conv3d);
@@ -99,7 +99,7 @@ TANDEM_LIBRARY_MODULE(Conv3d);
 /// 1-d transposed convolution.
 class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& o) : ConvTransposeNdImpl(o) {}
@@ -109,7 +109,7 @@ TANDEM_LIBRARY_MODULE(ConvTranspose1d);
 /// 2-d transposed convolution.
 class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& o) : ConvTransposeNdImpl(o) {}
@@ -119,7 +119,7 @@ TANDEM_LIBRARY_MODULE(ConvTranspose2d);
 /// 3-d transposed convolution.
 class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
  public:
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& o) : ConvTransposeNdImpl(o) {}

@@ -1,4 +1,4 @@
-// Modules of distances: how they print.
+// Distance modules: printing.
 #include "tandem/nn/distance.h"
 
 #include "tandem/core/print/print_style.h"
@@ -6,7 +6,7 @@
 
 namespace tandem::nn {
 
-// Of distances, Python prints no options and LibTorch does.
+// For distances, Python prints no options, but LibTorch does.
 namespace {
 std::string cosine_text(const CosineSimilarityOptions& o) {
   return prints_as_libtorch ? "dim=" + std::to_string(o.dim()) + ", eps=" + printed(o.eps()) : "";

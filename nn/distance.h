@@ -1,4 +1,5 @@
-// Distances between vectors: functions of namespace functional and modules. nn/options/distance.h has their options.
+// Distances between vectors: functions in namespace functional, and modules. Their options are in
+// nn/options/distance.h.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/distance.h"
@@ -9,7 +10,8 @@ namespace tandem::nn::functional {
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 
-/// The p-norms of the differences of all pairs of rows of x (N, D): (N (N - 1) / 2), in the order (0, 1), (0, 2), ...
+/// Returns the p-norms of the differences of all pairs of rows of x (N, D): (N (N - 1) / 2), in the order (0, 1), (0,
+/// 2), ...
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 
 inline Tensor cosine_similarity(const Tensor& a, const Tensor& b, const CosineSimilarityOptions& o = {}) {
@@ -23,9 +25,10 @@ inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const Pairwise
 
 namespace tandem::nn {
 
-/// Of the vectors of a and b along a dimension, from -1 to 1, without the dimension.
+/// Cosine of the angle between the vectors of a and b along a dimension, which the result lacks; from -1 to 1.
 TANDEM_TWO_INPUT_MODULE(CosineSimilarity, cosine_similarity);
-/// Of the vectors of a and b along the last dimension, without it, or with it as 1 (keepdim).
+/// Norm of the difference of the vectors of a and b along the last dimension, which the result lacks, or has with size
+/// 1 if keepdim is true.
 TANDEM_TWO_INPUT_MODULE(PairwiseDistance, pairwise_distance);
 
 }  // namespace tandem::nn

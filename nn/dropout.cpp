@@ -1,4 +1,4 @@
-// Checks and printing of the dropout modules.
+// Dropout modules: checks and printing.
 #include "tandem/nn/dropout.h"
 
 #include "tandem/nn/module/print.h"

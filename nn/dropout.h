@@ -1,4 +1,4 @@
-// Dropouts: functions with options, and modules. What they compute says ops/nn/dropout.h.
+// Dropout: functions with options, and modules. ops/nn/dropout.h describes the computation.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/dropout.h"
@@ -7,24 +7,24 @@
 namespace tandem::nn::functional {
 
 struct DropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;        // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = true;  // whether anything is dropped
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, p) = 0.5;        // probability of dropping an element or a channel
+  TANDEM_ARG(bool, training) = true;  // if false, nothing is dropped
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
 using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
-  TANDEM_ARG(double, p) = 0.5;         // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, training) = false;  // whether anything is dropped
-  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
+  TANDEM_ARG(double, p) = 0.5;         // probability of dropping an element or a channel
+  TANDEM_ARG(bool, training) = false;  // if false, nothing is dropped
+  TANDEM_ARG(bool, inplace) = false;   // if true, overwrites the input
 };
 using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 
 inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
   return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
 }
-/// Whole channels of (N, C, H, W) or (C, H, W), and of (N, C, D, H, W) or (C, D, H, W): as LibTorch, x of any other
-/// number of dimensions is taken to have no batch.
+/// Zeroes whole channels of (N, C, H, W) or (C, H, W). dropout3d: of (N, C, D, H, W) or (C, D, H, W). As in LibTorch, x
+/// with any other number of dimensions is treated as having no batch.
 inline Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {}) {
   return detail::dropout_channels(std::move(x), 4, o.p(), o.training(), o.inplace());
 }
@@ -43,7 +43,7 @@ inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o =
 }  // namespace tandem::nn::functional
 
 namespace tandem::detail {
-/// A dropout's options for a call of its function.
+/// Converts a dropout module's options to the options of its function.
 template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
   return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
 }

@@ -1,4 +1,4 @@
-// Embedding and EmbeddingBag: rows of a table by index, and sums, means and maxima of bags of rows.
+// Embedding and EmbeddingBag: registration of the table, printing, and lookups.
 #include "tandem/nn/embedding.h"
 
 #include "tandem/core/print/print_style.h"
@@ -13,7 +13,7 @@ template class Cloneable<EmbeddingImpl>;
 template class Cloneable<EmbeddingBagImpl>;
 
 namespace {
-/// The table, registered: the one that was given, or a new one with initial values.
+/// Registers the table: the given one, or a new one with initial values.
 template <class M> void make_table(const char* name, M& m) {
   auto& o = m.options;
   const int64_t rows = o.num_embeddings();
@@ -24,7 +24,7 @@ template <class M> void make_table(const char* name, M& m) {
                given.defined() ? given.sizes() : IntArrayRef(), "; accepted: ", IntArrayRef(sizes));
   m.weight = m.register_parameter("weight", given.defined() ? given : empty(sizes));
   if (!given.defined()) m.reset_parameters();
-  o._weight(Tensor());  // a copy of the module has a table of its own
+  o._weight(Tensor());  // a copy of the module must not share the table
 }
 template <class M> void reset_table(M& m) {
   init::normal_(m.weight);
@@ -78,7 +78,7 @@ void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   const bool is_mean = !is_max && std::get<Reduction>(options.mode()) == Reduction::mean;
   if (!prints_as_libtorch) {
     out << ", mode='" << (is_max ? "max" : is_mean ? "mean" : "sum") << '\'';
-  } else {  // LibTorch leaves out what is as it is by default, and has one option more
+  } else {  // LibTorch does not print default values, but also prints include_last_offset
     if (!is_mean) out << ", mode=" << (is_max ? "kMax" : "kSum");
     if (options.include_last_offset()) out << ", include_last_offset=True";
   }

@@ -1,4 +1,4 @@
-// Tables of rows that are looked up: Embedding, and EmbeddingBag, which reduces the rows of a bag to one.
+// Embedding looks up rows of a table by index; EmbeddingBag reduces the rows of each bag of indices to one row.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module.h"
@@ -7,49 +7,50 @@
 
 namespace tandem::nn {
 
-// What these have in common: padding_idx is a row that starts as zero and is not trained, counted from the end when
-// negative. Before the look-up, rows whose norm_type-norm is above max_norm are scaled down to it, in the table itself.
-// scale_grad_by_freq divides the gradient of a row by how often it was looked up. _weight: the table to begin with.
+// Options that the structs below share. padding_idx: a row that starts as zeros and is not trained; a negative index
+// counts from the end. max_norm: before a lookup, rows whose norm_type-norm is larger are scaled down to it in the
+// table itself. scale_grad_by_freq: divides a row's gradient by its number of lookups in the batch. _weight: the
+// initial table.
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TANDEM_ARG(int64_t, num_embeddings);              // rows of the table
+  TANDEM_ARG(int64_t, num_embeddings);              // number of rows of the table
   TANDEM_ARG(int64_t, embedding_dim);               // length of a row
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG(Tensor, _weight);                   // the table; drawn unless given
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
+  TANDEM_ARG(Tensor, _weight);                      // the table; random values if undefined
 };
-/// freeze: the table is not trained.
+/// freeze: if true, the table is not trained.
 struct EmbeddingFromPretrainedOptions {
-  TANDEM_ARG(bool, freeze) = true;                  // whether the table stays as it is
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(bool, freeze) = true;                  // if true, the table is not trained
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
 };
 struct EmbeddingBagOptions {
   EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
-  TANDEM_ARG(int64_t, num_embeddings);           // rows of the table
+  TANDEM_ARG(int64_t, num_embeddings);           // number of rows of the table
   TANDEM_ARG(int64_t, embedding_dim);            // length of a row
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(Tensor, _weight);                                    // the table; drawn unless given
-  TANDEM_ARG(bool, include_last_offset) = false;                  // offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);                // a row that its bag leaves out; it gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
+  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
+  TANDEM_ARG(Tensor, _weight);                                    // the table; random values if undefined
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
-  TANDEM_ARG(bool, freeze) = true;               // whether the table stays as it is
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(bool, include_last_offset) = false;                  // whether offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);                // a row that its bag leaves out; it gets no gradient
+  TANDEM_ARG(bool, freeze) = true;               // if true, the table is not trained
+  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
+  TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 
 namespace functional {
@@ -58,52 +59,52 @@ using tandem::one_hot;
 
 }  // namespace functional
 
-/// Rows of a table (num_embeddings, embedding_dim) by index.
+/// Looks up rows of a table (num_embeddings, embedding_dim) by index.
 class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
  public:
   EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
       : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
-  /// @throws Error unless padding_idx is a row, and _weight of the table's sizes
+  /// @throws Error unless padding_idx is a row, and _weight has the table's sizes
   void reset() override;
-  /// Normal values, zero in the row of padding_idx.
+  /// Draws the table from a normal distribution; the row padding_idx becomes zeros.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// (...) int64 -> (..., embedding_dim)
+  /// Looks up rows: integer index (...) -> (..., embedding_dim).
   Tensor forward(const Tensor& index);
   EmbeddingOptions options;
-  /// (num_embeddings, embedding_dim)
+  /// The table, (num_embeddings, embedding_dim).
   Tensor weight;
 };
 extern template class Cloneable<EmbeddingImpl>;
 class Embedding : public ModuleHolder<EmbeddingImpl> {
  public:
   using ModuleHolder<EmbeddingImpl>::ModuleHolder;
-  /// One of a table that exists, shared with the module. @throws Error unless it has two dimensions
+  /// Makes a module that shares the given table. @throws Error unless `embeddings` has two dimensions
   static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
 };
 
-/// functional::embedding_bag of a table (num_embeddings, embedding_dim).
+/// Applies functional::embedding_bag to a table (num_embeddings, embedding_dim).
 class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
  public:
   EmbeddingBagImpl(int64_t num_embeddings, int64_t embedding_dim)
       : EmbeddingBagImpl(EmbeddingBagOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingBagImpl(const EmbeddingBagOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Normal values, zero in the row of padding_idx.
+  /// Draws the table from a normal distribution; the row padding_idx becomes zeros.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// index (B, N), or (n) with offsets (B) -> (B, embedding_dim)
+  /// Reduces bags: index (B, N), or index (n) with offsets (B) -> (B, embedding_dim).
   Tensor forward(const Tensor& index, const Tensor& offsets = {}, const Tensor& per_sample_weights = {});
   EmbeddingBagOptions options;
-  /// (num_embeddings, embedding_dim)
+  /// The table, (num_embeddings, embedding_dim).
   Tensor weight;
 };
 extern template class Cloneable<EmbeddingBagImpl>;
 class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
  public:
   using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;
-  /// One of a table that exists, shared with the module. @throws Error unless it has two dimensions
+  /// Makes a module that shares the given table. @throws Error unless `embeddings` has two dimensions
   static EmbeddingBag from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& options = {});
 };
 

@@ -1,4 +1,4 @@
-// Modules of patches: how they print.
+// Modules for patches of images: printing.
 #include "tandem/nn/fold.h"
 
 #include "tandem/nn/module/print.h"

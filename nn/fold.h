@@ -1,4 +1,4 @@
-// Patches of images: options, functional::fold and unfold, modules. What they compute says ops/nn/fold.h.
+// Patches of images: options, functional::fold and unfold, and modules. ops/nn/fold.h describes the computation.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"
@@ -12,17 +12,17 @@ struct FoldOptions {
       : output_size_(output_size), kernel_size_(kernel_size) {}
   TANDEM_ARG(detail::Pair, output_size);   // (H, W) of the images
   TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
-  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // distance between neighbouring elements of a window
   TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
-  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
+  TANDEM_ARG(detail::Pair, stride) = 1;    // distance between neighbouring windows
 };
 struct UnfoldOptions {
   UnfoldOptions(detail::Pair kernel_size) : kernel_size_(kernel_size) {}
   UnfoldOptions(int64_t kernel_size) : kernel_size_(kernel_size) {}
   TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
-  TANDEM_ARG(detail::Pair, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(detail::Pair, dilation) = 1;  // distance between neighbouring elements of a window
   TANDEM_ARG(detail::Pair, padding) = 0;   // zeros on each side
-  TANDEM_ARG(detail::Pair, stride) = 1;    // the step from window to window
+  TANDEM_ARG(detail::Pair, stride) = 1;    // distance between neighbouring windows
 };
 
 namespace functional {
@@ -38,7 +38,7 @@ inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
 }  // namespace functional
 
 TANDEM_OPTION_MODULE(Unfold, UnfoldOptions, , functional::unfold(x, options));
-/// The opposite of Unfold, where windows do not overlap; where they do, their elements are added up.
+/// Adds patches up into images. Inverts Unfold if patches do not overlap; overlapping elements are summed.
 TANDEM_TWO_OPTION_MODULE(Fold, detail::Pair, detail::Pair, functional::fold(x, options));
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// Initial values: fans, gains, and the distributions that follow from them.
+// Initial values: fans, gains, and distributions computed from them.
 #include "tandem/nn/init.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Tensor orthogonal_(Tensor t, double gain) {
   if (t.numel() == 0) return t;
   const Tensor drawn = randn({std::max(rows, columns), std::min(rows, columns)}, t.options().requires_grad(false));
   const auto [q, r] = linalg_qr(drawn);
-  const Tensor unique = q * r.diagonal().sign();  // uniform over all orthogonal matrices, which LAPACK's signs are not
+  const Tensor unique = q * r.diagonal().sign();  // makes q uniform over all orthogonal matrices, unlike LAPACK's q
   return t.copy_((rows < columns ? unique.t() : unique).reshape(t.sizes()) * gain);
 }
 Tensor sparse_(Tensor matrix, double sparsity, double std) {
@@ -59,7 +59,7 @@ Tensor sparse_(Tensor matrix, double sparsity, double std) {
   const NoGradGuard guard;
   const int64_t zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(matrix.size(0))));
   matrix.normal_(0, std);
-  const Tensor order = rand_like(matrix, TensorOptions(kFloat32)).argsort(0);  // a permutation for each column
+  const Tensor order = rand_like(matrix, TensorOptions(kFloat32)).argsort(0);  // a random permutation for each column
   return matrix.scatter_(0, order.narrow(0, 0, zeros), Scalar(0));
 }
 double calculate_gain(Nonlinearity nonlinearity, double a) {

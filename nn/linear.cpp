@@ -1,4 +1,4 @@
-// Linear and bilinear layers, Identity, and layers that join or divide dimensions.
+// Linear and bilinear layers, Identity, and layers that flatten or unflatten dimensions.
 #include "tandem/nn/linear.h"
 
 #include <cmath>

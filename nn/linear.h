@@ -1,4 +1,4 @@
-// Linear and bilinear layers, Identity, and layers that join or divide dimensions.
+// Linear and bilinear layers, Identity, and layers that flatten or unflatten dimensions.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/linear.h"
@@ -11,7 +11,7 @@ using tandem::linear;
 
 }  // namespace functional
 
-/// Gives its input on: the place of a module that is left out.
+/// Returns its input: a placeholder for a module that is left out.
 TANDEM_PLAIN_MODULE(Identity, x);
 
 /// y = x W^T + b; x (..., in_features) -> (..., out_features)
@@ -20,37 +20,37 @@ class LinearImpl : public Cloneable<LinearImpl> {
   LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
   explicit LinearImpl(const LinearOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Uniform within 1 / sqrt(in_features), as torch::nn::Linear.
+  /// Initialises weight and bias uniformly in +-1 / sqrt(in_features), as torch::nn::Linear does.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   /// x (..., in_features) -> (..., out_features)
   Tensor forward(const Tensor& x) { return functional::linear(x, weight, bias); }
   LinearOptions options;
   Tensor weight;  // (out_features, in_features)
-  Tensor bias;    // (out_features), undefined when options.bias() is false
+  Tensor bias;    // (out_features); undefined if options.bias() is false
 };
 TANDEM_LIBRARY_MODULE(Linear);
 
-/// functional::bilinear with a weight (out_features, in1_features, in2_features).
+/// Applies functional::bilinear with a weight (out_features, in1_features, in2_features).
 class BilinearImpl : public Cloneable<BilinearImpl> {
  public:
   BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
       : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
   explicit BilinearImpl(const BilinearOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Uniform within 1 / sqrt(in1_features).
+  /// Initialises weight and bias uniformly in +-1 / sqrt(in1_features).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// (..., in1_features), (..., in2_features) -> (..., out_features)
+  /// x1 (..., in1_features), x2 (..., in2_features) -> (..., out_features)
   Tensor forward(const Tensor& x1, const Tensor& x2) { return functional::bilinear(x1, x2, weight, bias); }
   BilinearOptions options;
   Tensor weight;  // (out_features, in1_features, in2_features)
-  Tensor bias;    // (out_features), undefined when options.bias() is false
+  Tensor bias;    // (out_features); undefined if options.bias() is false
 };
 TANDEM_LIBRARY_MODULE(Bilinear);
 
 TANDEM_OPTION_MODULE(Flatten, FlattenOptions, = {}, x.flatten(options.start_dim(), options.end_dim()));
-/// One dimension as several: the opposite of Flatten.
+/// Splits one dimension into several: the inverse of Flatten.
 TANDEM_TWO_OPTION_MODULE(Unflatten, int64_t, std::vector<int64_t>, x.unflatten(options.dim(), options.sizes()));
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// Losses: functions that are made of operations, and the printing of modules.
+// Losses: functions composed of operations, and printing of modules.
 #include "tandem/nn/loss.h"
 
 #include "tandem/core/print/print_style.h"
@@ -8,7 +8,7 @@
 namespace tandem::nn {
 
 namespace {
-// Of losses, Python prints no options; LibTorch does of some.
+// For losses, Python prints no options, but LibTorch prints some.
 template <class Options> std::string margin_text(const Options& o) {
   if (!prints_as_libtorch) return {};
   std::string text = "margin=";

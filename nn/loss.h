@@ -1,5 +1,4 @@
-// Losses: their options, their functions of namespace functional, their modules. What they compute says
-// ops/loss/.
+// Losses: options, functions in namespace functional, and modules. The headers in ops/loss/ describe the computations.
 #pragma once
 #include <variant>
 
@@ -21,7 +20,7 @@
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
 namespace tandem {
-/// LibTorch's way of naming a loss reduction.
+/// LibTorch's names for the reductions.
 constexpr Reduction kMean = Reduction::mean, kSum = Reduction::sum, kNone = Reduction::none;
 }  // namespace tandem
 
@@ -29,127 +28,127 @@ namespace tandem::nn {
 
 struct NLLLossOptions {
   NLLLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);                // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;  // a target that counts for nothing
-  TANDEM_ARG(Reduction, reduction);          // what becomes of the losses of single elements
+  TANDEM_ARG(Tensor, weight);                // weight of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;  // target value that is ignored
+  TANDEM_ARG(Reduction, reduction);          // how the losses of the elements are reduced
 };
 struct CrossEntropyLossOptions {
   CrossEntropyLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);                // of each class
-  TANDEM_ARG(int64_t, ignore_index) = -100;  // a target that counts for nothing
-  TANDEM_ARG(double, label_smoothing) = 0;   // how far the target is moved to the uniform distribution, from 0 to 1
-  TANDEM_ARG(Reduction, reduction);          // what becomes of the losses of single elements
+  TANDEM_ARG(Tensor, weight);                // weight of each class
+  TANDEM_ARG(int64_t, ignore_index) = -100;  // target value that is ignored
+  TANDEM_ARG(double, label_smoothing) = 0;   // share of the uniform distribution in the target, from 0 to 1
+  TANDEM_ARG(Reduction, reduction);          // how the losses of the elements are reduced
 };
 struct MSELossOptions {
   MSELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct L1LossOptions {
-  /// What is made of the losses of all elements.
+  /// reduction: how the losses of the elements are reduced.
   L1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct SmoothL1LossOptions {
-  /// What is made of the losses of all elements.
+  /// reduction: how the losses of the elements are reduced.
   SmoothL1LossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(double, beta) = 1;      // where the loss turns from quadratic to linear
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(double, beta) = 1;      // error at which the loss turns from quadratic to linear
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct BCELossOptions {
   BCELossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);        // of each element
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Tensor, weight);        // weight of each element
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct BCEWithLogitsLossOptions {
   BCEWithLogitsLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Tensor, weight);        // of each element
-  TANDEM_ARG(Tensor, pos_weight);    // of the positive targets of each class
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Tensor, weight);        // weight of each element
+  TANDEM_ARG(Tensor, pos_weight);    // weight of the positive targets of each class
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct HuberLossOptions {
-  /// What is made of the losses of all elements.
+  /// reduction: how the losses of the elements are reduced.
   HuberLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
-  TANDEM_ARG(double, delta) = 1;     // where the loss turns from quadratic to linear
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
+  TANDEM_ARG(double, delta) = 1;     // error at which the loss turns from quadratic to linear
 };
-/// The reduction that only KLDivLoss has: the sum over the number of samples.
+/// A reduction that only KLDivLoss has: the sum divided by the number of samples.
 struct BatchMean {};
 struct KLDivLossOptions {
   using reduction_t = std::variant<Reduction, BatchMean>;
-  /// What is made of the losses of all elements.
+  /// reduction: how the losses of the elements are reduced.
   KLDivLossOptions(reduction_t reduction = Reduction::mean) : reduction_(reduction) {}
   KLDivLossOptions(Reduction reduction) : reduction_(reduction) {}
   KLDivLossOptions(BatchMean reduction) : reduction_(reduction) {}
-  TANDEM_ARG_DECLARED(reduction_t, reduction);  // what becomes of the losses of single elements
-  TANDEM_ARG(bool, log_target) = false;         // whether the target is a logarithm too
+  TANDEM_ARG_DECLARED(reduction_t, reduction);  // how the losses of the elements are reduced
+  TANDEM_ARG(bool, log_target) = false;         // if true, the target holds log probabilities too
 };
 struct PoissonNLLLossOptions {
-  TANDEM_ARG(bool, log_input) = true;                  // whether the input is the logarithm of the mean
-  TANDEM_ARG(bool, full) = false;                      // whether Stirling's term is added
-  TANDEM_ARG(double, eps) = 1e-8;                      // added to the input before its logarithm
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(bool, log_input) = true;                  // if true, the input is the logarithm of the mean
+  TANDEM_ARG(bool, full) = false;                      // if true, adds Stirling's approximation of ln(target!)
+  TANDEM_ARG(double, eps) = 1e-8;                      // added to the input before its logarithm is taken
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 /// LibTorch has no GaussianNLLLoss; names and defaults follow Python's PyTorch.
 struct GaussianNLLLossOptions {
   TANDEM_ARG(bool, full) = false;                      // if true, adds the constant ln(2 pi) / 2
   TANDEM_ARG(double, eps) = 1e-6;                      // smallest variance used
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct HingeEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(double, margin) = 1;                      // required distance of dissimilar pairs
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct MultiMarginLossOptions {
-  TANDEM_ARG(int64_t, p) = 1;                          // the power of each difference, 1 or 2
-  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
-  TANDEM_ARG(Tensor, weight);                          // of each class
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(int64_t, p) = 1;                          // exponent of the margin violations, 1 or 2
+  TANDEM_ARG(double, margin) = 1;                      // required lead of the target's score
+  TANDEM_ARG(Tensor, weight);                          // weight of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct CosineEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 0;                      // how far apart what differs is to be
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(double, margin) = 0;                      // largest allowed cosine of dissimilar pairs
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct MultiLabelMarginLossOptions {
-  /// What is made of the losses of all samples.
+  /// reduction: how the losses of the samples are reduced.
   MultiLabelMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the samples are reduced
 };
 struct SoftMarginLossOptions {
-  /// What is made of the losses of all elements.
+  /// reduction: how the losses of the elements are reduced.
   SoftMarginLossOptions(Reduction reduction = Reduction::mean) : reduction_(reduction) {}
-  TANDEM_ARG(Reduction, reduction);  // what becomes of the losses of single elements
+  TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
 };
 struct MultiLabelSoftMarginLossOptions {
-  TANDEM_ARG(Tensor, weight);                          // of each class
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(Tensor, weight);                          // weight of each class
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // how far apart what differs is to be
-  TANDEM_ARG(double, p) = 2;                           // the p of the norm
+  TANDEM_ARG(double, margin) = 1;                      // required difference of the two distances
+  TANDEM_ARG(double, p) = 2;                           // order p of the norm
   TANDEM_ARG(double, eps) = 1e-6;                      // added to each difference
-  TANDEM_ARG(bool, swap) = false;                      // whether the smaller one of the negative's distances counts
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance of positive and negative
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   TANDEM_ARG_DECLARED(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;                                              // how far apart what differs is to be
-  TANDEM_ARG(bool, swap) = false;                      // whether the smaller one of the negative's distances counts
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(double, margin) = 1;                      // required difference of the two distances
+  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance of positive and negative
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct CTCLossOptions {
-  TANDEM_ARG(int64_t, blank) = 0;                      // the class that parts repeated ones
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
-  TANDEM_ARG(bool, zero_infinity) = false;             // whether infinite losses become 0
+  TANDEM_ARG(int64_t, blank) = 0;                      // class that separates repeated classes
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
+  TANDEM_ARG(bool, zero_infinity) = false;             // if true, infinite losses become 0
 };
 struct MarginRankingLossOptions {
-  TANDEM_ARG(double, margin) = 0;                      // how far apart what differs is to be
-  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // what becomes of the losses of single elements
+  TANDEM_ARG(double, margin) = 0;                      // required difference of the inputs
+  TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 
 }  // namespace tandem::nn
 namespace tandem {
-/// LibTorch's way of naming KLDivLoss's own reduction.
+/// LibTorch's name for the reduction of KLDivLoss.
 constexpr nn::BatchMean kBatchMean;
 }  // namespace tandem
 
@@ -177,7 +176,7 @@ using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOp
 using CTCLossFuncOptions = CTCLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
-// The losses of ops/loss/ with their arguments as options.
+// The losses of ops/loss/ with options as the last argument.
 
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
@@ -204,7 +203,7 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& ta
 inline Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberLossOptions& o = {}) {
   return tandem::huber_loss(x, target, o.reduction(), o.delta());
 }
-/// With kBatchMean the sum over the size of the first dimension.
+/// Same as tandem::kl_div; the reduction kBatchMean divides the sum by the size of the first dimension.
 Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& o = {});
 
 inline Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNLLLossOptions& o = {}) {
@@ -230,8 +229,8 @@ inline Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, cons
 inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const SoftMarginLossOptions& o = {}) {
   return tandem::soft_margin_loss(x, target, o.reduction());
 }
-/// The mean over the classes, the last dimension, of -weight (t ln s(x) + (1 - t) ln s(-x)) with s the sigmoid.
-/// @throws Error unless x and target are of the same sizes
+/// Mean over the classes (last dimension) of -weight (t ln s(x) + (1 - t) ln s(-x)), where s is the sigmoid and t the
+/// target. @throws Error unless x and target have the same sizes
 inline Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                           const MultiLabelSoftMarginLossOptions& o = {}) {
   return detail::multilabel_soft_margin_loss(x, target, o.weight(), o.reduction());
@@ -241,7 +240,7 @@ inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, 
                                   const TripletMarginLossOptions& o = {}) {
   return tandem::triplet_margin_loss(anchor, positive, negative, o.margin(), o.p(), o.eps(), o.swap(), o.reduction());
 }
-/// triplet_margin_loss with any distance.
+/// Same as triplet_margin_loss, with a user-defined distance function.
 inline Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                                                 const TripletMarginWithDistanceLossOptions& o = {}) {
   return detail::triplet_margin_with_distance_loss(anchor, positive, negative, o.distance_function(), o.margin(),
@@ -296,13 +295,13 @@ TANDEM_LOSS_OF_THREE(MarginRankingLoss, margin_ranking_loss);
 TANDEM_LOSS_OF_THREE(TripletMarginLoss, triplet_margin_loss);
 TANDEM_LOSS_OF_THREE(TripletMarginWithDistanceLoss, triplet_margin_with_distance_loss);
 #undef TANDEM_LOSS_OF_THREE
-/// Connectionist temporal classification, as ctc_loss.
+/// Connectionist temporal classification; tandem::ctc_loss computes it.
 class CTCLossImpl : public Cloneable<CTCLossImpl> {
  public:
   explicit CTCLossImpl(const CTCLossOptions& o = {}) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// (T, N, C), (N, S), (N), (N) -> a scalar, or (N) without a reduction
+  /// log_probs (T, N, C), targets (N, S), input_lengths (N), target_lengths (N) -> a scalar, or (N) without a reduction
   Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                  const Tensor& target_lengths) {
     return functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);

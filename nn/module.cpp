@@ -33,17 +33,17 @@ Module::Module(const Module& other) = default;
 Module& Module::operator=(const Module& other) = default;
 Module::~Module() = default;
 
-/// Reaches into modules that are not its own.
+/// Gives access to protected members of any module.
 class ModuleVisitor {
  public:
   using Visit = std::function<void(const std::string& prefix, const Module&)>;
-  /// All modules below `m`, itself first; with `seen`, a shared one once.
+  /// Calls `f` on `m` and all its descendants; with `seen`, on each module once.
   static void walk(const Module& m, const std::string& prefix, std::set<const Module*>* seen, const Visit& f) {
     if (seen && !seen->insert(&m).second) return;
     f(prefix, m);
     for (const auto& child : m.children_) walk(*child.value(), prefix + child.key() + ".", seen, f);
   }
-  /// Tensors under their names, module by module; `once`: a shared one under the first of them only.
+  /// Lists tensors by name, module by module. If `once`, a shared tensor is listed under its first name only.
   static NamedParameters collect(const Module& root, bool recurse, bool once,
                                  std::initializer_list<NamedParameters Module::*> members) {
     NamedParameters out;
@@ -95,7 +95,7 @@ std::vector<Tensor> Module::parameters(bool recurse) const { return named_parame
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 namespace {
 
-/// The first of some names, and how many there are in all.
+/// Collects names for a message: shows the first kShown and counts the rest.
 class NameList {
  public:
   explicit NameList(const char* title) : title_(title) {}
@@ -120,7 +120,8 @@ std::string quoted(const std::string& name, IntArrayRef sizes) {
   out << "'" << name << "' of " << sizes;
   return out.str();
 }
-/// A prefix such as "module." without which all names are the module's own; "" if there is none.
+/// Returns a prefix such as "module." that turns names of `state` into names of `mine` when removed; "" if there is
+/// none.
 std::string foreign_prefix(const NamedParameters& state, const NamedParameters& mine) {
   if (state.is_empty()) return {};
   const std::string& first = state.front().key();
@@ -235,7 +236,7 @@ std::string Module::name() const {
   if (!name_.empty()) return name_;
   std::string out = class_of(*this);
   if (prints_as_libtorch) return is_of_library(*this) ? out.replace(0, 6, "torch") : out;
-  size_t begin = 0;  // behind the last "::" that is not within template arguments
+  size_t begin = 0;  // after the last "::" outside template arguments
   int depth = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     depth += (out[i] == '<' || out[i] == '(') - (out[i] == '>' || out[i] == ')');
@@ -304,7 +305,7 @@ std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
   TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
 }
 std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
-  Generator scratch;  // initial values are overwritten: drawing them must not advance the caller's generator
+  Generator scratch;  // initial values are overwritten, so drawing them must not advance the caller's generator
   const GeneratorGuard guard(scratch);
   detail::Cloning cloning(device);
   std::shared_ptr<Module> copy = cloning.copy(*this);

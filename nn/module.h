@@ -1,4 +1,5 @@
-// Module: parameters, buffers and children under names, as torch::nn::Module.
+// Module: the base class of neural network modules, which holds named parameters, buffers and children, as
+// torch::nn::Module.
 #pragma once
 #include <type_traits>
 
@@ -19,7 +20,7 @@ struct Contained<M> {
 };
 [[noreturn]] void used_empty_handle();
 class Cloning;
-/// In one place: a make_shared for each kind of module takes users' files long to compile.
+/// Wraps a new module in a shared_ptr. Compiled once, because a make_shared per class slows down users' builds.
 std::shared_ptr<nn::Module> shared_module(nn::Module* module);
 }  // namespace tandem::detail
 
@@ -29,7 +30,8 @@ class InputArchive;
 }  // namespace tandem::serialize
 
 namespace tandem {
-// What takes long is compiled with Module, once.
+// Instantiates OrderedDict's slow-to-compile members. nn/module.cpp defines the instances; other files only declare
+// them.
 #define TANDEM_DICT_OF(Value, declared)                                                     \
   declared template Value& OrderedDict<std::string, Value>::insert(std::string, Value);     \
   declared template void OrderedDict<std::string, Value>::erase(const std::string&);        \
@@ -43,13 +45,13 @@ TANDEM_DICT_OF(std::shared_ptr<nn::Module>, extern)
 
 namespace tandem::nn {
 
-/// Tensors under names, in the order in which they were registered.
+/// Tensors by name, in the order of registration.
 using NamedParameters = OrderedDict<std::string, Tensor>;
 
 template <class M> class ModuleHolder;
 
-/// The base of all modules: holds parameters, buffers and child modules under names. A module of one's own derives from
-/// Cloneable<M>, registers what it has in reset(), and has a forward().
+/// Base class of all modules: holds parameters, buffers and child modules by name. A user's module derives from
+/// Cloneable<M>, registers its parameters, buffers and children in reset(), and defines forward().
 class Module : public std::enable_shared_from_this<Module> {
  public:
   Module();
@@ -58,50 +60,55 @@ class Module : public std::enable_shared_from_this<Module> {
   Module& operator=(const Module& other);
   virtual ~Module();
 
-  /// Tensors to train, of this module and (if `recurse`) of its children; a shared one is listed once.
+  /// Returns the parameters of this module and (if `recurse`) of all its descendants. Shared tensors are listed once.
   std::vector<Tensor> parameters(bool recurse = true) const;
-  /// The same under names such as "fc1.weight".
+  /// Returns parameters() with their names, such as "fc1.weight".
   NamedParameters named_parameters(bool recurse = true) const;
-  /// Tensors that are state but not trained, such as batch norm's running mean; recursion as parameters().
+  /// Returns the tensors that are state but not trained, such as batch norm's running mean. `recurse` as in
+  /// parameters().
   std::vector<Tensor> buffers(bool recurse = true) const;
-  /// The same under names such as "bn1.running_mean".
+  /// Returns buffers() with their names, such as "bn1.running_mean".
   NamedParameters named_buffers(bool recurse = true) const;
-  /// This module (if `include_self`) and all below it, each once, parents first.
+  /// Returns this module (if `include_self`) and all its descendants, each once, parents first.
   std::vector<std::shared_ptr<Module>> modules(bool include_self = true) const;
-  /// This module, under the name `name_prefix`, and all below it, under names such as "layer1.0.conv" behind that.
+  /// Returns modules() with their names: this module under `name_prefix`, its descendants under names such as
+  /// "layer1.0.conv", with the prefix and a dot before them.
   OrderedDict<std::string, std::shared_ptr<Module>> named_modules(const std::string& name_prefix = {},
                                                                   bool include_self = true) const;
-  /// The modules directly in this one, in the order of their registration.
+  /// Returns the direct children of this module, in the order of registration.
   std::vector<std::shared_ptr<Module>> children() const;
-  /// The same under their names.
+  /// Returns children() with their names.
   const OrderedDict<std::string, std::shared_ptr<Module>>& named_children() const { return children_; }
-  /// Parameters and buffers by name: what a state file holds. As in PyTorch, what is shared stands under all its names.
+  /// Returns all parameters and buffers by name. As in PyTorch, a shared tensor appears under each of its names.
   virtual NamedParameters state_dict() const;
-  /// Copies values into the parameters and buffers of these names; one of the names of a shared tensor is enough.
-  /// @throws Error naming what is missing, unexpected or of another shape; nothing is changed then
+  /// Copies the values of `state` into the parameters and buffers of the same names. For a shared tensor, one of its
+  /// names is enough.
+  /// @throws Error naming every entry that is missing, unexpected or of another shape; then nothing is changed
   virtual void load_state_dict(const NamedParameters& state);
-  /// Writes the state dict into an archive, as Python's state_dict() has it ("fc1.weight"), and reads it from one, also
-  /// of LibTorch's, whose children are archives of their own. What else an archive holds beside it is left alone.
-  /// @throws Error naming what is missing or of another shape; nothing is changed then
+  /// Writes the state dict into an archive, under the names that Python's state_dict() uses ("fc1.weight"). load()
+  /// reads such an archive, and also one by LibTorch, where each child module has an archive of its own. load() ignores
+  /// other entries of the archive.
+  /// @throws Error naming every entry that is missing or of another shape; then nothing is changed
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Reads what save() wrote.
+  /// Reads an archive that save(), Python or LibTorch wrote; see save().
   virtual void load(serialize::InputArchive& archive);
 
-  /// Switches this module and all in it to training or evaluation: of dropout and batch norm.
+  /// Switches this module and all its descendants to training or evaluation mode. Dropout and batch norm depend on it.
   virtual void train(bool on = true);
-  /// train(false): dropout passes its input on, batch norm uses its running statistics.
+  /// Same as train(false): dropout returns its input, batch norm uses its running statistics.
   void eval() { train(false); }
-  /// Whether it is switched to training, which it is at first.
+  /// Returns true in training mode, the initial mode.
   virtual bool is_training() const noexcept { return training_; }
-  /// Drops the gradients of all parameters, or makes them zero.
+  /// Makes the gradients of all parameters undefined, or zero if `set_to_none` is false.
   virtual void zero_grad(bool set_to_none = true);
-  /// Moves or converts all parameters and buffers in place (floating ones only for a dtype); gradients too.
+  /// Moves or converts all parameters and buffers, and their gradients, in place. A dtype applies to floating-point
+  /// tensors only. @throws Error if `dtype` is not a floating-point type (in the overload that takes a dtype alone)
   virtual void to(Device device, DType dtype, bool non_blocking = false);
   virtual void to(Device device, bool non_blocking = false);
   virtual void to(DType dtype, bool non_blocking = false);
-  /// Brings all parameters and buffers of four dimensions, and their gradients, into that memory format, as PyTorch's
-  /// `module.to(memory_format=...)` does. Convolutions with channels-last weights give channels-last results.
-  /// @throws Error unless it is Contiguous or ChannelsLast
+  /// Converts all 4-d parameters and buffers, and their gradients, to a memory format, as PyTorch's
+  /// `module.to(memory_format=...)`. Convolutions with channels-last weights return channels-last results.
+  /// @throws Error unless `format` is Contiguous or ChannelsLast
   void to(MemoryFormat format);
   using ModuleApplyFunction = std::function<void(Module&)>;
   using ConstModuleApplyFunction = std::function<void(const Module&)>;
@@ -109,37 +116,42 @@ class Module : public std::enable_shared_from_this<Module> {
   using ConstNamedModuleApplyFunction = std::function<void(const std::string& name, const Module&)>;
   using ModulePointerApplyFunction = std::function<void(const std::shared_ptr<Module>&)>;
   using NamedModulePointerApplyFunction = std::function<void(const std::string& name, const std::shared_ptr<Module>&)>;
-  /// Calls `function` with this module, then with all below it; a shared one once. Names are those of named_modules().
-  /// @throws Error in the forms with pointers, where this module is in no shared_ptr
+  /// Calls `function` on this module, then on all its descendants, each once. Names are as in named_modules().
+  /// @throws Error in the overloads that pass a shared_ptr, if no shared_ptr owns a visited module
   void apply(const ModuleApplyFunction& function);
   void apply(const ConstModuleApplyFunction& function) const;
   void apply(const NamedModuleApplyFunction& function, const std::string& name_prefix = {});
   void apply(const ConstNamedModuleApplyFunction& function, const std::string& name_prefix = {}) const;
   void apply(const ModulePointerApplyFunction& function) const;
   void apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix = {}) const;
-  /// Returns a deep copy, on the original's devices or all on `device`. Modules that derive from Cloneable have one,
-  /// and so have the containers. Each module below is a copy too: tensors, plain members, hooks, training flags. A
-  /// module that stands in several places does so in the copy. Tensors that reset() shares are shared; to share them in
-  /// reset(), register the modules first. Modules below that derive from Module alone keep the plain members reset()
-  /// gives them.
-  /// @throws Error for a parameter, buffer or child that reset() does not register, or registers with another class
+  /// Returns a deep copy, on the original's devices or, if `device` is given, on `device`. Implemented by modules that
+  /// derive from Cloneable and by the containers. All descendants are copied as well, with their tensors, plain
+  /// members, hooks and training flags. A module that is registered in several places is shared in the copy too.
+  /// Tensors that reset() shares are shared in the copy; for that, reset() must register the modules before it shares
+  /// their tensors. Descendants that derive from Module alone have the plain members that the copy's reset() gave them.
+  /// @throws Error if reset() does not register one of the original's parameters, buffers or children, or registers a
+  /// child of another class
   virtual std::shared_ptr<Module> clone(std::optional<Device> device = {}) const;
-  /// "Linear(in_features=2, out_features=3, bias=True)": one line for this module alone, as Python's PyTorch prints it.
+  /// Prints this module without its children on one line, as Python's PyTorch does: "Linear(in_features=2,
+  /// out_features=3, bias=True)".
   virtual void pretty_print(std::ostream& out) const;
-  /// The name of the class (in LibTorch's style "torch::nn::LinearImpl"), unless the constructor was given another.
+  /// Returns the name given to the constructor; by default the class name without "Impl" (in LibTorch's print style the
+  /// full name, "torch::nn::LinearImpl").
   std::string name() const;
 
-  /// This module as an `M`, a module or its handle (nn::Linear, nn::LinearImpl); null when it is something else.
+  /// Returns this module as an `M`, or null if it is of another class. `M`: a module class or its handle
+  /// (nn::LinearImpl, nn::Linear).
   template <class M> auto* as() { return dynamic_cast<typename detail::Contained<M>::type*>(this); }
   template <class M> const auto* as() const { return dynamic_cast<const typename detail::Contained<M>::type*>(this); }
 
-  // Protected in spirit, public so that one can register from outside, as in LibTorch.
-  /// Gives this module a parameter. An undefined tensor keeps the name free of a value (a Linear without bias). @throws
-  /// Error for a name that is taken, empty or has a dot, and for a tensor of integers that is to require a gradient
+  // Meant for derived classes, but public, as in LibTorch, so that other code can register modules.
+  /// Adds a parameter and returns it. An undefined tensor reserves the name without a value (a Linear without bias).
+  /// @throws Error if the name is taken, is empty or contains a dot, or if an integer tensor should require a gradient
   Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
-  /// Gives this module a buffer: it is saved and moved with the module, and not trained. @throws Error for such names
+  /// Adds a buffer, which is saved and moved with the module but not trained, and returns it. @throws Error if the name
+  /// is taken, is empty or contains a dot
   Tensor& register_buffer(std::string name, Tensor tensor);
-  /// Gives this module a child. @return the child @throws Error for such names
+  /// Adds a child and returns it. @throws Error if the name is taken, is empty or contains a dot, or `module` is null
   template <class M> std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     add_child(std::move(name), module);
     return module;
@@ -147,8 +159,8 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> std::shared_ptr<M> register_module(std::string name, ModuleHolder<M> holder) {
     return register_module(std::move(name), holder.ptr());
   }
-  /// Puts another module in the place of a child. @throws Error when there is no child of this name. (What a Sequential
-  /// runs and a ModuleList iterates over stays what was pushed, as in LibTorch.)
+  /// Replaces a child and returns the new one. As in LibTorch, the modules that a Sequential runs or a ModuleList
+  /// iterates over do not change. @throws Error if there is no child of this name, or `module` is null
   template <class M> std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
     set_child(name, module);
     return module;
@@ -156,33 +168,36 @@ class Module : public std::enable_shared_from_this<Module> {
   template <class M> std::shared_ptr<M> replace_module(const std::string& name, ModuleHolder<M> holder) {
     return replace_module(name, holder.ptr());
   }
-  /// Lets go of a child. @throws Error when there is no child of this name
+  /// Removes a child. @throws Error if there is no child of this name
   void unregister_module(const std::string& name);
 
-  // Hooks, as Python's modules have them. They run if a handle (`fc(x)`), a Sequential, an AnyModule, DataParallel or
+  // Hooks, as in Python's modules. They run if a handle (`fc(x)`), a Sequential, an AnyModule, DataParallel or
   // DistributedDataParallel calls the module; `fc->forward(x)` runs no hooks. `inputs` lists the tensors among the
   // arguments, `outputs` the tensors that forward returned. A hook may return nothing, a replacement (one tensor or a
   // list), or an optional list. A copy made by clone() has the same hooks.
 
-  /// Before forward: hook(Module&, const std::vector<Tensor>& inputs).
+  /// Registers a hook to run before forward: hook(Module&, const std::vector<Tensor>& inputs). Its result replaces the
+  /// inputs.
   template <class Hook> RemovableHandle register_forward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
     return hooks_.add_forward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
   }
-  /// After it: hook(Module&, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs).
+  /// Registers a hook to run after forward: hook(Module&, const std::vector<Tensor>& inputs, const std::vector<Tensor>&
+  /// outputs). Its result replaces the outputs.
   template <class Hook> RemovableHandle register_forward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
     return hooks_.add_forward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
-  /// When backward knows the gradients of all inputs: hook(Module&, const std::vector<Tensor>& grad_inputs,
-  /// const std::vector<Tensor>& grad_outputs). Tensors that require no gradient have undefined ones; where no input
-  /// does, it is called when those of the outputs are known. What it returns takes the place of grad_inputs. Inputs and
-  /// outputs of the module must not be changed in place then.
+  /// Registers a hook to run in backward once the gradients of all inputs are known: hook(Module&, const
+  /// std::vector<Tensor>& grad_inputs, const std::vector<Tensor>& grad_outputs). Its result replaces grad_inputs. The
+  /// gradient of a tensor that does not require one is undefined. If no input requires a gradient, the hook runs once
+  /// the gradients of the outputs are known. The module's inputs and outputs must not be changed in place.
   template <class Hook> RemovableHandle register_full_backward_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
     return hooks_.add_backward(detail::wrap_hook<Hook, Tensors, Tensors>(std::move(hook)));
   }
-  /// When backward knows the gradients of the outputs: hook(Module&, const std::vector<Tensor>& grad_outputs).
+  /// Registers a hook to run in backward once the gradients of the outputs are known: hook(Module&, const
+  /// std::vector<Tensor>& grad_outputs). Its result replaces grad_outputs.
   template <class Hook> RemovableHandle register_full_backward_pre_hook(Hook hook) {
     using Tensors = const std::vector<Tensor>&;
     return hooks_.add_backward_pre(detail::wrap_hook<Hook, Tensors>(std::move(hook)));
@@ -193,24 +208,24 @@ class Module : public std::enable_shared_from_this<Module> {
   friend struct detail::ModuleAccess;
   NamedParameters parameters_, buffers_;
   OrderedDict<std::string, std::shared_ptr<Module>> children_;
-  /// Makes the deep copy for clone(). @throws Error as clone()
+  /// Makes the deep copy that clone() returns. @throws Error as clone()
   std::shared_ptr<Module> deep_copy(std::optional<Device> device) const;
   bool training_ = true;
   detail::HookOwner hooks_;
 
  private:
   friend class detail::Cloning;
-  // The steps of clone(), for class Cloning (nn/module/cloning.h).
-  /// Returns a copy of the members, before its tensors and children are copied; null if this class has its own clone().
+  // Steps of clone(), called by class Cloning (nn/module/cloning.h).
+  /// Returns a copy of the members, before the tensors and children are copied; null if this class has its own clone().
   virtual std::shared_ptr<Module> shallow_copy() const;
   /// Calls reset().
   virtual void register_again();
-  /// Assigns all members of `original`, a module of the same class. Returns false if the class has no assignment.
+  /// Assigns all members of `original`, a module of the same class. Returns false if the class is not assignable.
   virtual bool take_members(const Module& original);
-  /// Assigns the members of `original` that are neither tensors nor modules, in a module of the library. Returns false
-  /// if it has no options.
+  /// Assigns the option members of `original`, a module of the library and of the same class. Returns false if it has
+  /// none.
   virtual bool take_options(const Module& original);
-  /// Makes a container hold copies of the modules or parameters in `original`.
+  /// In containers, replaces the contents by copies of the modules or parameters in `original`.
   virtual void take_contents(const Module& original, detail::Cloning& cloning);
   void check_new_name(const char* op, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
@@ -222,14 +237,14 @@ inline tandem::detail::ModuleHooks* tandem::detail::ModuleAccess::find_hooks(nn:
   return module.hooks_.find();
 }
 namespace tandem::nn {
-/// The module and its children as an indented tree.
+/// Prints the module and its descendants as an indented tree.
 std::ostream& operator<<(std::ostream& out, const Module& module);
 
-/// Gives a module a deep copy: reset() registers everything afresh, then members and values are copied.
+/// Base class for modules that can be cloned: reset() registers everything again, then members and values are copied.
 template <class Derived> class Cloneable : public Module {
  public:
   using Module::Module;
-  /// Registers parameters, buffers and children anew, with fresh initial values.
+  /// Registers parameters, buffers and children again, with new initial values.
   virtual void reset() = 0;
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
 
@@ -240,7 +255,7 @@ template <class Derived> class Cloneable : public Module {
   bool take_options(const Module& original) override;
 };
 
-/// A shared handle on a module: copies name the same parameters.
+/// A shared handle to a module: copies of the handle refer to the same module.
 template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
@@ -251,30 +266,30 @@ template <class M> class ModuleHolder {
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
       : impl_(detail::shared_module(new M(std::forward<First>(first), std::forward<Rest>(rest)...))) {}
-  /// The module. @throws Error for an empty handle; so do the others
+  /// Returns the module. @throws Error if the handle is empty, as do operator* and get()
   M* operator->() const { return get(); }
-  /// The module.
+  /// Returns the module.
   M& operator*() const { return *get(); }
-  /// The module.
+  /// Returns the module.
   M* get() const {
     if (!impl_) detail::used_empty_handle();
     return static_cast<M*>(impl_.get());
   }
-  /// Shared ownership of the module; null for an empty handle.
+  /// Returns a shared_ptr to the module; null if the handle is empty.
   std::shared_ptr<M> ptr() const { return std::static_pointer_cast<M>(impl_); }
-  /// An element of a container: of a Sequential, a ModuleList.
+  /// Returns element `i` of a container such as a Sequential or a ModuleList.
   template <class Index> decltype(auto) operator[](Index&& i) const { return (*get())[std::forward<Index>(i)]; }
-  /// Whether it was made from nullptr and names no module.
+  /// Whether the handle was made from nullptr and refers to no module.
   bool is_empty() const { return !impl_; }
-  /// Whether it names a module.
+  /// Whether the handle refers to a module.
   explicit operator bool() const { return bool(impl_); }
-  /// Calls the module: its forward(), with the hooks that are registered before and behind it.
+  /// Calls the module: forward() with the registered hooks.
   template <class... Args> auto operator()(Args&&... args) const {
     return detail::call_module(*get(), std::forward<Args>(args)...);
   }
 
  private:
-  // Not of M: every file that includes the library would compile a shared_ptr for each of its modules.
+  // A shared_ptr to the base class, because a shared_ptr for each module class would slow down every build.
   std::shared_ptr<Module> impl_;
 };
 template <class M> std::ostream& operator<<(std::ostream& out, const ModuleHolder<M>& holder) { return out << *holder; }
@@ -299,14 +314,14 @@ template <class Derived> bool Cloneable<Derived>::take_options(const Module& ori
 
 }  // namespace tandem::nn
 
-/// Declares `Name`, a shared handle on `NameImpl`.
+/// Declares `Name`, a shared handle to `NameImpl`.
 #define TANDEM_MODULE(Name)                                     \
   class Name : public ::tandem::nn::ModuleHolder<Name##Impl> {  \
    public:                                                      \
     using ::tandem::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
   }
-/// The same for a module of the library, which has the code of its clone() in one place: compiling it again for every
-/// file that includes the module's header would take longer than most files do.
+/// Declares `Name` for a module of the library, whose clone() is compiled in one source file. To compile clone() in
+/// every file that includes the module's header would take longer than the rest of most files.
 #define TANDEM_LIBRARY_MODULE(Name)            \
   extern template class Cloneable<Name##Impl>; \
   TANDEM_MODULE(Name)

@@ -1,4 +1,4 @@
-// Layer, group and RMS norm, and normalisations by neighbours and norms.
+// Layer, group, RMS and local response norm, and normalisation of vectors.
 #include "tandem/nn/normalization.h"
 
 #include "tandem/nn/init.h"
@@ -82,7 +82,7 @@ Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o) {
   TANDEM_CHECK(x.dim() >= 3, "local_response_norm: x is ", x.sizes(), "; accepted: (N, C, ...) with one more at least");
   TANDEM_CHECK(o.size() > 0, "local_response_norm: size is ", o.size(), "; it must be positive");
   if (x.numel() == 0) return x.clone();
-  // Channels as the height of an image, over which a window slides.
+  // Treats the channels as the height of an image, over which a pooling window slides.
   const Tensor squares = constant_pad_nd(x.square().flatten(2), {0, 0, o.size() / 2, (o.size() - 1) / 2});
   const Tensor means = tandem::avg_pool2d(squares.unsqueeze(1), {o.size(), 1}, 1).squeeze(1).reshape(x.sizes());
   return x / (means * o.alpha() + o.k()).pow(o.beta());

@@ -1,5 +1,5 @@
-// Normalisations by layers, groups, neighbours and norms: options, functions with options, modules. The modules of
-// batch and instance norm are in nn/batch_norm.h.
+// Layer, group, RMS and local response norm, and normalisation of vectors: options, functions with options, modules.
+// The modules of batch norm and instance norm are in nn/batch_norm.h.
 #pragma once
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/options/normalization.h"
@@ -12,73 +12,73 @@ namespace tandem::nn {
 
 struct GroupNormOptions {
   GroupNormOptions(int64_t num_groups, int64_t num_channels) : num_groups_(num_groups), num_channels_(num_channels) {}
-  TANDEM_ARG(int64_t, num_groups);    // groups of channels that are normalised together
-  TANDEM_ARG(int64_t, num_channels);  // channels of the input
-  TANDEM_ARG(double, eps) = 1e-5;     // keeps the divisor from 0
-  TANDEM_ARG(bool, affine) = true;    // whether it has a weight and a bias to train
+  TANDEM_ARG(int64_t, num_groups);    // number of groups; each group of channels is normalised together
+  TANDEM_ARG(int64_t, num_channels);  // number of channels of the input
+  TANDEM_ARG(double, eps) = 1e-5;     // added to the variance to avoid division by zero
+  TANDEM_ARG(bool, affine) = true;    // whether the module has a trainable weight and bias
 };
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
-  TANDEM_ARG(int64_t, size);         // how many channels are taken together
-  TANDEM_ARG(double, alpha) = 1e-4;  // the factor of the sum of squares
-  TANDEM_ARG(double, beta) = 0.75;   // the power of the sum
-  TANDEM_ARG(double, k) = 1;         // what is added to it
+  TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares
+  TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
+  TANDEM_ARG(double, k) = 1;         // added to the sum before the power
 };
 struct CrossMapLRN2dOptions {
-  /// How many channels are taken together.
+  /// size: number of neighbouring channels whose squares are summed.
   CrossMapLRN2dOptions(int64_t size) : size_(size) {}
-  TANDEM_ARG(int64_t, size);         // how many channels are taken together
-  TANDEM_ARG(double, alpha) = 1e-4;  // the factor of the sum of squares
-  TANDEM_ARG(double, beta) = 0.75;   // the power of the sum
-  TANDEM_ARG(int64_t, k) = 1;        // what is added to it
+  TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares
+  TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
+  TANDEM_ARG(int64_t, k) = 1;        // added to the sum before the power
 };
-/// LibTorch has no RMSNorm; names and defaults are those of Python's PyTorch.
+/// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
-  TANDEM_ARG(std::optional<double>, eps);              // that of the dtype of x unless set
-  TANDEM_ARG(bool, elementwise_affine) = true;  // whether it has a weight, and a bias where there is one, to train
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
+  TANDEM_ARG(std::optional<double>, eps);              // nullopt: the machine epsilon of x's dtype
+  TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
 };
 
 namespace functional {
 struct BatchNormFuncOptions {
-  TANDEM_ARG(Tensor, weight);                         // one factor for each channel, or none
-  TANDEM_ARG(Tensor, bias);                           // one number for each channel, or none
-  TANDEM_ARG(bool, training) = false;                 // whether the batch's own mean and variance are used
+  TANDEM_ARG(Tensor, weight);                         // one factor per channel; undefined for none
+  TANDEM_ARG(Tensor, bias);                           // one value to add per channel; undefined for none
+  TANDEM_ARG(bool, training) = false;                 // if true, uses the batch's own mean and variance
   TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
-  TANDEM_ARG(double, eps) = 1e-5;                     // keeps the divisor from 0
+  TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
-  TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape, or none
-  TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape, or none
-  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
+  TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape; undefined for none
+  TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape; undefined for none
+  TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
 };
 struct GroupNormFuncOptions {
   GroupNormFuncOptions(int64_t num_groups) : num_groups_(num_groups) {}
-  TANDEM_ARG(int64_t, num_groups);  // groups of channels that are normalised together
-  TANDEM_ARG(Tensor, weight);       // one factor for each channel, or none
-  TANDEM_ARG(Tensor, bias);         // one number for each channel, or none
-  TANDEM_ARG(double, eps) = 1e-5;   // keeps the divisor from 0
+  TANDEM_ARG(int64_t, num_groups);  // number of groups; each group of channels is normalised together
+  TANDEM_ARG(Tensor, weight);       // one factor per channel; undefined for none
+  TANDEM_ARG(Tensor, bias);         // one value to add per channel; undefined for none
+  TANDEM_ARG(double, eps) = 1e-5;   // added to the variance to avoid division by zero
 };
 struct InstanceNormFuncOptions {
-  TANDEM_ARG(Tensor, running_mean);          // the mean of what came so far
-  TANDEM_ARG(Tensor, running_var);           // the variance of what came so far
-  TANDEM_ARG(Tensor, weight);                // one factor for each channel, or none
-  TANDEM_ARG(Tensor, bias);                  // one number for each channel, or none
-  TANDEM_ARG(bool, use_input_stats) = true;  // whether x's own mean and variance are used
-  TANDEM_ARG(double, momentum) = 0.1;        // the new batch's part in the running ones
-  TANDEM_ARG(double, eps) = 1e-5;            // keeps the divisor from 0
+  TANDEM_ARG(Tensor, running_mean);          // running mean of the previous batches; undefined for none
+  TANDEM_ARG(Tensor, running_var);           // running variance of the previous batches; undefined for none
+  TANDEM_ARG(Tensor, weight);                // one factor per channel; undefined for none
+  TANDEM_ARG(Tensor, bias);                  // one value to add per channel; undefined for none
+  TANDEM_ARG(bool, use_input_stats) = true;  // if true, uses x's own mean and variance
+  TANDEM_ARG(double, momentum) = 0.1;        // weight of the new batch in the running statistics
+  TANDEM_ARG(double, eps) = 1e-5;            // added to the variance to avoid division by zero
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct NormalizeFuncOptions {
-  TANDEM_ARG(double, p) = 2;        // the p of the norm
-  TANDEM_ARG(int64_t, dim) = 1;     // the dimension along which it works
-  TANDEM_ARG(double, eps) = 1e-12;  // keeps the divisor from 0
+  TANDEM_ARG(double, p) = 2;        // order p of the norm
+  TANDEM_ARG(int64_t, dim) = 1;     // dimension of the vectors
+  TANDEM_ARG(double, eps) = 1e-12;  // smallest divisor
 };
 
-// The operations of ops/nn/ with their arguments as options.
+// The functions of ops/nn/ with their arguments as options.
 
 inline Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const BatchNormFuncOptions& o = {}) {
@@ -95,84 +95,84 @@ inline Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o = 
   return tandem::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
                                o.momentum(), o.eps());
 }
-/// x / (k + alpha m)^beta with m the mean of the squares of the `size` nearest channels; beyond the first and the last
-/// channel they count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
+/// x / (k + alpha m)^beta, where m is the mean of the squares of the `size` nearest channels; channels beyond the first
+/// and last count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
 Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o);
-/// x over the larger of its p-norm along dim and eps.
+/// Divides the vectors of x along `dim` by their p-norm, or by eps if that is larger.
 Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o = {});
 }  // namespace functional
 
-/// Normalises the last dimensions
+/// Normalises over the last dimensions, of sizes normalized_shape; tandem::layer_norm computes it.
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   explicit LayerNormImpl(const LayerNormOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Ones and zeros.
+  /// Sets the weight to ones and the bias to zeros.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x. @throws Error unless the last dimensions are normalized_shape
+  /// Returns a tensor of x's sizes. @throws Error unless the last dimensions of x are normalized_shape
   Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
   LayerNormOptions options;
-  /// Of sizes normalized_shape; undefined when options.elementwise_affine() is false.
+  /// Of sizes normalized_shape; undefined if options.elementwise_affine() is false.
   Tensor weight, bias;
 };
 TANDEM_LIBRARY_MODULE(LayerNorm);
 
-/// As group_norm: x (N, C, ...).
+/// Normalises groups of channels of x (N, C, ...); tandem::group_norm computes it.
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
   GroupNormImpl(int64_t num_groups, int64_t num_channels) : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
   explicit GroupNormImpl(const GroupNormOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Ones and zeros.
+  /// Sets the weight to ones and the bias to zeros.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x.
+  /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return group_norm(x, options.num_groups(), weight, bias, options.eps()); }
   GroupNormOptions options;
-  Tensor weight, bias;  // (num_channels), undefined when not affine
+  Tensor weight, bias;  // (num_channels); undefined if not affine
 };
 TANDEM_LIBRARY_MODULE(GroupNorm);
 
-/// As functional::local_response_norm.
+/// Applies functional::local_response_norm.
 class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
  public:
   explicit LocalResponseNormImpl(const LocalResponseNormOptions& o) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x.
+  /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return functional::local_response_norm(x, options); }
   LocalResponseNormOptions options;
 };
 TANDEM_LIBRARY_MODULE(LocalResponseNorm);
 
-/// x / (k + alpha / size s)^beta, s the sum of the squares of the (size - 1) / 2 channels before and behind each and
-/// its own; channels that come more than those behind the first one take the first one's too, as in PyTorch.
+/// x / (k + alpha / size s)^beta, where s sums the squares of a channel and of the (size - 1) / 2 channels on either
+/// side of it. As in PyTorch, every channel from number (size - 1) / 2 + 1 on also adds the square of channel 0.
 class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
  public:
-  /// Of the default options but for the size.
+  /// size: number of neighbouring channels whose squares are summed; the other options are the defaults.
   CrossMapLRN2dImpl(int64_t size) : CrossMapLRN2dImpl(CrossMapLRN2dOptions(size)) {}
   explicit CrossMapLRN2dImpl(const CrossMapLRN2dOptions& o) : options(o) {}
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// x (N, C, H, W) -> the same sizes. @throws Error for any other
+  /// Returns a tensor of x's sizes, (N, C, H, W). @throws Error unless x has four dimensions
   Tensor forward(const Tensor& x);
   CrossMapLRN2dOptions options;
 };
 TANDEM_LIBRARY_MODULE(CrossMapLRN2d);
 
-/// As rms_norm.
+/// Divides by the root mean square over the last dimensions; tandem::rms_norm computes it.
 class RMSNormImpl : public Cloneable<RMSNormImpl> {
  public:
   explicit RMSNormImpl(const RMSNormOptions& o) : options(o) { reset(); }
   void reset() override;
-  /// Ones.
+  /// Sets the weight to ones.
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// Of the sizes of x.
+  /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return rms_norm(x, options.normalized_shape(), weight, options.eps()); }
   RMSNormOptions options;
-  Tensor weight;  // normalized_shape, undefined when not affine
+  Tensor weight;  // of sizes normalized_shape; undefined if not affine
 };
 TANDEM_LIBRARY_MODULE(RMSNorm);
 

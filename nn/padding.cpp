@@ -1,4 +1,4 @@
-// Modules of padding: how they print.
+// Padding modules: printing.
 #include "tandem/nn/padding.h"
 
 #include "tandem/nn/module/print.h"

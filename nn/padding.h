@@ -1,4 +1,4 @@
-// Paddings: options, functional::pad, modules. What they compute says ops/nn/pad.h.
+// Padding: options, functional::pad, and modules. ops/nn/pad.h describes the computation.
 #pragma once
 #include <array>
 
@@ -7,7 +7,7 @@
 #include "tandem/ops/nn/pad.h"
 
 namespace tandem {
-/// LibTorch's way of naming the modes.
+/// LibTorch's names for the modes.
 constexpr PaddingMode kZeros = PaddingMode::zeros, kConstant = PaddingMode::constant, kReflect = PaddingMode::reflect,
                       kReplicate = PaddingMode::replicate, kCircular = PaddingMode::circular,
                       kBorder = PaddingMode::border, kReflection = PaddingMode::reflection;
@@ -15,7 +15,7 @@ constexpr PaddingMode kZeros = PaddingMode::zeros, kConstant = PaddingMode::cons
 
 namespace tandem::nn {
 
-/// Pads of N / 2 dimensions, (before, after) of the last one first; one number is all of them.
+/// Padding of N / 2 dimensions as (before, after) pairs, last dimension first; one number stands for all.
 template <size_t N> struct Pads : std::array<int64_t, N> {
   Pads(int64_t all) { this->fill(all); }
   Pads(IntArrayRef list) {
@@ -25,13 +25,13 @@ template <size_t N> struct Pads : std::array<int64_t, N> {
   Pads(std::initializer_list<int64_t> list) : Pads(IntArrayRef(list.begin(), list.size())) {}
   Pads(const std::vector<int64_t>& list) : Pads(IntArrayRef(list)) {}
 };
-/// Of ReflectionPad, ReplicationPad and ZeroPad.
+/// Options of the ReflectionPad, ReplicationPad and ZeroPad modules.
 template <size_t N> struct PadOptions {
   PadOptions(Pads<N> padding) : padding_(padding) {}
   PadOptions(int64_t padding) : padding_(padding) {}
-  TANDEM_ARG(Pads<N>, padding);  // before and behind each dimension, the last dimension first
+  TANDEM_ARG(Pads<N>, padding);  // (before, after) of each dimension, last dimension first
 };
-/// By the number of dimensions, 1 to 3.
+/// Names of the options by number of dimensions, 1 to 3.
 template <size_t D> using ReflectionPadOptions = PadOptions<2 * D>;
 template <size_t D> using ReplicationPadOptions = PadOptions<2 * D>;
 template <size_t D> using ZeroPadOptions = PadOptions<2 * D>;
@@ -46,8 +46,8 @@ using ZeroPad2dOptions = PadOptions<4>;
 using ZeroPad3dOptions = PadOptions<6>;
 template <size_t N> struct ConstantPadOptions {
   ConstantPadOptions(Pads<N> padding, double value) : padding_(padding), value_(value) {}
-  TANDEM_ARG(Pads<N>, padding);  // before and behind each dimension, the last dimension first
-  TANDEM_ARG(double, value);     // what is added
+  TANDEM_ARG(Pads<N>, padding);  // (before, after) of each dimension, last dimension first
+  TANDEM_ARG(double, value);     // value of the added elements
 };
 using ConstantPad1dOptions = ConstantPadOptions<2>;
 using ConstantPad2dOptions = ConstantPadOptions<4>;
@@ -56,11 +56,11 @@ using ConstantPad3dOptions = ConstantPadOptions<6>;
 namespace functional {
 struct PadFuncOptions {
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
-  TANDEM_ARG(std::vector<int64_t>, pad);                  // before and behind each dimension, the last dimension first
+  TANDEM_ARG(std::vector<int64_t>, pad);                  // (before, after) of each dimension, last dimension first
   TANDEM_ARG(PaddingMode, mode) = PaddingMode::constant;  // kConstant, kReflect, kReplicate or kCircular
-  TANDEM_ARG(double, value) = 0;                          // what is added in mode kConstant
+  TANDEM_ARG(double, value) = 0;                          // value of the added elements, in mode kConstant
 };
-/// x padded: by a constant, or in the modes kReflect, kReplicate and kCircular.
+/// Pads x with a constant, or by the modes kReflect, kReplicate and kCircular; see ops/nn/pad.h.
 inline Tensor pad(const Tensor& x, const PadFuncOptions& o) { return tandem::pad(x, o.pad(), o.mode(), o.value()); }
 }  // namespace functional
 

@@ -1,4 +1,4 @@
-// Modules that put pixels and channels in another order: how they print.
+// Modules that rearrange pixels and channels: printing.
 #include "tandem/nn/pixelshuffle.h"
 
 #include "tandem/nn/module/print.h"

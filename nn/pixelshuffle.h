@@ -1,5 +1,5 @@
-// Pixels and channels in another order: options, functions with options, modules. What they compute says
-// ops/nn/pixel_shuffle.h.
+// Rearrangements of pixels and channels: options, functions with options, and modules. ops/nn/pixel_shuffle.h describes
+// the computation.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/module/simple_module.h"
@@ -9,16 +9,16 @@ namespace tandem::nn {
 
 struct PixelShuffleOptions {
   PixelShuffleOptions(int64_t upscale_factor) : upscale_factor_(upscale_factor) {}
-  TANDEM_ARG(int64_t, upscale_factor);  // how much larger each side becomes
+  TANDEM_ARG(int64_t, upscale_factor);  // factor by which each side grows
 };
 struct PixelUnshuffleOptions {
   PixelUnshuffleOptions(int64_t downscale_factor) : downscale_factor_(downscale_factor) {}
-  TANDEM_ARG(int64_t, downscale_factor);  // how much smaller each side becomes
+  TANDEM_ARG(int64_t, downscale_factor);  // factor by which each side shrinks
 };
-/// LibTorch has no ChannelShuffle; the name is that of Python's PyTorch.
+/// LibTorch has no ChannelShuffle; the name follows Python's PyTorch.
 struct ChannelShuffleOptions {
   ChannelShuffleOptions(int64_t groups) : groups_(groups) {}
-  TANDEM_ARG(int64_t, groups);  // how many groups of channels are interleaved
+  TANDEM_ARG(int64_t, groups);  // number of groups of channels that are interleaved
 };
 
 namespace functional {

@@ -1,4 +1,4 @@
-// Pools: functions with options, and modules. What they compute says ops/nn/max_pool.h, ops/nn/avg_pool.h.
+// Pooling: functions with options, and modules. ops/nn/max_pool.h and ops/nn/avg_pool.h describe the computations.
 #pragma once
 #include "tandem/nn/module/simple_module.h"
 #include "tandem/nn/options/pooling.h"
@@ -9,7 +9,7 @@
 
 namespace tandem::nn::functional {
 
-/// The functions of tandem with an option struct: the largest element of each window, or these and their indices.
+/// Functions of namespace tandem with options: return the largest element of each window, or (values, indices).
 #define TANDEM_MAX_POOL(name, Options)                                                                          \
   inline Tensor name(const Tensor& x, const Options& o) {                                                       \
     return tandem::name(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode()); \
@@ -22,7 +22,7 @@ TANDEM_MAX_POOL(max_pool1d, MaxPool1dOptions)
 TANDEM_MAX_POOL(max_pool2d, MaxPool2dOptions)
 TANDEM_MAX_POOL(max_pool3d, MaxPool3dOptions)
 #undef TANDEM_MAX_POOL
-/// Averages of windows, x (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N.
+/// Averages over windows of x (N, C, L) or (C, L): tandem::avg_pool1d with its arguments as options.
 inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
   return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
@@ -37,20 +37,21 @@ inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
   return tandem::avg_pool3d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// Averages of as many windows as the output has elements; a size of nullopt is that of x.
+/// Averages over output_size windows of x (N, C, L) or (C, L): tandem::adaptive_avg_pool1d with its argument as an
+/// option.
 inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOptions& o) {
   return tandem::adaptive_avg_pool1d(x, o.output_size());
 }
-/// tandem::adaptive_avg_pool2d with its argument as an option; a size of nullopt is that of x.
+/// tandem::adaptive_avg_pool2d with its argument as an option; an output size of nullopt is x's size.
 inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
   return tandem::adaptive_avg_pool2d(x, o.output_size().resolved("adaptive_avg_pool2d", x));
 }
-/// tandem::adaptive_avg_pool3d with its argument as an option; a size of nullopt is that of x.
+/// tandem::adaptive_avg_pool3d with its argument as an option; an output size of nullopt is x's size.
 inline Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o) {
   return tandem::adaptive_avg_pool3d(x, o.output_size().resolved("adaptive_avg_pool3d", x));
 }
-/// (values, indices): the largest element of each of as many windows as the output has elements; a size of nullopt is
-/// that of x. Indices are as those of the max pools.
+/// Return (values, indices) of the largest element in each of output_size windows; in 2-d and 3-d, an output size of
+/// nullopt is x's size. Indices are numbered as in the max pools.
 inline std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
   return tandem::adaptive_max_pool1d(x, o.output_size());
 }
@@ -60,7 +61,7 @@ inline std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor&
 inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
   return tandem::adaptive_max_pool3d(x, o.output_size().resolved("adaptive_max_pool3d", x));
 }
-/// The values alone.
+/// Return the values of adaptive_max_pool1d_with_indices (2-d, 3-d) without the indices.
 inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
   return std::get<0>(adaptive_max_pool1d_with_indices(x, o));
 }
@@ -70,8 +71,9 @@ inline Tensor adaptive_max_pool2d(const Tensor& x, const AdaptiveMaxPool2dOption
 inline Tensor adaptive_max_pool3d(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
   return std::get<0>(adaptive_max_pool3d_with_indices(x, o));
 }
-/// The opposite of a max pool of these options: elements where `indices` says, 0 elsewhere. The output has the sizes
-/// (n - 1) stride - 2 padding + kernel_size, or output_size. @throws Error where this is a stride or more away
+/// Inverts a max pool with these options: puts the elements of x at `indices`, and zeros elsewhere. The output has the
+/// sizes (n - 1) stride - 2 padding + kernel_size, or output_size. @throws Error if output_size differs from these
+/// sizes by a stride or more
 inline Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o) {
   return tandem::max_unpool2d(x.unsqueeze(-2), indices.unsqueeze(-2),
                               {1, detail::unpooled_sizes("max_unpool1d", x, o.kernel_size(), o.stride(), o.padding(),
@@ -87,7 +89,7 @@ inline Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const MaxUnpo
       x, indices, detail::unpooled_sizes("max_unpool3d", x, o.kernel_size(), o.stride(), o.padding(), o.output_size()),
       o.stride(), o.padding());
 }
-/// (sum x^norm_type)^(1 / norm_type) of each window; where the sum is 0 the gradient is not finite.
+/// (sum of x^norm_type)^(1 / norm_type) over each window. If the sum is 0, the gradient is not finite.
 inline Tensor lp_pool1d(const Tensor& x, const LPPool1dOptions& o) {
   return detail::lp_pool1d(x, o.norm_type(), o.kernel_size(), o.stride(), o.ceil_mode());
 }
@@ -100,8 +102,8 @@ inline Tensor lp_pool3d(const Tensor& x, const LPPool3dOptions& o) {
 
 using FractionalMaxPool2dFuncOptions = FractionalMaxPool2dOptions;
 using FractionalMaxPool3dFuncOptions = FractionalMaxPool3dOptions;
-/// (values, indices) as tandem::fractional_max_pool2d and 3d give them.
-/// @throws Error unless one of output_size and output_ratio is given, ratios between 0 and 1
+/// Return (values, indices), as tandem::fractional_max_pool2d and 3d do.
+/// @throws Error unless exactly one of output_size and output_ratio is set, and ratios are between 0 and 1
 inline std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x,
                                                                      const FractionalMaxPool2dOptions& o) {
   return detail::fractional_max_pool2d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
@@ -112,7 +114,7 @@ inline std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tenso
   return detail::fractional_max_pool3d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
                                                     o._random_samples());
 }
-/// The values that these give, without the indices.
+/// Return the values of fractional_max_pool2d_with_indices (3-d) without the indices.
 inline Tensor fractional_max_pool2d(const Tensor& x, const FractionalMaxPool2dOptions& o) {
   return std::get<0>(fractional_max_pool2d_with_indices(x, o));
 }
@@ -173,32 +175,32 @@ TANDEM_TWO_OPTION_MODULE(LPPool1d, double, int64_t, functional::lp_pool1d(x, opt
 TANDEM_TWO_OPTION_MODULE(LPPool2d, double, detail::Pair, functional::lp_pool2d(x, options));
 TANDEM_TWO_OPTION_MODULE(LPPool3d, double, detail::Triple, functional::lp_pool3d(x, options));
 
-/// x (N, C, H, W) or (C, H, W)
+/// Max pooling over windows at random places: functional::fractional_max_pool2d of x (N, C, H, W) or (C, H, W).
 class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
  public:
   explicit FractionalMaxPool2dImpl(const FractionalMaxPool2dOptions& o) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// The largest element of each window.
+  /// Returns the largest element of each window.
   Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
-  /// (values, indices): the indices as max_unpool2d takes them.
+  /// Returns (values, indices), with indices as max_unpool2d accepts them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool2dOptions options;
-  Tensor _random_samples;  // undefined unless given
+  Tensor _random_samples;  // undefined unless set in the options
 };
 TANDEM_LIBRARY_MODULE(FractionalMaxPool2d);
-/// x (N, C, D, H, W) or (C, D, H, W)
+/// Max pooling over windows at random places: functional::fractional_max_pool3d of x (N, C, D, H, W) or (C, D, H, W).
 class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
  public:
   explicit FractionalMaxPool3dImpl(const FractionalMaxPool3dOptions& o) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// The largest element of each window.
+  /// Returns the largest element of each window.
   Tensor forward(const Tensor& x) { return std::get<0>(forward_with_indices(x)); }
-  /// (values, indices): the indices as max_unpool3d takes them.
+  /// Returns (values, indices), with indices as max_unpool3d accepts them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool3dOptions options;
-  Tensor _random_samples;  // undefined unless given
+  Tensor _random_samples;  // undefined unless set in the options
 };
 TANDEM_LIBRARY_MODULE(FractionalMaxPool3d);
 

@@ -1,4 +1,4 @@
-// Recurrent networks and their cells: parameters, checks, layers and directions, and the arithmetic of a step.
+// Recurrent networks and cells: parameters, checks, loops over layers and directions, and the arithmetic of a step.
 #include "tandem/nn/rnn.h"
 
 #include <algorithm>
@@ -11,28 +11,28 @@
 namespace tandem::detail {
 namespace {
 
-/// Of an RNN or RNNCell. @throws Error that names it, unless the nonlinearity is tanh or relu
+/// Converts the nonlinearity of an RNN or RNNCell. @throws Error with the module's name unless it is tanh or relu
 RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
   const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
   TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
                ": the nonlinearity is not known; accepted: tanh and relu");
   return relu ? RNNMode::rnn_relu : RNNMode::rnn_tanh;
 }
-/// Matrices that are stacked in weight_ih.
+/// Returns the number of matrices stacked in weight_ih.
 int64_t gates_of(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNMode::gru ? 3 : 1; }
 
-/// The parameters of one direction of one layer; biases and the projection may be undefined.
+/// Parameters of one direction of one layer. Biases and the projection `hr` may be undefined.
 struct StepWeights {
   Tensor ih, hh, bias_ih, bias_hh, hr;
 };
-/// What the inputs add to the gates, for any number of rows at once, and the biases that can be added with it.
+/// Returns the contribution of inputs (any number of rows) to the gates, with the biases that can be added at once.
 Tensor input_gates(RNNMode mode, const Tensor& x, const StepWeights& w) {
-  // A GRU multiplies what the states add to n, bias and all, by r.
+  // A GRU multiplies the states' contribution to n by r, including bias_hh.
   const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
   return linear(x, w.ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
 }
 
-/// The next states of a batch, from its share of input_gates and the states (B, hidden).
+/// Returns the next states of a batch, from its rows of input_gates and the states (B, hidden).
 States step(RNNMode mode, const Tensor& gates, const States& states, const StepWeights& w) {
   const Tensor& h = states[0];
   const Tensor from_states = linear(h, w.hh, mode == RNNMode::gru ? w.bias_hh : Tensor());
@@ -55,14 +55,14 @@ States step(RNNMode mode, const Tensor& gates, const States& states, const StepW
   return {w.hr.defined() ? linear(next, w.hr) : next, c};
 }
 
-/// All steps. x (rows, inputs) has the rows of step t, batch_sizes[t], behind those of step t - 1 -> (outputs (rows,
-/// hidden), the states after each sequence's last step). `reverse`: from the last step to the first.
+/// Runs all steps. x (rows, inputs) holds batch_sizes[t] rows for each step t, one step after the other. Returns
+/// (outputs (rows, hidden), states after each sequence's last step). `reverse`: runs from the last step to the first.
 std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::vector<int64_t>& batch_sizes,
                                     States states, const StepWeights& w, bool reverse) {
   const std::vector<Tensor> gates = input_gates(mode, x, w).split(batch_sizes, 0);
   const size_t steps = gates.size(), count = states.size();
   std::vector<Tensor> outputs(steps);
-  if (reverse) {  // the longest sequences begin; others join with their first states when their last step is reached
+  if (reverse) {  // starts with the longest sequences; each other sequence joins with its first state at its last step
     const States first = states;
     for (Tensor& s : states) s = s.narrow(0, 0, batch_sizes.back());
     for (size_t t = steps; t-- > 0;) {
@@ -74,7 +74,7 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
     }
     return {cat(outputs), states};
   }
-  std::vector<States> finished(count);  // for each state the parts of the batch that have ended, the shortest first
+  std::vector<States> finished(count);  // by state: rows of the sequences that have ended, shortest sequences first
   for (size_t t = 0; t < steps; ++t) {
     const int64_t running = states[0].size(0), ending = running - batch_sizes[t];
     if (ending > 0)
@@ -95,14 +95,14 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
 }
 
 const char* name_of(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
-/// How many states a network has, and how many features state s has.
+/// Returns the number of states of a network. features_of: the number of features of state s.
 size_t count_of(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
 int64_t features_of(const RNNOptionsBase& o, size_t s) {
   return s == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
 }
 int64_t directions_of(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
 
-/// x (rows, features) through all layers; states (layers directions, B, features), zeros where there are none.
+/// Runs x (rows, features) through all layers. States are (layers directions, B, features), zeros if not given.
 std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<Tensor>& parameters, bool training,
                                      Tensor x, const std::vector<int64_t>& batch_sizes, const States& given) {
   const int64_t directions = directions_of(o), cells = o.num_layers() * directions;
@@ -134,7 +134,7 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
   return {x, ended};
 }
 
-/// @throws Error unless each state is (layers directions, B, features)
+/// @throws Error unless each state is (layers directions, B, features) with the input's dtype and device
 void check_states(const RNNOptionsBase& o, const Tensor& input, const States& states, int64_t batch) {
   const int64_t cells = o.num_layers() * directions_of(o);
   for (size_t s = 0; s < states.size(); ++s) {

@@ -1,4 +1,4 @@
-// Recurrent networks over whole sequences, and single steps of them: RNN, LSTM and GRU, RNNCell, LSTMCell and GRUCell.
+// Recurrent networks over whole sequences (RNN, LSTM, GRU), and single steps of them (RNNCell, LSTMCell, GRUCell).
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
@@ -8,69 +8,71 @@
 namespace tandem::detail {
 
 enum class RNNMode { lstm, gru, rnn_tanh, rnn_relu };
-/// The options that recurrent modules share, under LibTorch's names.
+/// Options of all recurrent modules, under LibTorch's names.
 struct RNNOptionsBase {
   RNNOptionsBase(RNNMode mode, int64_t input_size, int64_t hidden_size)
       : mode_(mode), input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(RNNMode, mode);                // the kind: relu, tanh, LSTM or GRU
-  TANDEM_ARG(int64_t, input_size);          // length of an input
-  TANDEM_ARG(int64_t, hidden_size);         // length of a state
-  TANDEM_ARG(int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG(RNNMode, mode);                // kind of network
+  TANDEM_ARG(int64_t, input_size);          // number of input features
+  TANDEM_ARG(int64_t, hidden_size);         // number of features of the hidden state
+  TANDEM_ARG(int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG(bool, bias) = true;            // whether a bias is added
   TANDEM_ARG(bool, batch_first) = false;    // whether the batch is dimension 0
-  TANDEM_ARG(double, dropout) = 0;          // of the outputs of all layers but the last
-  TANDEM_ARG(bool, bidirectional) = false;  // whether a second network runs backwards
-  TANDEM_ARG(int64_t, proj_size) = 0;       // length of the projected state; 0: no projection
+  TANDEM_ARG(double, dropout) = 0;          // dropout probability after every layer but the last
+  TANDEM_ARG(bool, bidirectional) = false;  // if true, adds a network that runs from the last step to the first
+  TANDEM_ARG(int64_t, proj_size) = 0;       // features of the projected hidden state; 0: no projection
 };
-/// What RNNOptions, LSTMOptions and GRUOptions have in common; setters give an Options.
+/// Base class of RNNOptions, LSTMOptions and GRUOptions; setters return an Options.
 template <class Options> struct SequenceOptions {
   SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG_OF(Options, int64_t, input_size);          // length of an input
-  TANDEM_ARG_OF(Options, int64_t, hidden_size);         // length of a state
-  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // layers one above the other
+  TANDEM_ARG_OF(Options, int64_t, input_size);          // number of input features
+  TANDEM_ARG_OF(Options, int64_t, hidden_size);         // number of features of the hidden state
+  TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG_OF(Options, bool, bias) = true;            // whether a bias is added
-  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // inputs and outputs are (B, T, ...) in place of (T, B, ...)
-  TANDEM_ARG_OF(Options, double, dropout) = 0;          // of the outputs of all layers but the last
-  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // a second network runs backwards; outputs stand side by side
+  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // if true, (B, T, ...) instead of (T, B, ...)
+  TANDEM_ARG_OF(Options, double, dropout) = 0;          // dropout probability after every layer but the last
+  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // if true, adds a reverse network; outputs are concatenated
 };
-/// The hidden states of a batch: LSTM has two, the others one.
+/// Hidden states of a batch: (h, c) for LSTM, (h) for the others.
 using States = std::vector<Tensor>;
 
-/// What recurrent modules share: parameters weight_ih_l0 (gates hidden_size, inputs), weight_hh_l0, bias_ih_l0,
-/// bias_hh_l0, with proj_size weight_hr_l0, then those of the other direction (weight_ih_l0_reverse, ...) and of the
-/// other layers (weight_ih_l1, ...).
+/// Base class of recurrent modules. Parameters of layer 0: weight_ih_l0 (gates hidden_size, input_size), weight_hh_l0,
+/// bias_ih_l0, bias_hh_l0 and, with proj_size, weight_hr_l0. Then follow the parameters of the reverse direction
+/// (weight_ih_l0_reverse, ...) and of the other layers (weight_ih_l1, ...).
 template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
  public:
   explicit RNNImplBase(const RNNOptionsBase& o) : options_base(o) { reset(); }
-  /// @throws Error unless sizes and num_layers are positive, dropout is 0 to 1, and proj_size below hidden_size
+  /// @throws Error unless input_size, hidden_size and num_layers are positive, dropout is from 0 to 1, and proj_size is
+  /// below hidden_size
   void reset() override;
-  /// Uniform within 1 / sqrt(hidden_size).
+  /// Initialises all parameters uniformly in +-1 / sqrt(hidden_size).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
-  /// Does nothing, as LibTorch's on the CPU: there is no kernel here that wants the parameters side by side.
+  /// Does nothing, as in LibTorch on the CPU: no kernel here needs the parameters in one block of memory.
   void flatten_parameters() {}
-  /// The parameters in the order given above.
+  /// Returns the parameters in the order above.
   std::vector<Tensor> all_weights() const;
   RNNOptionsBase options_base;
 
  protected:
-  /// The outputs of the last layer and the last states of all, for sequences of one length or packed ones.
+  /// Returns the last layer's outputs and the final states of all layers. The input is padded or packed.
   std::pair<Tensor, States> run(const Tensor& input, States states) const;
   std::pair<nn::utils::rnn::PackedSequence, States> run(const nn::utils::rnn::PackedSequence& input,
                                                         States states) const;
 
  private:
-  std::vector<std::string> names_;  // of the parameters
+  std::vector<std::string> names_;  // names of the parameters, in order
 };
 
-/// What RNN and GRU share, which have one state.
+/// Base class of RNN and GRU, which have one hidden state.
 template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
  public:
   using RNNImplBase<Derived>::RNNImplBase;
-  /// input (T, B, input_size), or (T, input_size) of one sequence; hx (layers directions, B, hidden_size), or without
-  /// B, zeros unless given -> (outputs (T, B, directions hidden_size), the last hx)
+  /// Runs over sequences: input (T, B, input_size) and hx (num_layers directions, B, hidden_size), zeros if undefined,
+  /// give (outputs (T, B, directions hidden_size), final hx). For one sequence, all lack B. With batch_first, input and
+  /// outputs are (B, T, ...).
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) { return run_one(input, hx); }
-  /// The same of packed sequences; hx is in the order of the user's batch.
+  /// Runs over packed sequences; hx is in the order of the user's batch.
   std::tuple<nn::utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
       const nn::utils::rnn::PackedSequence& input, Tensor hx = {}) {
     return run_one(input, hx);
@@ -86,27 +88,27 @@ template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
 struct RNNCellOptionsBase {
   RNNCellOptionsBase(int64_t input_size, int64_t hidden_size, bool bias, int64_t num_chunks)
       : input_size_(input_size), hidden_size_(hidden_size), bias_(bias), num_chunks_(num_chunks) {}
-  TANDEM_ARG(int64_t, input_size);   // length of an input
-  TANDEM_ARG(int64_t, hidden_size);  // length of a state
+  TANDEM_ARG(int64_t, input_size);   // number of input features
+  TANDEM_ARG(int64_t, hidden_size);  // number of features of the hidden state
   TANDEM_ARG(bool, bias);            // whether a bias is added
-  TANDEM_ARG(int64_t, num_chunks);   // gates
+  TANDEM_ARG(int64_t, num_chunks);   // number of gates
 };
-/// What the cells share.
+/// Base class of the recurrent cells.
 template <class Derived> class RNNCellImplBase : public nn::Cloneable<Derived> {
  public:
   explicit RNNCellImplBase(const RNNCellOptionsBase& o) : options_base(o) { reset(); }
   void reset() override;
-  /// Uniform within 1 / sqrt(hidden_size).
+  /// Initialises all parameters uniformly in +-1 / sqrt(hidden_size).
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   RNNCellOptionsBase options_base;
   Tensor weight_ih, weight_hh;  // (gates hidden_size, input_size) and (gates hidden_size, hidden_size)
-  Tensor bias_ih, bias_hh;      // (gates hidden_size), undefined when options.bias() is false
+  Tensor bias_ih, bias_hh;      // (gates hidden_size); undefined if options.bias() is false
 
  protected:
-  /// One step; input and states with or without a batch.
+  /// Computes one step; input and states have a batch dimension or not.
   States step(RNNMode mode, const Tensor& input, States states) const;
-  /// The option of this name as it is printed: nothing for tanh.
+  /// Returns the text that prints the nonlinearity; empty for tanh.
   virtual std::string nonlinearity_text() const { return ""; }
 };
 
@@ -116,40 +118,40 @@ namespace tandem::nn {
 
 struct RNNOptions : detail::SequenceOptions<RNNOptions> {
   using SequenceOptions::SequenceOptions;
-  TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // or relu
+  TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // kTanh or kReLU
 };
 struct LSTMOptions : detail::SequenceOptions<LSTMOptions> {
   using SequenceOptions::SequenceOptions;
-  TANDEM_ARG(int64_t, proj_size) = 0;  // above 0: h is multiplied by a matrix (proj_size, hidden_size)
+  TANDEM_ARG(int64_t, proj_size) = 0;  // if above 0, h is multiplied by a matrix (proj_size, hidden_size)
 };
 struct GRUOptions : detail::SequenceOptions<GRUOptions> {
   using SequenceOptions::SequenceOptions;
 };
 
-/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh) over time, or with relu in the place of tanh (Elman 1990).
+/// Computes h' = tanh(W_ih x + b_ih + W_hh h + b_hh) for each step, or with relu instead of tanh (Elman 1990).
 class RNNImpl : public detail::OneStateImplBase<RNNImpl> {
  public:
   RNNImpl(int64_t input_size, int64_t hidden_size) : RNNImpl(RNNOptions(input_size, hidden_size)) {}
   explicit RNNImpl(const RNNOptions& o);
   RNNOptions options;
 };
-/// i, f, o = sigmoid(W x + b + U h + d), g = tanh(...), each with a W, U, b, d of its own, stacked in the order i f g
-/// o; c' = f c + i g, h' = o tanh(c') (Hochreiter and Schmidhuber 1997, with Gers et al. 2000), or with proj_size h' =
-/// W_hr (o tanh(c')) (Sak et al. 2014, arXiv:1402.1128).
+/// Computes for each step i, f, o = sigmoid(W x + b + U h + d) and g = tanh(W x + b + U h + d), then c' = f c + i g and
+/// h' = o tanh(c'). Each gate has its own W, U, b, d, stacked in the order i f g o (Hochreiter and Schmidhuber 1997,
+/// with Gers et al. 2000). With proj_size h' = W_hr (o tanh(c')) (Sak et al. 2014, arXiv:1402.1128).
 class LSTMImpl : public detail::RNNImplBase<LSTMImpl> {
  public:
   LSTMImpl(int64_t input_size, int64_t hidden_size) : LSTMImpl(LSTMOptions(input_size, hidden_size)) {}
   explicit LSTMImpl(const LSTMOptions& o);
-  /// As RNN's, with a pair (h, c) of states; h has proj_size features where that is above 0, and so have the outputs.
+  /// Same as RNN's forward, with a pair of states (h, c). With proj_size, h and the outputs have proj_size features.
   std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Tensor& input,
                                                          std::optional<std::tuple<Tensor, Tensor>> hx = {});
-  /// The same of packed sequences; hx is in the order of the user's batch.
+  /// Runs over packed sequences; hx is in the order of the user's batch.
   std::tuple<utils::rnn::PackedSequence, std::tuple<Tensor, Tensor>> forward_with_packed_input(
       const utils::rnn::PackedSequence& input, std::optional<std::tuple<Tensor, Tensor>> hx = {});
   LSTMOptions options;
 };
-/// r, z = sigmoid(W x + b + U h + d), n = tanh(W x + b + r (U h + d)), each with a W, U, b, d of its own, stacked in
-/// the order r z n; h' = (1 - z) n + z h (Cho et al. 2014, arXiv:1406.1078, in the form that cuDNN has).
+/// Computes for each step r, z = sigmoid(W x + b + U h + d), n = tanh(W x + b + r (U h + d)) and h' = (1 - z) n + z h.
+/// Each gate has its own W, U, b, d, stacked in the order r z n (Cho et al. 2014, arXiv:1406.1078, in cuDNN's form).
 class GRUImpl : public detail::OneStateImplBase<GRUImpl> {
  public:
   GRUImpl(int64_t input_size, int64_t hidden_size) : GRUImpl(GRUOptions(input_size, hidden_size)) {}
@@ -162,46 +164,46 @@ TANDEM_LIBRARY_MODULE(GRU);
 
 struct RNNCellOptions {
   RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);                                          // length of an input
-  TANDEM_ARG(int64_t, hidden_size);                                         // length of a state
+  TANDEM_ARG(int64_t, input_size);                                          // number of input features
+  TANDEM_ARG(int64_t, hidden_size);                                         // number of features of the hidden state
   TANDEM_ARG(bool, bias) = true;                                            // whether a bias is added
-  TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // or relu
+  TANDEM_ARG(init::Nonlinearity, nonlinearity) = init::Nonlinearity::tanh;  // kTanh or kReLU
 };
 struct LSTMCellOptions {
   LSTMCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(int64_t, input_size);   // length of an input
-  TANDEM_ARG(int64_t, hidden_size);  // length of a state
+  TANDEM_ARG(int64_t, input_size);   // number of input features
+  TANDEM_ARG(int64_t, hidden_size);  // number of features of the hidden state
   TANDEM_ARG(bool, bias) = true;     // whether a bias is added
 };
 using GRUCellOptions = LSTMCellOptions;
 
-/// One step of RNN.
+/// Computes one step of an RNN.
 class RNNCellImpl : public detail::RNNCellImplBase<RNNCellImpl> {
  public:
   RNNCellImpl(int64_t input_size, int64_t hidden_size) : RNNCellImpl(RNNCellOptions(input_size, hidden_size)) {}
   explicit RNNCellImpl(const RNNCellOptions& o);
-  /// input (B, input_size), hx (B, hidden_size), zeros unless given -> the next hx; or both without B
+  /// Returns the next hx (B, hidden_size) from input (B, input_size) and hx, zeros if undefined. All may lack B.
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   RNNCellOptions options;
 
  protected:
   std::string nonlinearity_text() const override;
 };
-/// One step of LSTM.
+/// Computes one step of an LSTM.
 class LSTMCellImpl : public detail::RNNCellImplBase<LSTMCellImpl> {
  public:
   LSTMCellImpl(int64_t input_size, int64_t hidden_size) : LSTMCellImpl(LSTMCellOptions(input_size, hidden_size)) {}
   explicit LSTMCellImpl(const LSTMCellOptions& o);
-  /// As RNNCell's, with a pair (h, c) of states.
+  /// Same as RNNCell's forward, with a pair of states (h, c).
   std::tuple<Tensor, Tensor> forward(const Tensor& input, std::optional<std::tuple<Tensor, Tensor>> hx = {});
   LSTMCellOptions options;
 };
-/// One step of GRU.
+/// Computes one step of a GRU.
 class GRUCellImpl : public detail::RNNCellImplBase<GRUCellImpl> {
  public:
   GRUCellImpl(int64_t input_size, int64_t hidden_size) : GRUCellImpl(GRUCellOptions(input_size, hidden_size)) {}
   explicit GRUCellImpl(const GRUCellOptions& o);
-  /// As RNNCell's.
+  /// Same as RNNCell's forward.
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   GRUCellOptions options;
 };

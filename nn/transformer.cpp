@@ -1,4 +1,4 @@
-// Transformer layers, stacks of them, and masks.
+// Transformer layers, stacks of layers, the whole model, and the causal mask.
 #include "tandem/nn/transformer.h"
 
 #include <limits>
@@ -73,16 +73,16 @@ MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {
       MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()).batch_first(o.batch_first()));
 }
 LayerNorm norm_for(int64_t features) { return LayerNorm(LayerNormOptions({features})); }
-/// What an attention gives, without its weights.
+/// Calls an attention without computing its weights.
 Tensor attended(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
                 const Tensor& padding) {
   return std::get<0>(attention(query, memory, memory, padding, /*need_weights=*/false, mask));
 }
-/// x + part(x), normalised before the part or behind the sum.
+/// Returns x + part(x), with the norm applied to the part's input or to the sum.
 template <class Part> Tensor residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
   return norm_first ? x + part(norm(x)) : norm(x + part(x));
 }
-/// Copies of one layer.
+/// Returns a ModuleList of `count` copies of a layer.
 template <class Layer> ModuleList copies(const char* name, const Layer& layer, int64_t count) {
   TANDEM_CHECK(count > 0, name, ": num_layers is ", count, "; it must be positive");
   ModuleList layers;

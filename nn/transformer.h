@@ -1,4 +1,4 @@
-// The layers of a transformer, stacks of them, and the whole of it (Vaswani et al. 2017, arXiv:1706.03762).
+// Transformer layers, stacks of layers, and the whole model (Vaswani et al. 2017, arXiv:1706.03762).
 #pragma once
 #include <variant>
 
@@ -13,63 +13,63 @@ namespace tandem {
 namespace detail {
 struct GeluTag {};
 }  // namespace detail
-/// LibTorch's name of the activation, beside kReLU.
+/// LibTorch's name for the activation, next to kReLU.
 constexpr detail::GeluTag kGELU;
 }  // namespace tandem
 
 namespace tandem::nn {
 
-/// kReLU, kGELU or any function of a tensor.
+/// An activation: kReLU, kGELU or any function of a tensor.
 using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::function<Tensor(const Tensor&)>>;
 
-/// Masks of all that follows: bool, true where a place is to be ignored, or numbers that are added to the scores.
-/// Sequences are (L, N, E), or (L, E) of one; with batch_first (N, L, E).
+/// Options of a layer. Masks in this file: bool, true for positions to ignore, or numbers to add to the scores.
+/// Sequences are (L, N, E), or (N, L, E) with batch_first, or (L, E) without a batch.
 struct TransformerEncoderLayerOptions {
   TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead);
-  TANDEM_ARG(int64_t, d_model);                           // E
-  TANDEM_ARG(int64_t, nhead);                             // heads of each attention
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
-  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
-  // LibTorch has none of these; Python's PyTorch has:
-  TANDEM_ARG(bool, norm_first) = false;   // normalises what goes into each part in place of each sum
+  TANDEM_ARG(int64_t, d_model);                           // number of features, E
+  TANDEM_ARG(int64_t, nhead);                             // number of attention heads
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
+  // Options of Python's PyTorch that LibTorch lacks:
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part instead of each sum
   TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 
-/// x = norm1(x + self_attn(x)), then norm2(x + linear2(activation(linear1(x)))), with dropout behind each part.
+/// Computes x = norm1(x + self_attn(x)), then norm2(x + linear2(activation(linear1(x)))), with dropout after each part.
 class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl> {
  public:
   TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead);
   explicit TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& o);
   void reset() override;
-  /// Those of all that it consists of, again.
+  /// Resets the parameters of all submodules.
   void reset_parameters();
   /// src (L, N, E), src_mask (L, L), src_key_padding_mask (N, L) -> (L, N, E)
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderLayerOptions options;
   /// Attention of the sequence to itself.
   MultiheadAttention self_attn{nullptr};
-  /// d_model to dim_feedforward.
+  /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Behind the activation.
+  /// Applied after the activation.
   Dropout dropout{nullptr};
-  /// dim_feedforward to d_model.
+  /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};
-  /// Of the attention's sum, and of the feed-forward part's.
+  /// Norm of the attention part, and of the feed-forward part.
   LayerNorm norm1{nullptr}, norm2{nullptr};
-  /// Behind the attention, and behind the feed-forward part.
+  /// Dropout after the attention, and after the feed-forward part.
   Dropout dropout1{nullptr}, dropout2{nullptr};
 };
 TANDEM_LIBRARY_MODULE(TransformerEncoderLayer);
 
-/// As the encoder's layer, with an attention to the encoder's output in between.
+/// Same as the encoder layer, with an attention to the encoder's output between the two parts.
 class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl> {
  public:
   TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead);
   explicit TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& o);
   void reset() override;
-  /// As the encoder's.
+  /// Resets the parameters of all submodules.
   void reset_parameters();
   /// tgt (L, N, E), memory (S, N, E), tgt_mask (L, L), memory_mask (L, S), tgt_key_padding_mask (N, L),
   /// memory_key_padding_mask (N, S) -> (L, N, E)
@@ -78,49 +78,49 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
   TransformerDecoderLayerOptions options;
   /// Attention of the target to itself, and to the encoder's output.
   MultiheadAttention self_attn{nullptr}, multihead_attn{nullptr};
-  /// d_model to dim_feedforward.
+  /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Behind the activation.
+  /// Applied after the activation.
   Dropout dropout{nullptr};
-  /// dim_feedforward to d_model.
+  /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};
-  /// Of the three parts' sums.
+  /// Norms of the self-attention, of the attention to the encoder, and of the feed-forward part.
   LayerNorm norm1{nullptr}, norm2{nullptr}, norm3{nullptr};
-  /// Behind each of the three parts.
+  /// Dropout after each of these three parts.
   Dropout dropout1{nullptr}, dropout2{nullptr}, dropout3{nullptr};
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoderLayer);
 
-/// num_layers copies of one layer; norm, where it is given, comes last.
+/// num_layers copies of one layer, and an optional norm after the last one.
 struct TransformerEncoderOptions {
   TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers);
-  TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
-  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
+  TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // layer to copy
+  TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
 };
 struct TransformerDecoderOptions {
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers);
-  TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // the layer that is copied
-  TANDEM_ARG(int64_t, num_layers);                                       // layers one above the other
-  TANDEM_ARG_DECLARED(AnyModule, norm);                                  // a module that comes last
+  TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // layer to copy
+  TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
 };
 
-/// Layers one after the other.
+/// Applies layers in order, then the norm if there is one.
 class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
  public:
   TransformerEncoderImpl(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   explicit TransformerEncoderImpl(const TransformerEncoderOptions& o);
   void reset() override;
-  /// Those of the layers, again.
+  /// Resets the parameters of all layers.
   void reset_parameters();
-  /// As the layer's.
+  /// Takes and returns the same tensors as a TransformerEncoderLayer.
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderOptions options;
   /// num_layers copies of the layer.
   ModuleList layers{nullptr};
-  /// What comes last; empty unless given.
+  /// Applied after the last layer; empty unless set in the options.
   AnyModule norm;
 };
 TANDEM_LIBRARY_MODULE(TransformerEncoder);
@@ -129,15 +129,15 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
   TransformerDecoderImpl(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   explicit TransformerDecoderImpl(const TransformerDecoderOptions& o);
   void reset() override;
-  /// As the encoder's.
+  /// Resets the parameters of all layers.
   void reset_parameters();
-  /// As the layer's.
+  /// Takes and returns the same tensors as a TransformerDecoderLayer.
   Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
   TransformerDecoderOptions options;
   /// num_layers copies of the layer.
   ModuleList layers{nullptr};
-  /// What comes last; empty unless given.
+  /// Applied after the last layer; empty unless set in the options.
   AnyModule norm;
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoder);
@@ -146,35 +146,35 @@ struct TransformerOptions {
   TransformerOptions();
   TransformerOptions(int64_t d_model, int64_t nhead);
   TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers);
-  TANDEM_ARG(int64_t, d_model) = 512;                     // length of a vector of the sequences
-  TANDEM_ARG(int64_t, nhead) = 8;                         // heads of each attention
-  TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // layers of the encoder
-  TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // layers of the decoder
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // length between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // behind each part, in training
-  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the two linear layers: kReLU, kGELU or a function
-  TANDEM_ARG_DECLARED(AnyModule,
-                      custom_encoder);  // in the place of a TransformerEncoder, called with its three arguments
-  TANDEM_ARG_DECLARED(AnyModule, custom_decoder);  // in the place of a TransformerDecoder, called with its six
-  TANDEM_ARG(bool, norm_first) = false;            // normalises what goes into each part in place of each sum
-  TANDEM_ARG(bool, batch_first) = false;           // whether the batch is dimension 0
+  TANDEM_ARG(int64_t, d_model) = 512;                     // number of features, E
+  TANDEM_ARG(int64_t, nhead) = 8;                         // number of attention heads
+  TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // number of encoder layers
+  TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // number of decoder layers
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
+  TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
+  TANDEM_ARG_DECLARED(AnyModule, custom_encoder);         // replaces the TransformerEncoder; called with 3 arguments
+  TANDEM_ARG_DECLARED(AnyModule, custom_decoder);         // replaces the TransformerDecoder; called with 6 arguments
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part instead of each sum
+  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
 };
-/// An encoder of the source and a decoder of the target, each ended by a LayerNorm.
+/// An encoder of the source and a decoder of the target, each with a final LayerNorm.
 class TransformerImpl : public Cloneable<TransformerImpl> {
  public:
   explicit TransformerImpl(const TransformerOptions& o = {});
   void reset() override;
-  /// Xavier's uniform values for all parameters of two dimensions or more.
+  /// Initialises all parameters of two or more dimensions by xavier_uniform_.
   void reset_parameters();
-  /// src (S, N, E), tgt (L, N, E) -> (L, N, E), with the masks of the encoder and the decoder.
-  /// @throws Error unless batches agree and E is d_model
+  /// src (S, N, E), tgt (L, N, E) -> (L, N, E). The masks are passed to the encoder and the decoder.
+  /// @throws Error unless src and tgt have the same batch size, and E is d_model
   Tensor forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {}, const Tensor& tgt_mask = {},
                  const Tensor& memory_mask = {}, const Tensor& src_key_padding_mask = {},
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
-  /// (sz, sz): -inf above the diagonal, 0 elsewhere: no place looks at a later one.
+  /// Returns (sz, sz): -inf above the diagonal and 0 elsewhere, so that no position attends to later ones.
   static Tensor generate_square_subsequent_mask(int64_t sz);
   TransformerOptions options;
-  /// Those of the options, or a TransformerEncoder and a TransformerDecoder with a LayerNorm each.
+  /// Copies of the options' custom modules; by default a TransformerEncoder and a TransformerDecoder with a LayerNorm
+  /// each.
   AnyModule encoder, decoder;
 };
 TANDEM_LIBRARY_MODULE(Transformer);

@@ -1,4 +1,4 @@
-// Upsampling: setters of the options, and the text that the module prints.
+// Upsampling: setters of options, and printing of the module.
 #include "tandem/nn/upsampling.h"
 
 #include <sstream>
@@ -11,7 +11,7 @@ TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);
 TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<double>>, scale_factor);
 namespace {
 
-/// As Python prints a tuple, one number for equal ones.
+/// Formats a tuple as Python does, or one number if all are equal.
 template <class T> std::string numbers_text(const std::vector<T>& numbers) {
   bool same = !numbers.empty();
   for (const T n : numbers) same = same && n == numbers[0];
@@ -20,7 +20,7 @@ template <class T> std::string numbers_text(const std::vector<T>& numbers) {
   for (const T n : numbers) text += (text.empty() ? "(" : ", ") + printed(n);
   return text + ")";
 }
-/// As LibTorch prints a list.
+/// Formats a list as LibTorch does.
 template <class T> std::string list_text(const std::vector<T>& numbers) {
   std::ostringstream out;
   for (const T n : numbers) out << (out.tellp() > 0 ? ", " : "[") << n;

@@ -1,5 +1,5 @@
-// Upsampling: modes of interpolation, options, functional::interpolate, the module. What it computes says
-// ops/nn/upsample.h.
+// Upsampling: interpolation modes, options, functional::interpolate, and the module. ops/nn/upsample.h describes the
+// computation.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/nn/init.h"
@@ -7,7 +7,7 @@
 #include "tandem/ops/nn/upsample.h"
 
 namespace tandem::detail {
-/// An InterpolationMode, or kLinear, which is a name of nn::init as well.
+/// An InterpolationMode, or kLinear, which is a constant of nn::init but also names a mode.
 struct ModeOption {
   ModeOption(InterpolationMode mode) : mode(mode) {}
   ModeOption(nn::init::Nonlinearity linear) : mode(InterpolationMode::linear) {
@@ -22,32 +22,32 @@ struct ModeOption {
 namespace tandem::nn {
 
 struct UpsampleOptions {
-  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // the sizes behind the channels
-  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // the sizes as multiples of the old ones
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how pixels in between are made
-  TANDEM_ARG(std::optional<bool>, align_corners);  // whether the outermost pixels keep their places
+  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // multiples of the input's sizes
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
+  TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
 };
 
 namespace functional {
 struct InterpolateFuncOptions {
-  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // the sizes behind the channels
-  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // the sizes as multiples of the old ones
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how pixels in between are made
-  TANDEM_ARG(std::optional<bool>, align_corners);           // whether the outermost pixels keep their places
-  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // whether the factors follow from the sizes, rounded
+  TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
+  TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // multiples of the input's sizes
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
+  TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
+  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // if true, recomputes the factors from the sizes
 };
 
-/// x (N, C, W), (N, C, H, W) or (N, C, D, H, W) in other sizes: those of `size`, or scale_factor times x's, rounded
-/// down; then places are computed from the factors, or with recompute_scale_factor from the sizes.
-/// Modes: nearest, nearest_exact and area (as adaptive_avg_pool) for all of these, linear, bilinear and bicubic,
-/// trilinear for one, two and three dimensions; these take align_corners.
+/// Resizes x (N, C, W), (N, C, H, W) or (N, C, D, H, W) to `size`, or to scale_factor times its sizes, rounded down.
+/// Sampling positions follow from scale_factor, or from the sizes if recompute_scale_factor is true. The modes nearest,
+/// nearest_exact and area (the same as adaptive_avg_pool) accept any such x. linear is for one spatial dimension,
+/// bilinear and bicubic for two, trilinear for three; only these four accept align_corners.
 inline Tensor interpolate(const Tensor& x, const InterpolateFuncOptions& o = {}) {
   return detail::interpolate(x, o.size(), o.scale_factor(), o.mode(), o.align_corners(),
                              o.recompute_scale_factor().value_or(false));
 }
 }  // namespace functional
 
-/// functional::interpolate with these options.
+/// Applies functional::interpolate with these options.
 TANDEM_OPTION_MODULE(Upsample, UpsampleOptions, = {},
                      functional::interpolate(x, functional::InterpolateFuncOptions()
                                                     .size(options.size())

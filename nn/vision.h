@@ -1,5 +1,5 @@
-// Grids that say where each pixel of an image comes from: functional::grid_sample and affine_grid, which LibTorch has
-// in a file of this name. What they compute says ops/nn/grid_sampler.h.
+// functional::grid_sample and affine_grid: sampling of images at the positions in a grid. LibTorch has a file of the
+// same name. ops/nn/grid_sampler.h describes the computation.
 #pragma once
 #include <optional>
 
@@ -12,13 +12,12 @@
 namespace tandem::nn::functional {
 
 struct GridSampleFuncOptions {
-  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;  // how pixels in between are made
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;          // what stands beyond the borders
-  TANDEM_ARG(std::optional<bool>, align_corners);                      // whether -1 and 1 are centres of pixels
+  TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;  // how values between pixels are computed
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;          // values used outside the image
+  TANDEM_ARG(std::optional<bool>, align_corners);                      // if true, -1 and 1 are the pixels' centres
 };
 
-/// grid_sampler with its arguments as options: modes bilinear, nearest and bicubic, padding zeros, border and
-/// reflection.
+/// Same as grid_sampler, with options: modes bilinear, nearest and bicubic; padding modes zeros, border and reflection.
 inline Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleFuncOptions& o = {}) {
   return detail::grid_sample(x, grid, o.mode(), o.padding_mode(), o.align_corners().value_or(false));
 }

@@ -1,4 +1,4 @@
-// Adadelta: its options, state and update, by tensor operations.
+// Adadelta: options, state and update, composed of tensor operations.
 #include "tandem/optim/adadelta.h"
 
 #include "tandem/ops/ops.h"

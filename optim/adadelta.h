@@ -1,4 +1,4 @@
-// Adadelta.
+// The optimizer Adadelta.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
@@ -6,17 +6,17 @@ namespace tandem::optim {
 
 struct AdadeltaOptions : OptimizerCloneableOptions<AdadeltaOptions> {
   AdadeltaOptions(double lr = 1.0) : lr_(lr) {}
-  TANDEM_ARG(double, lr);                // the learning rate, a factor of the step
-  TANDEM_ARG(double, rho) = 0.9;         // how much of the means of squares a step keeps
+  TANDEM_ARG(double, lr);                // learning rate, a factor of the step
+  TANDEM_ARG(double, rho) = 0.9;         // decay of the running means of squares
   TANDEM_ARG(double, eps) = 1e-6;        // added to the means of squares
-  TANDEM_ARG(double, weight_decay) = 0;  // times the parameter, added to its gradient
+  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
 
  public:
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<AdadeltaOptions>;
 
-/// Divides the gradient by its root mean square and multiplies it by the root mean square of the steps so far (Zeiler
+/// Divides the gradient by its root mean square, and multiplies it by the root mean square of previous steps (Zeiler
 /// 2012, arXiv:1212.5701). State: "square_avg", "acc_delta".
 /// @throws Error if a setting is negative or rho is above 1
 class Adadelta : public detail::ComposedOptimizer {

@@ -1,4 +1,4 @@
-// Adagrad: its options, state and update, by tensor operations.
+// Adagrad: options, state and update, composed of tensor operations.
 #include "tandem/optim/adagrad.h"
 
 #include "tandem/ops/ops.h"

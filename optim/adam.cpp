@@ -1,4 +1,4 @@
-// Adam and AdamW: their options, state and update, by kernels that change all parameters of a group.
+// Adam and AdamW: options, state and update, by kernels that update all parameters of a group at once.
 #include "tandem/optim/adam.h"
 
 #include "tandem/core/dispatch.h"

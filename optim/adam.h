@@ -1,4 +1,4 @@
-// Adam and AdamW.
+// The optimizers Adam and AdamW.
 #pragma once
 #include "tandem/optim/optimizer.h"
 
@@ -7,11 +7,11 @@ namespace tandem::optim {
 struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);                        // the learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // how much of the means of gradients and of squares a step keeps
-  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
-  TANDEM_ARG(double, weight_decay) = 0;          // times the parameter, added to its gradient
-  TANDEM_ARG(bool, amsgrad) = false;             // whether the largest mean of squares so far divides
+  TANDEM_ARG(double, lr);                        // learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
+  TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 0;          // this times the parameter is added to its gradient
+  TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 
  public:
   void visit(const Visitor& f) override;
@@ -20,11 +20,11 @@ extern template class OptimizerCloneableOptions<AdamOptions>;
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);                        // the learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // how much of the means of gradients and of squares a step keeps
-  TANDEM_ARG(double, eps) = 1e-8;                // keeps the divisor from 0
-  TANDEM_ARG(double, weight_decay) = 1e-2;       // times rate and parameter, taken from the parameter
-  TANDEM_ARG(bool, amsgrad) = false;             // whether the largest mean of squares so far divides
+  TANDEM_ARG(double, lr);                        // learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
+  TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 1e-2;       // lr times this times the parameter is subtracted from it
+  TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 
  public:
   void visit(const Visitor& f) override;
@@ -32,7 +32,7 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
 extern template class OptimizerCloneableOptions<AdamWOptions>;
 
 namespace detail {
-/// What both share: moments of the gradient and of its square.
+/// Base class of Adam and AdamW: stores running means of the gradient and of its square.
 class AdamBase : public Optimizer {
  protected:
   using Optimizer::Optimizer;
@@ -45,7 +45,8 @@ class AdamBase : public Optimizer {
 };
 }  // namespace detail
 
-/// Kingma and Ba (2015, arXiv:1412.6980); weight decay is added to the gradient.
+/// Adam (Kingma and Ba 2015, arXiv:1412.6980). Weight decay is added to the gradient. @throws Error if lr, eps or
+/// weight_decay is negative, or a beta is not in [0, 1)
 class Adam : public detail::AdamBase {
  public:
   explicit Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults = {});
@@ -57,7 +58,8 @@ class Adam : public detail::AdamBase {
   void check_options(const OptimizerOptions& options) const override;
 };
 
-/// Loshchilov and Hutter (2019, arXiv:1711.05101): weight decay apart from the gradient.
+/// AdamW: Adam with weight decay separate from the gradient (Loshchilov and Hutter 2019, arXiv:1711.05101). @throws
+/// Error as Adam
 class AdamW : public detail::AdamBase {
  public:
   explicit AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults = {});

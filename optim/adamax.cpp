@@ -1,4 +1,4 @@
-// Adamax: its options, state and update, by tensor operations.
+// Adamax: options, state and update, composed of tensor operations.
 #include "tandem/optim/adamax.h"
 
 #include "tandem/ops/ops.h"

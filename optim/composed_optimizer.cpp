@@ -1,4 +1,4 @@
-// ComposedOptimizer: makes the state, groups parameters by device and dtype, and widens half types around a step.
+// ComposedOptimizer: creates the state, groups parameters by device and dtype, and converts half types around a step.
 #include "tandem/optim/composed_optimizer.h"
 
 #include "tandem/core/dispatch.h"
@@ -11,8 +11,8 @@
 namespace tandem::optim::detail {
 namespace {
 
-/// Where a step is computed: t itself, or a float32 copy of what has half the bits; with a dimension at least, as a
-/// number of another dtype would change the dtype of results that have none.
+/// Returns the tensor on which a step computes: t, or a float32 copy if t is of a half type. A 0-dim tensor gets a
+/// dimension, because otherwise a coefficient of another dtype would change the dtype of its results.
 Tensor working(const Tensor& t) {
   const Tensor wide = is_half(t.dtype()) ? t.to(kFloat32) : t;
   return wide.dim() == 0 ? wide.view({1}) : wide;
@@ -60,7 +60,7 @@ void ComposedOptimizer::update(const OptimizerParamGroup& group, size_t first) {
   for (const auto& entry : batches) run_batch(group, first, entry.second);
 }
 
-/// `members`: parameters of the group, of one device and dtype.
+/// @param members  indices of parameters of the group that share one device and dtype
 void ComposedOptimizer::run_batch(const OptimizerParamGroup& group, size_t first, const std::vector<size_t>& members) {
   const Tensor& any = group.params()[members.front()];
   const Device device = any.device();

@@ -1,4 +1,4 @@
-// LBFGS: the direction from the two-loop recursion, and steps with or without the line search.
+// LBFGS: the direction by the two-loop recursion, and steps with or without line search.
 #include "tandem/optim/lbfgs.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ LBFGS::Evaluation LBFGS::evaluate(const LossClosure& closure) const {
   const NoGradGuard unrecorded;
   return {loss, flat_gradient()};
 }
-/// The parameters, t further along the direction.
+/// Moves the parameters by t along the direction.
 void LBFGS::move(double t) const {
   int64_t offset = 0;
   for (const Tensor& p : parameters()) {
@@ -97,7 +97,8 @@ void LBFGS::move(double t) const {
   }
 }
 
-/// The change of the parameters and of the gradient since the last iteration, if the loss is convex between them.
+/// Stores the change of parameters and gradient since the last iteration, unless their product is too small (the loss
+/// is not convex between the two points).
 void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
   const Tensor y = gradient - prev_flat_grad_, s = d_ * read(t_);
   const Tensor ys = y.dot(s);
@@ -114,7 +115,8 @@ void LBFGS::remember(const Tensor& gradient, int64_t history_size) {
   ro_[at] = 1.0 / ys;
   h_diag_ = ys / y.dot(y);
 }
-/// Minus the gradient times the approximate inverse Hessian, by the two loops of Nocedal (1980). Nothing is read back.
+/// Returns minus the gradient times the approximate inverse Hessian, by the two-loop recursion of Nocedal (1980). Does
+/// not synchronize with the host.
 Tensor LBFGS::direction(const Tensor& gradient) const {
   const size_t count = remembered();
   std::vector<Tensor> al(count);
@@ -138,7 +140,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
   const NoGradGuard guard;
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();
-  for (Slot& slot : slots())  // state goes where the parameters went
+  for (Slot& slot : slots())  // state follows the parameters to another device or dtype
     if (slot.tensor.defined()) slot.tensor = slot.tensor.to(first.device(), slot.dtype.value_or(first.dtype()));
 
   Tensor original;
@@ -181,7 +183,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
       optimal = largest(now.gradient) <= o.tolerance_grad();
     } else {
       move(t);
-      if (i != o.max_iter()) {  // the loss after the last iteration is the next step's to compute
+      if (i != o.max_iter()) {  // after the last iteration, the next step() evaluates the loss
         now = evaluate(closure);
         optimal = largest(now.gradient) <= o.tolerance_grad();
         ++evaluations;
@@ -206,7 +208,7 @@ std::vector<Optimizer::Slot> LBFGS::slots() {
                            {"0.n_iter", p, true, n_iter_, number, kFloat64},
                            {"0.func_evals", p, true, func_evals_, number, kFloat64}};
   for (size_t i = 0; i < old_dirs_.size(); ++i) {
-    const std::string index = std::to_string(i).insert(0, 1, '.');  // gcc 12 warns of "." + ...
+    const std::string index = std::to_string(i).insert(0, 1, '.');  // gcc 12 warns about "." + ...
     out.push_back({"0.old_dirs" + index, p, false, old_dirs_[i], vector});
     out.push_back({"0.old_stps" + index, p, false, old_stps_[i], vector});
     out.push_back({"0.ro" + index, p, true, ro_[i], number, p.dtype()});

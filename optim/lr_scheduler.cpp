@@ -1,4 +1,4 @@
-// LRScheduler, and how StepLR, MultiStepLR, CosineAnnealingLR and the other schedules compute their rates.
+// LRScheduler, and the rate computations of StepLR, MultiStepLR, CosineAnnealingLR and the other schedules.
 #include "tandem/optim/lr_scheduler.h"
 
 #include <algorithm>
@@ -17,14 +17,15 @@ size_t reached(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
 }
 
-/// In order, without those that no step reaches.
+/// Sorts milestones and drops negative ones, which no step reaches.
 std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
   std::erase_if(milestones, [](int64_t milestone) { return milestone < 0; });
   std::sort(milestones.begin(), milestones.end());
   return milestones;
 }
 
-/// base factor(step). In a chain the current rate is multiplied with what the factor is of the one before.
+/// Makes a schedule of the rate base factor(step). In a chain, multiplies the current rate by factor(step) /
+/// factor(step - 1).
 LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
   return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
           .change =
@@ -34,7 +35,7 @@ LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
                 return before == 0 ? base * now : current * (now / before);
               }};
 }
-/// The rate of a schedule that goes on from the rate that there is, by going through all its steps.
+/// Makes a schedule that computes each rate from the previous one; `rate` repeats all steps.
 LRScheduler::Schedule by_change(const LRScheduler::Change& change) {
   return {.rate =
               [change](int64_t step, double base) {
@@ -137,11 +138,11 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
                },
            .change =
                [=](int64_t step, double base, double current) {
-                 const auto height = [&](int64_t at) {  // twice that of a cosine from 1 to 0
+                 const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max), from 2 to 0
                    return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
                  };
                  if (step == 0) return current;
-                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // it was at the bottom, from where no factor leads up
+                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // the rate was minimal, from where no factor leads up
                    return current + (base - eta_min) * height(T_max - 1) / 2;
                  return height(step) / height(step - 1) * (current - eta_min) + eta_min;
                }}) {}
@@ -194,7 +195,7 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedu
         TANDEM_CHECK(schedules.size() == milestones.size() + 1, "SequentialLR: ", schedules.size(), " schedules and ",
                      milestones.size(), " milestones; there must be one milestone fewer");
         check_milestones("SequentialLR", milestones);
-        /// Which schedule a step is of, and which of its steps it is.
+        /// Returns the index of the schedule that is active in a step, and the step's number in that schedule.
         const auto at = [milestones](int64_t step) {
           const size_t i = reached(milestones, step);
           return std::pair(i, step - (i == 0 ? 0 : milestones[i - 1]));

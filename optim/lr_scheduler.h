@@ -4,24 +4,24 @@
 
 namespace tandem::optim {
 
-/// The learning rate of each parameter group as a function of the number of step() calls so far and of the base, the
-/// group's initial_lr(). Sets the rates when it is made and at each step(). The optimizer must outlive it. Where
-/// somebody else has changed a rate between two steps, a schedule that can goes on from there (all but LambdaLR,
-/// OneCycleLR and CosineAnnealingWarmRestarts, which set it whatever it was), as in PyTorch.
+/// Sets the learning rate of each parameter group, from the number of step() calls so far and the base rate, the
+/// group's initial_lr(). Sets the rates in the constructor and in each step(). The optimizer must outlive the schedule.
+/// If other code changes a rate between two steps, the schedule continues from the changed rate, as in PyTorch; only
+/// LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore such a change.
 class LRScheduler {
  public:
   using Rate = std::function<double(int64_t step, double base)>;
-  /// What a rate becomes in a step, from what it is: so schedules of a chain change it one after the other.
+  /// Computes the new rate from the current one, so that several schedules can change the same rate.
   using Change = std::function<double(int64_t step, double base, double current)>;
-  /// What a step sets beside the rate.
+  /// Sets other options than the rate in a step.
   using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
-  /// What a schedule is: the rate, and what a step does.
+  /// The functions that define a schedule.
   struct Schedule {
-    /// The rate by the number of steps and the base.
+    /// Computes the rate from the number of steps and the base.
     Rate rate;
-    Change change = nullptr;  // without it, a step sets the rate whatever it was
-    bool continues = false;   // a step calls `change` rather than `rate`, which may take long
-    /// Called behind each change of the rate.
+    Change change = nullptr;  // if null, a step always sets `rate`
+    bool continues = false;   // if true, a step calls `change` instead of `rate`, which may be slow
+    /// Called after each change of the rate.
     Extra extra = nullptr;
   };
   LRScheduler(Optimizer& optimizer, Rate rate);
@@ -29,34 +29,34 @@ class LRScheduler {
   virtual ~LRScheduler() = default;
   LRScheduler(const LRScheduler&) = default;
   LRScheduler(LRScheduler&&) = default;
-  /// Counts one step more, and sets the rates that are due then. A schedule that overrides get_lrs(), as those written
-  /// for LibTorch do, is asked for them before the step is counted.
+  /// Increments the step count and sets the rates of that step. If a schedule overrides get_lrs(), as schedules written
+  /// for LibTorch do, get_lrs() is called before the count is incremented.
   void step();
-  /// The rates now, one for each group.
+  /// Returns the current rate of each group.
   std::vector<double> get_last_lr() const;
-  /// The rate after `step` calls that `base` becomes, whatever the optimizer's is now.
-  /// @throws Error for a schedule that has get_lrs() only
+  /// Returns the rate after `step` calls for the base rate `base`; ignores the optimizer's current rate.
+  /// @throws Error if the schedule overrides get_lrs()
   double rate_at(int64_t step, double base) const;
-  /// What call number `step` makes of the rate `current`.
+  /// Returns the rate that call number `step` computes from the rate `current`.
   double changed(int64_t step, double base, double current) const;
-  /// Sets what the schedule sets beside the rate.
+  /// Sets the options that the schedule controls besides the rate.
   void set_extra(int64_t step, size_t group, OptimizerOptions& options) const;
-  /// The optimizer whose rates it sets.
+  /// Returns the optimizer whose rates the schedule sets.
   Optimizer& optimizer() const { return optimizer_; }
-  /// Whether a step goes on from the rate that there is.
+  /// Whether a step computes the new rate from the current one.
   bool continues() const { return schedule_.continues; }
-  /// Writes how many steps were made and which rates the last one set, under PyTorch's keys; the rates themselves are
-  /// the optimizer's, which is saved beside it.
+  /// Writes the number of steps and the last rates, under PyTorch's keys. The optimizer's own rates are not included;
+  /// save the optimizer too.
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Reads what save() wrote: step() goes on from there. @throws Error when it makes no sense
+  /// Reads what save() wrote, so that step() continues from there. @throws Error for invalid contents
   virtual void load(serialize::InputArchive& archive);
 
  protected:
-  /// For a schedule that overrides get_lrs(). The rates stay as they are until the first step().
+  /// For schedules that override get_lrs(). Rates stay unchanged until the first step().
   explicit LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {}
-  /// The rates that the next step() sets, one for each group; step_count_ steps were made before it.
+  /// Returns the rates that the next step() sets, one per group. step_count_: number of previous steps.
   virtual std::vector<double> get_lrs();
-  /// The rates now, one for each group.
+  /// Returns the current rate of each group.
   std::vector<double> get_current_lrs() const { return get_last_lr(); }
   unsigned step_count_ = 0;
 
@@ -64,74 +64,77 @@ class LRScheduler {
   void set_rates();
   Optimizer& optimizer_;
   Schedule schedule_;
-  std::vector<double> set_;  // what the last step set
+  std::vector<double> set_;  // rates set by the last step
 };
 
-/// base gamma^(step / step_size)
+/// Sets base gamma^(step / step_size), with the quotient rounded down.
 class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
 };
-/// base gamma^(how many milestones are reached). They come in any order; one that is given twice counts twice.
+/// Sets base gamma^n, where n is the number of milestones reached. Milestones may be in any order; duplicates count
+/// twice.
 class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1);
 };
-/// base gamma^step
+/// Sets base gamma^step.
 class ExponentialLR : public LRScheduler {
  public:
   ExponentialLR(Optimizer& optimizer, double gamma);
 };
-/// base factor(step)
+/// Sets base factor(step).
 class LambdaLR : public LRScheduler {
  public:
   LambdaLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
 };
-/// From base to eta_min along half a cosine of T_max steps (Loshchilov and Hutter 2017, arXiv:1608.03983)
+/// Decreases the rate from base to eta_min along half a cosine of T_max steps (Loshchilov and Hutter 2017,
+/// arXiv:1608.03983).
 class CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
 };
-/// Linearly from start_factor base to end_factor base over total_iters steps: a warm-up
+/// Changes the rate linearly from start_factor base to end_factor base over total_iters steps, for example as a
+/// warm-up.
 class LinearLR : public LRScheduler {
  public:
   LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1, int64_t total_iters = 5);
 };
-/// From base to eta_min along half a cosine of T_0 steps, then from base again along one that is T_mult times as long,
-/// and so on (SGDR: Loshchilov and Hutter 2017, arXiv:1608.03983)
+/// Decreases the rate from base to eta_min along half a cosine of T_0 steps, then restarts from base with a period
+/// T_mult times as long, and so on (SGDR: Loshchilov and Hutter 2017, arXiv:1608.03983).
 /// @throws Error unless T_0 and T_mult are positive
 class CosineAnnealingWarmRestarts : public LRScheduler {
  public:
   CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
 };
-/// factor base for total_iters steps, then base
-/// @throws Error unless the factor is above 0, at most 1
+/// Sets factor base for total_iters steps, then base.
+/// @throws Error unless factor is above 0 and at most 1
 class ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
 };
-/// base (1 - step / total_iters)^power, and 0 after total_iters steps
+/// Sets base (1 - step / total_iters)^power, and 0 after total_iters steps.
 /// @throws Error unless total_iters is positive
 class PolynomialLR : public LRScheduler {
  public:
   PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
 };
-/// base times the factors of the steps from 1 on
+/// Sets base factor(1) factor(2) ... factor(step).
 class MultiplicativeLR : public LRScheduler {
  public:
   MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
 };
-/// Several schedules at once: in every step each changes what the one before it left, so that factors multiply.
-/// LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts set the rate whatever it was, as in PyTorch, and so come first.
-/// The schedules must be of one optimizer; they are copied, and need not be stepped themselves.
-/// @throws Error without a schedule, or for schedules of several optimizers
+/// Applies several schedules in each step. Each changes the rate that the previous one left, so factors multiply. As in
+/// PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must come first. All
+/// schedules must use the same optimizer. They are copied; do not call their step().
+/// @throws Error if there is no schedule, or the schedules use several optimizers
 class ChainedScheduler : public LRScheduler {
  public:
   explicit ChainedScheduler(std::vector<LRScheduler> schedulers);
 };
-/// One schedule after the other: number i + 1 takes over at milestones[i], and counts its steps from there. Those given
-/// must be of the same optimizer; they are copied, and need not be stepped themselves.
-/// @throws Error unless there is one milestone between each two schedules, ascending
+/// Runs schedules one after the other: schedule i + 1 starts at step milestones[i] and counts its steps from there. All
+/// schedules must use `optimizer`. They are copied; do not call their step().
+/// @throws Error unless milestones ascend and are one fewer than the schedules
 class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedules, std::vector<int64_t> milestones);

@@ -1,20 +1,20 @@
-// NAdam.
+// The optimizer NAdam.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
 namespace tandem::optim {
 
-/// momentum_decay: how fast the momentum of a step approaches beta1. decoupled_weight_decay: weight decay shrinks the
+/// momentum_decay: how fast the momentum approaches beta1. decoupled_weight_decay: if true, weight decay shrinks the
 /// parameter as in AdamW; otherwise it is added to the gradient.
 struct NAdamOptions : OptimizerCloneableOptions<NAdamOptions> {
   NAdamOptions(double lr = 2e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);                            // the learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // how much of the means of gradients and of squares a step keeps
-  TANDEM_ARG(double, eps) = 1e-8;                    // keeps the divisor from 0
-  TANDEM_ARG(double, weight_decay) = 0;              // times the parameter, added to its gradient
-  TANDEM_ARG(double, momentum_decay) = 4e-3;         // how fast the momentum approaches its last value
-  TANDEM_ARG(bool, decoupled_weight_decay) = false;  // whether weight decay is of the parameter itself, as in AdamW
+  TANDEM_ARG(double, lr);                            // learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decays of the running means of gradients and of squares
+  TANDEM_ARG(double, eps) = 1e-8;                    // added to the divisor to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 0;              // this times the parameter is added to its gradient
+  TANDEM_ARG(double, momentum_decay) = 4e-3;         // how fast the momentum approaches beta1
+  TANDEM_ARG(bool, decoupled_weight_decay) = false;  // if true, weight decay shrinks the parameter, as in AdamW
 
  public:
   void visit(const Visitor& f) override;
@@ -23,7 +23,7 @@ extern template class OptimizerCloneableOptions<NAdamOptions>;
 
 /// Adam with Nesterov's momentum (Dozat 2016, ICLR workshop, "Incorporating Nesterov momentum into Adam"). State:
 /// "mu_product", a float32 number as in PyTorch, "exp_avg", "exp_avg_sq".
-/// @throws Error when a setting is negative or a beta is not below 1
+/// @throws Error if a setting is negative or a beta is not below 1
 class NAdam : public detail::ComposedOptimizer {
  public:
   explicit NAdam(std::vector<OptimizerParamGroup> groups, const NAdamOptions& defaults = {});

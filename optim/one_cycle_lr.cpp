@@ -1,4 +1,4 @@
-// OneCycleLR: the phases of the rate and of the momentum, and where a step lies in them.
+// OneCycleLR: the phases of learning rate and momentum, and the position of a step in them.
 #include "tandem/optim/one_cycle_lr.h"
 
 #include <cmath>
@@ -7,13 +7,13 @@
 namespace tandem::optim {
 namespace {
 
-/// A step's place: in phase `phase`, from 0, `part` of it done.
+/// Position of a step: index of the phase, and the fraction of the phase that is done.
 struct Place {
   size_t phase;
   double part;
 };
 struct Cycle {
-  std::vector<double> ends;  // the last step of each phase
+  std::vector<double> ends;  // last step of each phase
   bool cosine;
 
   Place place(int64_t step) const {
@@ -46,7 +46,7 @@ std::vector<double> for_groups(const char* name, const detail::PerGroup& given, 
                " values; accepted: one, or one for each of ", groups, " parameter groups");
   return given.values;
 }
-/// Sets the momentum, or else beta1. @return whether there is one
+/// Sets the option "momentum" or "beta1". @return whether the optimizer has one of them
 bool set_momentum(OptimizerOptions& options, double momentum) {
   bool found = false;
   options.visit([&](const std::string& name, std::variant<double*, bool*> setting) {

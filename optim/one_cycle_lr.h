@@ -1,10 +1,10 @@
-// The 1cycle schedule.
+// The 1cycle schedule of the learning rate.
 #pragma once
 #include "tandem/optim/lr_scheduler.h"
 
 namespace tandem::optim {
 namespace detail {
-/// A number for each parameter group, or one for all.
+/// One number per parameter group, or one for all groups.
 struct PerGroup {
   PerGroup(double one) : values{one} {}
   PerGroup(std::initializer_list<double> list) : values(list) {}
@@ -13,15 +13,16 @@ struct PerGroup {
 };
 }  // namespace detail
 
-/// Up and down once (Smith and Topin 2018, arXiv:1708.07120): the rate rises from max_lr / div_factor to max_lr in the
-/// first pct_start of the steps, then falls to max_lr / div_factor / final_div_factor; with three_phase it is back
-/// where it began as many steps later, and falls on from there. Its base is max_lr / div_factor, whatever the
-/// optimizer's rate was. Momentum (beta1 of those that have betas) goes the other way, from max_momentum to
-/// base_momentum and back, unless cycle_momentum is false. To be stepped after every batch.
-/// @param total_steps  or else epochs and steps_per_epoch, which are multiplied
+/// The 1cycle policy (Smith and Topin 2018, arXiv:1708.07120). The rate rises from max_lr / div_factor to max_lr in the
+/// first pct_start of the steps, then falls to max_lr / div_factor / final_div_factor. With three_phase, it first falls
+/// back to max_lr / div_factor in as many steps as it rose, and then further. The base rate is max_lr / div_factor; the
+/// optimizer's previous rate is ignored. Unless cycle_momentum is false, the momentum (beta1 in optimizers with betas)
+/// moves in the opposite direction, from max_momentum to base_momentum and back. Call step() after every batch.
+/// @param total_steps      number of steps; by default epochs steps_per_epoch
 /// @param anneal_strategy  "cos" or "linear"
-/// @throws Error for other strategies, no number of steps, pct_start outside of 0 to 1, lists that are not as long as
-/// there are groups, an optimizer without momentum whose momentum is to be cycled; and from a step after the last
+/// @throws Error for an unknown strategy, an unknown number of steps, pct_start outside of 0 to 1, a list with another
+/// length than the number of groups, or cycle_momentum with an optimizer without momentum; and in steps after the last
+/// one
 class OneCycleLR : public LRScheduler {
  public:
   OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optional<int64_t> total_steps = {},

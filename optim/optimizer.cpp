@@ -1,4 +1,5 @@
-// Optimizer and OptimizerParamGroup: adding groups with their defaults, step(), zero_grad(), and the state's slots.
+// Optimizer and OptimizerParamGroup: parameter groups and their defaults, step(), zero_grad(), saving and loading of
+// state.
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>
@@ -57,12 +58,12 @@ Values values_of(OptimizerOptions& options) {
       [&](const std::string& name, auto setting) { std::visit([&](auto* value) { values[name] = *value; }, setting); });
   return values;
 }
-/// Gives `options` the defaults where nothing was set: where a value is the one that the constructor gives it.
+/// Replaces each option of a group that still has its constructor's default by the optimizer's value.
 void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
   const std::unique_ptr<OptimizerOptions> untouched = options.untouched();
   if (!untouched) return;
   const Values given = values_of(options), base = values_of(*untouched), wanted = values_of(defaults);
-  // A pair of numbers is one setting.
+  // Two numbers that form one option in PyTorch: if one of them is set, so is the other.
   static const auto& partners = *new std::map<std::string, std::string>{{"beta1", "beta2"},
                                                                         {"beta2", "beta1"},
                                                                         {"etaminus", "etaplus"},
@@ -127,7 +128,7 @@ void Optimizer::step_some(std::vector<size_t> numbers) {
   size_t first = 0, at = 0;
   for (const OptimizerParamGroup& group : groups_) {
     const size_t end = first + group.params().size();
-    while (at < numbers.size() && numbers[at] < end) {  // those in a row together
+    while (at < numbers.size() && numbers[at] < end) {  // updates consecutive parameters together
       const size_t from = at++;
       while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
       update(group.part(numbers[from] - first, at - from), numbers[from]);
@@ -177,7 +178,7 @@ Optimizer::Settings Optimizer::settings() const {
     return std::string(digits);
   };
   for (size_t i = 0; i < groups_.size(); ++i) {
-    OptimizerParamGroup group = groups_[i];  // a copy, as a visitor may write
+    OptimizerParamGroup group = groups_[i];  // a copy, because a visitor may write
     const std::string prefix = std::to_string(i) + ".";
     group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
       std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);

@@ -1,4 +1,5 @@
-// What optimizers share, as torch::optim: groups of parameters with options, gradients to clear, state to save.
+// Base classes of optimizers, as in torch::optim: parameter groups with options, clearing of gradients, saving of
+// state.
 #pragma once
 #include <map>
 #include <utility>
@@ -17,24 +18,25 @@ namespace detail {
 class StepValues;
 }
 
-/// The settings of an optimizer, or of one group of its parameters.
+/// Options of an optimizer, or of one parameter group.
 class OptimizerOptions {
  public:
-  /// Called with each setting under PyTorch's name: a number or a flag.
+  /// Called with each option's name in PyTorch and a pointer to the option, a number or a flag.
   using Visitor = std::function<void(const std::string& name, std::variant<double*, bool*> setting)>;
   virtual ~OptimizerOptions() = default;
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
-  /// As their constructor makes them, without arguments; SGD's rate, which has no default, is 0.001 there.
+  /// Returns default options (for SGD, whose lr has no default, with lr 0.001); null if the class cannot be constructed
+  /// without arguments.
   virtual std::unique_ptr<OptimizerOptions> untouched() const { return nullptr; }
-  /// Calls the visitor with each setting; it may change them.
+  /// Calls the visitor for each option. The visitor may change the options.
   virtual void visit(const Visitor& visitor) = 0;
-  /// The learning rate.
+  /// Returns the learning rate.
   virtual double get_lr() const = 0;
   /// Sets the learning rate.
   virtual void set_lr(double lr) = 0;
 };
-/// What the options of one optimizer, Derived, have in common.
-// Each is compiled with its optimizer, in one place: as virtual functions every file would have them all.
+/// Base class of an optimizer's options, Derived.
+// Instantiated once, in the optimizer's source file; otherwise every file would compile these virtual functions.
 template <class Derived> class OptimizerCloneableOptions : public OptimizerOptions {
  public:
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
@@ -53,8 +55,8 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
-/// Parameters with options of their own. Without any they get the optimizer's; of those given, what has the value that
-/// the constructor gives it is taken as not set, and is the optimizer's too, as in LibTorch.
+/// Parameters with their own options. A group without options gets the optimizer's. If a group has options, each one
+/// that still has its default value counts as not set and also takes the optimizer's value, as in LibTorch.
 class OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params);
@@ -64,23 +66,23 @@ class OptimizerParamGroup {
   OptimizerParamGroup& operator=(OptimizerParamGroup&&) noexcept;
   ~OptimizerParamGroup();
 
-  /// The tensors of the group, and whether it was given options.
+  /// Returns the group's parameters. has_options(): whether the group has options.
   const std::vector<Tensor>& params() const { return params_; }
   bool has_options() const { return options_ != nullptr; }
-  /// @throws Error when there are none
+  /// Returns the group's options. @throws Error if there are none
   OptimizerOptions& options();
   const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
-  /// The same, for what may outlive the group: a recorded step reads them before each replay.
+  /// Returns the options for owners that may outlive the group: a recorded step reads them before each replay.
   std::shared_ptr<const OptimizerOptions> shared_options() const;
-  /// Takes the place of the group's options.
+  /// Replaces the group's options.
   void set_options(std::unique_ptr<OptimizerOptions> options);
-  /// The parameters from number `begin` on, under the same options: what is changed of these changes both.
+  /// Returns a group of `count` parameters from number `begin` on, which shares this group's options.
   OptimizerParamGroup part(size_t begin, size_t count) const;
-  /// What schedules are relative to: the rate when the first of them was made.
+  /// Returns the rate that schedules are relative to: the group's rate when its first schedule was made.
   double initial_lr();
-  /// Whether a schedule was made.
+  /// Whether a schedule was made for this group.
   bool has_initial_lr() const { return initial_lr_.has_value(); }
-  /// For schedules: what their rates are relative to.
+  /// Sets the rate that schedules are relative to.
   void set_initial_lr(double rate) { initial_lr_ = rate; }
 
  private:
@@ -89,85 +91,85 @@ class OptimizerParamGroup {
   std::optional<double> initial_lr_;
 };
 
-/// Parameters may live on several devices; those of one device are updated together.
+/// Base class of optimizers. Parameters may be on several devices; those on one device are updated together.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
-  /// An optimizer can be moved, not copied.
+  /// Optimizers can be moved but not copied.
   virtual ~Optimizer();
   Optimizer(Optimizer&&) noexcept;
 
-  /// Updates the parameters that have a gradient, after calling the closure, if any, whose loss it returns.
-  /// @throws Error when something else makes this optimizer's steps: leave_steps_to()
+  /// Calls the closure, if there is one, then updates all parameters that have a gradient. Returns the closure's loss.
+  /// @throws Error after leave_steps_to(), when something else makes the steps
   virtual Tensor step(const LossClosure& closure = nullptr);
-  /// step() for some of parameters(), given by their numbers: updates those that have a gradient, to the same bits.
+  /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   void step_some(std::vector<size_t> numbers);
-  /// From now on step() throws, as `who` makes the steps by step_some(): "DDP 1". An empty text ends that.
+  /// Makes step() throw from now on, because `who` (for example "DDP 1") updates parameters by step_some(). An empty
+  /// text ends that.
   void leave_steps_to(std::string who);
-  /// Who makes the steps; empty where it is the program, by step().
+  /// Returns what makes the steps by step_some(); empty if the program calls step().
   const std::string& who_steps() const { return who_steps_; }
-  /// Drops the gradients of all parameters, or (set_to_none = false) fills them with zeros.
+  /// Makes the gradients of all parameters undefined, or zero if `set_to_none` is false.
   void zero_grad(bool set_to_none = true);
-  /// @throws Error for options of another optimizer, values that make no sense, and parameters that are undefined, not
-  /// leaves, or in the optimizer already
+  /// Adds a parameter group. @throws Error for options of another optimizer, for invalid option values, and for
+  /// parameters that are undefined, not leaves, or in the optimizer already
   void add_param_group(OptimizerParamGroup group);
-  /// The groups: one may change the options of each between steps.
+  /// Returns the groups, whose options may be changed between steps.
   std::vector<OptimizerParamGroup>& param_groups() { return groups_; }
-  /// The groups.
+  /// Returns the groups.
   const std::vector<OptimizerParamGroup>& param_groups() const { return groups_; }
-  /// The options that groups without their own have got.
+  /// Returns the options of groups that were added without options.
   OptimizerOptions& defaults() { return *defaults_; }
-  /// Those of all groups, one group after the other.
+  /// Returns the parameters of all groups, group by group.
   const std::vector<Tensor>& parameters() const { return parameters_; }
-  /// How many parameters there are in all groups.
+  /// Returns the number of parameters in all groups.
   size_t size() const { return parameters_.size(); }
-  /// The rate of the first group.
+  /// Returns the learning rate of the first group.
   double lr() const { return groups_.front().options().get_lr(); }
-  /// Sets the rate of every group.
+  /// Sets the learning rate of all groups.
   void set_lr(double lr);
 
-  /// State tensors by name ("0.exp_avg", ...), for saving; those of parameters not yet updated are left out.
+  /// Returns the state tensors by name ("0.exp_avg", ...), for saving. Parameters not yet updated have none.
   std::vector<std::pair<std::string, Tensor>> state() const;
-  /// Each group's options by name ("0.lr", "0.momentum", ..., and "0.initial_lr" where a schedule was made), as text
-  /// from which the same numbers are read.
+  /// Options of each group by name ("0.lr", "0.momentum", ..., and "0.initial_lr" if a schedule was made), as text with
+  /// enough digits to restore the exact numbers.
   using Settings = std::map<std::string, std::string>;
-  /// Those of all groups.
+  /// Returns the options of all groups.
   Settings settings() const;
-  /// Copies of such tensors become the state; parameters that have none begin anew. Options that `settings` names
-  /// change.
-  /// @throws Error naming a tensor or a setting that is unknown here, a tensor that is not of its parameter's shape, or
-  /// a setting that makes no sense; nothing is changed then
+  /// Replaces the state by copies of these tensors, and the options named in `settings` by their values. State that is
+  /// not in `state` is reset.
+  /// @throws Error for the name of an unknown tensor or setting, a tensor of a wrong shape, or an invalid value; then
+  /// nothing is changed
   void load_state(const std::vector<std::pair<std::string, Tensor>>& state, const Settings& settings = {});
-  /// Writes state and options into an archive, as the state_dict() of Python's optimizers has them, and reads them from
-  /// one, or from what LibTorch's optimizers save: serialize/archive.h.
-  /// @throws Error as load_state, and for options of Python's that ask for what this optimizer lacks (maximize)
+  /// Writes state and options into an archive, in the format of Python's state_dict(); see serialize/archive.h.
   void save(serialize::OutputArchive& archive) const;
-  /// Reads what save() wrote, or what Python's or LibTorch's optimizers save.
+  /// Reads an archive that save(), Python or LibTorch wrote. @throws Error as load_state, and if a Python option asks
+  /// for something that this optimizer lacks (maximize)
   void load(serialize::InputArchive& archive);
 
  protected:
   explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults);
-  /// For constructors. @throws Error when there is no parameter
+  /// Adds the constructor's groups. @throws Error if there is no parameter
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 
-  /// Every place that state can have, by name.
+  /// A member that can hold a state tensor.
   struct Slot {
     std::string name;
     const Tensor& parameter;
-    bool scalar;  // a step count, float32, not of the parameter's shape
+    bool scalar;  // a step count: 0-dim float32
     Tensor& tensor;
-    std::optional<tandem::detail::Shape> sizes = {};  // if neither of the two
-    std::optional<DType> dtype = {};                  // if not that of the parameter, or of a step count
+    std::optional<tandem::detail::Shape> sizes = {};  // sizes, if neither 0-dim nor the parameter's
+    std::optional<DType> dtype = {};                  // dtype, if neither the parameter's nor float32
   };
   virtual std::vector<Slot> slots() = 0;
-  /// Updates a group, whose parameters are numbered from `first` on, unrecorded.
+  /// Updates a group whose first parameter has number `first`. Not recorded by autograd.
   virtual void update(const OptimizerParamGroup& group, size_t first) = 0;
-  /// Makes room for the state of size() parameters.
+  /// Resizes the state for size() parameters.
   virtual void resize_state() = 0;
-  /// @throws Error for options of another type, or values that make no sense
+  /// @throws Error for options of another type, or invalid values
   virtual void check_options(const OptimizerOptions& options) const = 0;
-  /// Where the numbers of the update of a group lie on a device: of the group that begins with parameter `first`.
-  /// `part` tells several updates of one group and device apart.
+  /// Returns the memory on a device for the numbers of a group's update. `first`: number of the group's first
+  /// parameter. `part` distinguishes several updates of the same group on the same device.
   std::shared_ptr<detail::StepValues> step_values(size_t first, Device device, int part = 0);
 
  private:

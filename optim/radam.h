@@ -1,27 +1,28 @@
-// RAdam.
+// The optimizer RAdam.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
 namespace tandem::optim {
 
-/// decoupled_weight_decay: weight decay shrinks the parameter as in AdamW; otherwise it is added to the gradient.
+/// decoupled_weight_decay: if true, weight decay shrinks the parameter as in AdamW; otherwise it is added to the
+/// gradient.
 struct RAdamOptions : OptimizerCloneableOptions<RAdamOptions> {
   RAdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);                            // the learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // how much of the means of gradients and of squares a step keeps
-  TANDEM_ARG(double, eps) = 1e-8;                    // keeps the divisor from 0
-  TANDEM_ARG(double, weight_decay) = 0;              // times the parameter, added to its gradient
-  TANDEM_ARG(bool, decoupled_weight_decay) = false;  // whether weight decay is of the parameter itself, as in AdamW
+  TANDEM_ARG(double, lr);                            // learning rate
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decays of the running means of gradients and of squares
+  TANDEM_ARG(double, eps) = 1e-8;                    // added to the divisor to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 0;              // this times the parameter is added to its gradient
+  TANDEM_ARG(bool, decoupled_weight_decay) = false;  // if true, weight decay shrinks the parameter, as in AdamW
 
  public:
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<RAdamOptions>;
 
-/// Adam whose rate is rectified while the average square has seen few gradients: until then (rho <= 5) a step is one of
-/// momentum alone (Liu et al. 2020, arXiv:1908.03265). State: "exp_avg", "exp_avg_sq".
-/// @throws Error when a setting is negative or a beta is not below 1
+/// Adam with a rectified learning rate while the mean of squares covers few gradients: at first (rho at most 5) a step
+/// uses the momentum alone (Liu et al. 2020, arXiv:1908.03265). State: "exp_avg", "exp_avg_sq".
+/// @throws Error if a setting is negative or a beta is not below 1
 class RAdam : public detail::ComposedOptimizer {
  public:
   explicit RAdam(std::vector<OptimizerParamGroup> groups, const RAdamOptions& defaults = {});

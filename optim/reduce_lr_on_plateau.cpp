@@ -1,4 +1,4 @@
-// ReduceLROnPlateauScheduler: counts the steps without a better metric, and then reduces the rates.
+// ReduceLROnPlateauScheduler: counts calls without a better metric, and reduces the rates after too many.
 #include "tandem/optim/reduce_lr_on_plateau.h"
 
 #include <algorithm>

@@ -1,36 +1,36 @@
-// A schedule that looks at how training goes.
+// A schedule that reduces the learning rate when a metric stops improving.
 #pragma once
 #include "tandem/optim/optimizer.h"
 
 namespace tandem::optim {
 
-/// Multiplies the rates by a factor when a metric has not improved for more than `patience` calls of step(). The
-/// optimizer must outlive it.
+/// Multiplies the learning rates by a factor when a metric has not improved for more than `patience` calls of step().
+/// The optimizer must outlive the schedule.
 class ReduceLROnPlateauScheduler {
  public:
-  /// Whether the metric is to become small, as a loss, or large.
+  /// Whether the metric should become small (a loss) or large (an accuracy).
   enum SchedulerMode { min, max };
-  /// Whether the threshold is a part of the best metric, or a difference.
+  /// Whether the threshold is relative to the best metric or an absolute difference.
   enum ThresholdMode { rel, abs };
-  /// @param mode  whether the metric is to become small or large
-  /// @param factor  of a reduction, below 1
-  /// @param threshold  by how much better than the best a metric must be to count, as a part of the best (rel) or as it
-  /// is (abs)
-  /// @param cooldown  so many calls after a reduction do not count as bad
-  /// @param min_lr  the lowest rate of each group; 0 unless given
-  /// @param eps  a reduction by less is left out
-  /// @param verbose  prints a line for every reduction
-  /// @throws Error for a factor that is not below 1, and where min_lr is not as long as there are groups
+  /// @param mode       whether the metric should become small or large
+  /// @param factor     factor of the rates in a reduction, below 1
+  /// @param patience   number of calls without improvement that are tolerated
+  /// @param threshold  improvement that counts: a fraction of the best metric (rel) or a difference (abs)
+  /// @param cooldown   number of calls after a reduction that do not count as bad
+  /// @param min_lr     lowest rate of each group; by default 0
+  /// @param eps        reductions by this amount or less are skipped
+  /// @param verbose    if true, prints a line for every reduction
+  /// @throws Error unless factor is below 1, and min_lr is empty or has one entry per group
   ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode = min, double factor = 0.1, int64_t patience = 10,
                              double threshold = 1e-4, ThresholdMode threshold_mode = rel, int64_t cooldown = 0,
                              std::vector<double> min_lr = {}, double eps = 1e-8, bool verbose = false);
-  /// To be called after each epoch with its metric, a loss or an accuracy.
+  /// Call after each epoch with the epoch's metric, for example the validation loss.
   void step(double metric);
-  /// The rates now, one for each group.
+  /// Returns the current rate of each group.
   std::vector<double> get_last_lr() const;
-  /// Writes the best metric and the counts, under PyTorch's keys; the rates are the optimizer's.
+  /// Writes the best metric and the counts, under PyTorch's keys. Rates are saved with the optimizer.
   void save(serialize::OutputArchive& archive) const;
-  /// Reads what save() wrote. @throws Error when it makes no sense
+  /// Reads what save() wrote. @throws Error for invalid contents
   void load(serialize::InputArchive& archive);
 
  private:
@@ -44,7 +44,7 @@ class ReduceLROnPlateauScheduler {
   std::vector<double> min_lr_;
   bool verbose_;
 };
-/// PyTorch's name for it.
+/// PyTorch's name for this class.
 using ReduceLROnPlateau = ReduceLROnPlateauScheduler;
 
 }  // namespace tandem::optim

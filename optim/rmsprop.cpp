@@ -1,4 +1,4 @@
-// RMSprop: its options, state and update, by tensor operations.
+// RMSprop: options, state and update, composed of tensor operations.
 #include "tandem/optim/rmsprop.h"
 
 #include "tandem/ops/ops.h"

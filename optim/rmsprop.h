@@ -1,30 +1,30 @@
-// RMSprop.
+// The optimizer RMSprop.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
 namespace tandem::optim {
 
-/// alpha: how much of itself the average of squares keeps in a step. eps is added to its square root. centered: the
-/// average gradient's square is subtracted from it, which leaves the variance. weight_decay times the parameter is
-/// added to its gradient.
+/// alpha: decay of the running mean of squares. eps: added to the square root of that mean. centered: if true, the
+/// square of the mean gradient is subtracted from the mean of squares, which leaves the variance. weight_decay times
+/// the parameter is added to its gradient.
 struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
-  TANDEM_ARG(double, lr);                // the learning rate
-  TANDEM_ARG(double, alpha) = 0.99;      // how much of the mean of squares a step keeps
-  TANDEM_ARG(double, eps) = 1e-8;        // keeps the divisor from 0
-  TANDEM_ARG(double, weight_decay) = 0;  // times the parameter, added to its gradient
-  TANDEM_ARG(double, momentum) = 0;      // how much of the last update goes into the next
-  TANDEM_ARG(bool, centered) = false;    // whether the mean gradient is taken from the squares
+  TANDEM_ARG(double, lr);                // learning rate
+  TANDEM_ARG(double, alpha) = 0.99;      // decay of the running mean of squares
+  TANDEM_ARG(double, eps) = 1e-8;        // added to the divisor to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
+  TANDEM_ARG(double, momentum) = 0;      // factor of the previous update in the next one
+  TANDEM_ARG(bool, centered) = false;    // if true, divides by the standard deviation of the gradient
 
  public:
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<RMSpropOptions>;
 
-/// The gradient over the square root of a moving average of its squares (Hinton 2012, lecture 6 of "Neural networks for
-/// machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is outside of the root. State:
-/// "square_avg", "momentum_buffer" with momentum, "grad_avg" when centered.
-/// @throws Error when a setting is negative
+/// Divides the gradient by the square root of a running mean of its squares (Hinton 2012, lecture 6 of "Neural networks
+/// for machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is outside of the root. State:
+/// "square_avg", "momentum_buffer" with momentum, "grad_avg" if centered.
+/// @throws Error if a setting is negative
 class RMSprop : public detail::ComposedOptimizer {
  public:
   explicit RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& defaults = {});

@@ -1,4 +1,4 @@
-// Rprop: its options, state and update, by tensor operations.
+// Rprop: options, state and update, composed of tensor operations.
 #include "tandem/optim/rprop.h"
 
 #include "tandem/ops/ops.h"

@@ -1,27 +1,27 @@
-// Rprop.
+// The optimizer Rprop.
 #pragma once
 #include "tandem/optim/composed_optimizer.h"
 
 namespace tandem::optim {
 
-/// lr: every element's first step size; later changes of it do nothing. etas: what a step size is multiplied with when
-/// the gradient's sign has changed, and when it has not. step_sizes: the smallest and the largest.
+/// lr: initial step size of every element; later changes of lr have no effect. etas: factors of a step size if the
+/// gradient's sign has changed, and if it has not. step_sizes: smallest and largest step size.
 struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   RpropOptions(double lr = 1e-2) : lr_(lr) {}
   using Pair = std::tuple<double, double>;
-  TANDEM_ARG(double, lr);                         // the learning rate
+  TANDEM_ARG(double, lr);                         // initial step size
   TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size after a change of sign, and without one
-  TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // the least and the largest step size
+  TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // smallest and largest step size
 
  public:
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<RpropOptions>;
 
-/// Steps that follow the gradient's sign alone, each element with a step size of its own (Riedmiller and Braun 1993,
-/// doi:10.1109/ICNN.1993.298623). For gradients of whole data sets. After a change of sign an element rests for one
-/// step, as in PyTorch. State: "prev", "step_size".
-/// @throws Error when lr is negative, or unless 0 < etas[0] < 1 < etas[1]
+/// Steps that depend on the sign of the gradient only, with a step size for each element (Riedmiller and Braun 1993,
+/// doi:10.1109/ICNN.1993.298623). For gradients of whole data sets. As in PyTorch, an element whose gradient changed
+/// its sign does not move in that step. State: "prev", "step_size".
+/// @throws Error if lr is negative, or unless 0 < etas[0] < 1 < etas[1]
 class Rprop : public detail::ComposedOptimizer {
  public:
   explicit Rprop(std::vector<OptimizerParamGroup> groups, const RpropOptions& defaults = {});

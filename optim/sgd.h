@@ -1,4 +1,4 @@
-// Stochastic gradient descent.
+// The optimizer SGD: stochastic gradient descent.
 #pragma once
 #include "tandem/optim/optimizer.h"
 
@@ -6,18 +6,20 @@ namespace tandem::optim {
 
 struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
-  TANDEM_ARG(double, lr);                // the learning rate
-  TANDEM_ARG(double, momentum) = 0;      // how much of the last update goes into the next
-  TANDEM_ARG(double, dampening) = 0;     // how much of a gradient the momentum leaves out
-  TANDEM_ARG(double, weight_decay) = 0;  // times the parameter, added to its gradient
-  TANDEM_ARG(bool, nesterov) = false;    // whether it is Nesterov's momentum
+  TANDEM_ARG(double, lr);                // learning rate
+  TANDEM_ARG(double, momentum) = 0;      // factor of the previous update in the next one
+  TANDEM_ARG(double, dampening) = 0;     // the buffer adds (1 - dampening) times the gradient
+  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
+  TANDEM_ARG(bool, nesterov) = false;    // if true, uses Nesterov's momentum
 
  public:
   void visit(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<SGDOptions>;
 
-/// With momentum, the buffer's first value is the gradient itself, as in PyTorch.
+/// Stochastic gradient descent, with or without momentum. As in PyTorch, the momentum buffer starts as the first
+/// gradient.
+/// @throws Error if lr, momentum or weight_decay is negative, or for nesterov without momentum or with dampening
 class SGD : public Optimizer {
  public:
   SGD(std::vector<OptimizerParamGroup> groups, const SGDOptions& defaults);

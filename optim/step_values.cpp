@@ -1,4 +1,4 @@
-// StepValues: keeps a step's numbers in memory of the parameters' device, and writes them before each step.
+// StepValues: stores a step's numbers in device memory, and updates them before each step.
 #include "tandem/optim/step_values.h"
 
 #include "tandem/core/cuda/capture.h"
@@ -8,10 +8,10 @@
 
 namespace tandem::optim::detail {
 
-constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // the most there are
+constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // largest struct
 
 StepValues::StepValues(Device device) {
-  const cuda::UncapturedGuard guard;  // a recorded step may be the first with this memory
+  const cuda::UncapturedGuard guard;  // the memory may be allocated while a Graph is captured
   memory_ = core::empty({kWords}, kFloat64, device);
 }
 

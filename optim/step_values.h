@@ -1,4 +1,4 @@
-// The numbers of an optimizer's step that may change before the next one, where kernels read them. Internal.
+// Device memory for the numbers of an optimizer's step that may change between steps. Internal.
 #pragma once
 #include <array>
 #include <bit>
@@ -7,17 +7,17 @@
 
 namespace tandem::optim::detail {
 
-/// In the memory of one device. A recorded step refers to it, and writes it before each replay.
+/// Memory on one device. A recorded step refers to it, and updates it before each replay.
 class StepValues {
  public:
   explicit StepValues(Device device);
   const Tensor& memory() const { return memory_; }
-  /// A struct of 64-bit numbers; in the order of the device's current stream, and only if one has changed.
+  /// Writes a struct of 64-bit numbers, on the device's current stream. Does nothing if no number has changed.
   template <class Values> void write(const Values& values) {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);
   }
-  bool begins = false;  // of SGD: the next step is the first of its momentum buffers
+  bool begins = false;  // for SGD: the next step is the first one of its momentum buffers
 
  private:
   void write_words(ArrayRef<uint64_t> words);

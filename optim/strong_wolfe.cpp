@@ -1,4 +1,4 @@
-// strong_wolfe: brackets a point that satisfies the conditions, and narrows the bracket by cubic interpolation.
+// strong_wolfe: brackets a point that satisfies the Wolfe conditions, and narrows the bracket by cubic interpolation.
 #include "tandem/optim/strong_wolfe.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9, kShortestBracket = 1e-9;
 
-/// Where the cubic through two points, by their losses and slopes, is smallest, between `low` and `high`; the middle of
-/// these where it has no minimum.
+/// Returns the minimum, clamped to [low, high], of the cubic through two points with their losses and slopes; the
+/// middle of the interval if the cubic has no minimum.
 double cubic_minimum(const LinePoint& p1, const LinePoint& p2, double low, double high) {
   const double d1 = p1.slope + p2.slope - 3 * (p1.loss - p2.loss) / (p1.t - p2.t);
   const double square = d1 * d1 - p1.slope * p2.slope;
@@ -34,7 +34,7 @@ LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const L
   };
   const auto flat = [&](const LinePoint& p) { return std::abs(p.slope) <= -kCurvature * start.slope; };
 
-  // First phase: longer and longer steps, until two points have a minimum between them.
+  // First phase: lengthens the step until two points have a minimum between them.
   LinePoint previous = start, now = point_at(t);
   int64_t round = 0;
   bool bracketed = false;
@@ -54,13 +54,13 @@ LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const L
   LinePoint ends[2] = {bracketed ? previous : start, now};
   int low = ends[0].loss <= ends[1].loss ? 0 : 1;
 
-  // Second phase: the bracket is divided. Its lower end is the best point so far.
+  // Second phase: divides the bracket. ends[low] is the best point so far.
   bool little_progress = false;
   for (; bracketed && round < max_rounds; ++round) {
     if (std::abs(ends[1].t - ends[0].t) * largest < kShortestBracket) break;
     const double left = std::min(ends[0].t, ends[1].t), right = std::max(ends[0].t, ends[1].t);
     double at = cubic_minimum(ends[0], ends[1], left, right);
-    // Near an end for the second time, or at it: a tenth of the bracket away from it.
+    // If the new point is at an end, or close to one for the second time, moves it a tenth of the bracket inwards.
     const double margin = 0.1 * (right - left);
     if (std::min(right - at, at - left) < margin) {
       const bool move = little_progress || at >= right || at <= left;

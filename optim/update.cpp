@@ -1,11 +1,11 @@
-// warn_of_ranks_that_never_talk: the one part of the optimizers' updates that is not inline.
+// Implements warn_of_ranks_that_never_talk, the only function of update.h that is not inline.
 #include "tandem/optim/update.h"
 
 #include <cstdio>
 
 namespace tandem::optim::detail {
 
-/// Ranks that never talk train as many models as there are ranks: a group was made, but the model was not wrapped.
+/// Ranks without communication train independent models: the group was made, but the model was not wrapped.
 void warn_of_ranks_that_never_talk() {
   RankState& state = RankContext::current().state();
   if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))

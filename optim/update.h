@@ -1,4 +1,4 @@
-// Checks of gradients and options, and placement of state, for the updates of all optimizers. Internal.
+// Helpers for the updates of all optimizers: checks of gradients and options, and placement of state. Internal.
 #pragma once
 #include <cmath>
 #include <typeinfo>
@@ -9,9 +9,10 @@
 
 namespace tandem::optim::detail {
 
-/// Called by every step: a warning, once, where there are several ranks and nothing that averages their gradients.
+/// Prints a warning, once, if there are several ranks and they have not communicated. Called by every step.
 void warn_of_ranks_that_never_talk();
-/// Whether p has a gradient, one that fits.
+/// Returns whether p has a gradient. @throws Error if the gradient does not match p, or p has gaps or overlaps in
+/// memory
 inline bool ready(const char* op, const Tensor& p) {
   if (!p.grad().defined()) return false;
   TANDEM_CHECK(p.grad().sizes() == p.sizes() && p.grad().dtype() == p.dtype() && p.grad().device() == p.device(), op,
@@ -21,12 +22,12 @@ inline bool ready(const char* op, const Tensor& p) {
                ", which leave gaps or repeat elements; accepted: those that do neither");
   return true;
 }
-/// t, or a copy of it, whose elements lie in memory as p's do: then kernels need not know how.
+/// Returns t, or a copy with p's strides, so that kernels can treat both as flat memory.
 inline Tensor lying_as(const Tensor& t, const Tensor& p) {
   if ((t.impl()->row_major && p.impl()->row_major) || t.strides() == p.strides()) return t;
   return core::empty_like(p, t.dtype(), t.device()).copy_(t);
 }
-/// State goes where its parameter went, should that have been moved or converted since the last step.
+/// Moves and converts a state tensor to its parameter's device and dtype, which may have changed since the last step.
 inline void follow(Tensor& state, const Tensor& p) { state = lying_as(state.to(p.device(), p.dtype()), p); }
 inline void check_not_negative(const char* what, double value) {
   TANDEM_CHECK(value >= 0, what, " is ", value, "; accepted: 0 or more");
@@ -34,14 +35,14 @@ inline void check_not_negative(const char* what, double value) {
 inline void check_beta(const char* op, const char* name, double beta) {
   TANDEM_CHECK(beta >= 0 && beta < 1, op, ": ", name, " is ", beta, "; accepted: 0 or more, below 1");
 }
-/// The options as what they must be.
+/// Casts the options to their class. @throws Error if they are of another optimizer
 template <class Options> const Options& options_as(const char* op, const OptimizerOptions& options) {
   const auto* const own = dynamic_cast<const Options*>(&options);
   TANDEM_CHECK(own, op, ": a parameter group has the options of another optimizer");
   return *own;
 }
-/// The options of Adam or one of its relatives. @throws Error unless lr, eps and weight_decay are 0 or more, and the
-/// betas below 1
+/// Casts and checks the options of Adamax, NAdam or RAdam. @throws Error unless lr, eps and weight_decay are 0 or more,
+/// and the betas are in [0, 1)
 template <class Options> const Options& check_adam(const std::string& op, const OptimizerOptions& options) {
   const auto& o = options_as<Options>(op.c_str(), options);
   check_not_negative((op + ": lr").c_str(), o.lr());
@@ -51,7 +52,7 @@ template <class Options> const Options& check_adam(const std::string& op, const 
   check_beta(op.c_str(), "beta2", std::get<1>(o.betas()));
   return o;
 }
-/// Shows the settings that Adam and its relatives have in common.
+/// Visits the options that Adam and its variants share.
 template <class Options> void visit_adam(Options& o, const OptimizerOptions::Visitor& f) {
   f("lr", &o.lr());
   f("beta1", &std::get<0>(o.betas()));

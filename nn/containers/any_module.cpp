@@ -1,4 +1,4 @@
-// AnyModule: copies, and the type of the module that it holds.
+// AnyModule: cloning, and the type of its module.
 #include "tandem/nn/containers/any_module.h"
 
 #include "tandem/core/internal.h"

@@ -1,11 +1,11 @@
-// AnyModule: a module of any type behind one type, which knows by itself what the module's forward takes and gives.
+// AnyModule: holds a module of any type and calls its forward with arguments of any types.
 #pragma once
 #include "tandem/nn/containers/any_value.h"
 #include "tandem/nn/module.h"
 
 namespace tandem::detail {
 
-/// How a module is called through values of any type, where its forward is one function of the arguments Args.
+/// Calls the forward of M, a single function with the parameters Args, on arguments held in AnyValues.
 template <class M, class... Args> struct ForwardCall {
   static nn::AnyValue call(nn::Module& module, std::vector<nn::AnyValue>& given) {
     std::optional<nn::AnyValue> out;
@@ -20,7 +20,7 @@ template <class M, class... Args> struct ForwardCall {
 
  private:
   template <size_t I> using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
-  /// Calls forward with the first N arguments, if so many are given; what is left out must have defaults.
+  /// Calls forward if exactly N arguments are given; the remaining parameters must have defaults.
   template <size_t N, size_t... I>
   static void with(M& m, std::vector<nn::AnyValue>& given, std::optional<nn::AnyValue>& out,
                    std::index_sequence<I...>) {
@@ -35,7 +35,7 @@ template <class M, class... Args> struct ForwardCall {
     return *found;
   }
 };
-/// Of a template or several functions: the one that takes a tensor.
+/// If forward is a template or overloaded, it is called with one tensor.
 template <class M, class Forward = void> struct ForwardOf { using Call = ForwardCall<M, const Tensor&>; };
 template <class M>
 requires requires { &M::forward; }
@@ -51,8 +51,8 @@ struct ForwardOf<M> {
 
 namespace tandem::nn {
 
-/// A module of any type. Its forward may take and give anything; arguments must be of the types that it declares, and
-/// those with defaults can be left out.
+/// Holds a module of any type. Its forward may have any parameters and any result. Arguments must have exactly the
+/// declared types, and those with defaults may be omitted.
 class AnyModule {
  public:
   AnyModule() = default;
@@ -63,18 +63,18 @@ class AnyModule {
       call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
   }
   template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
-  /// A module that is moved, or copied, into this.
+  /// Holds a new module, moved or copied from `module`.
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
-  /// The module's own forward. @throws Error when there is no module, when an argument is not of the type that it
-  /// takes, and when it gives something else than a Return
+  /// Calls the module's forward, with its hooks. @throws Error if there is no module, if an argument is not of the
+  /// declared type, or if the result is not a Return
   template <class Return = Tensor, class... Args> Return forward(Args&&... args) const {
     if constexpr (std::is_same_v<Return, Tensor> && is_one<Tensor, Args...>)
       if (call_tensor_) return call_tensor_(*module_, args...);
     return any_forward(std::forward<Args>(args)...).template get<Return>();
   }
-  /// The same, whatever it gives; an argument may be an AnyValue.
+  /// Same as forward(), for any type of result; an argument may also be an AnyValue.
   template <class... Args> AnyValue any_forward(Args&&... args) const {
     TANDEM_CHECK(!is_empty(), "AnyModule: forward of an AnyModule that holds no module");
     if constexpr (is_one<Tensor, Args...>)
@@ -87,9 +87,9 @@ class AnyModule {
     (values.push_back(AnyValue(std::forward<Args>(args))), ...);
     return call_(*module_, values);
   }
-  /// A deep copy, on another device where one is given.
+  /// Returns a deep copy, on `device` if one is given.
   AnyModule clone(std::optional<Device> device = {}) const;
-  /// The module itself, shared; as what it is. @throws Error when it is something else
+  /// Returns the module, shared: as a Module, or as an M. @throws Error if it is not an M
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>
   requires std::is_base_of_v<Module, M> std::shared_ptr<M> ptr()
@@ -99,11 +99,12 @@ class AnyModule {
                  is_empty() ? std::string("there is none") : "the module is a " + detail::name_of(type_info()));
     return found;
   }
-  /// The module as what it is (get<LinearImpl>()), or a handle on it (get<Linear>()). @throws Error as ptr
+  /// Returns a reference to the module (get<LinearImpl>()) or a handle to it (get<Linear>()). @throws Error if the
+  /// module is of another class
   template <class M>
   requires std::is_base_of_v<Module, M> M& get() const { return *ptr<M>(); }
   template <class Holder, class M = typename Holder::ContainedType> Holder get() const { return Holder(ptr<M>()); }
-  /// The class of the module. @throws Error when there is none
+  /// Returns the class of the module. @throws Error if there is none
   const std::type_info& type_info() const;
   /// Whether it holds no module.
   bool is_empty() const noexcept { return !module_; }
@@ -116,18 +117,18 @@ class AnyModule {
   static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
   AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
-  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // the same without values of any type, where it fits
+  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut for forwards from tensor to tensor, or null
 };
 
-/// {"fc", nn::Linear(2, 3)}, for Sequential.
+/// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.
 class NamedAnyModule {
  public:
   template <class M> NamedAnyModule(std::string name, M module) : name_(std::move(name)), module_(std::move(module)) {}
-  /// What it was made of.
+  /// Returns the name.
   const std::string& name() const noexcept { return name_; }
-  /// The module, shared with where it came from.
+  /// Returns the module, which is shared with the constructor's argument.
   AnyModule& module() noexcept { return module_; }
-  /// The same of a constant one.
+  /// Returns the module.
   const AnyModule& module() const noexcept { return module_; }
 
  private:

@@ -1,4 +1,4 @@
-// ModuleList, ModuleDict, ParameterList and ParameterDict: changes of their contents, copies, printing.
+// ModuleList, ModuleDict, ParameterList and ParameterDict: changes of contents, cloning, printing.
 #include "tandem/nn/containers/containers.h"
 
 #include "tandem/core/print/print_style.h"
@@ -72,7 +72,8 @@ void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& clon
 }
 
 namespace {
-/// Names a tensor for each of `original`: the one that is there, or a new one. Values follow later.
+/// Returns a tensor for each name in `original`: the one in `mine` if the sizes match, else a new one. Values are
+/// copied later.
 NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;
   for (const auto& item : original) {
@@ -82,7 +83,7 @@ NamedParameters with_names_of(const NamedParameters& original, const NamedParame
   }
   return out;
 }
-/// One line for each, in the words of Python's PyTorch, or in LibTorch's.
+/// Prints one line per parameter, in the format of Python's PyTorch or of LibTorch.
 void print_parameters(std::ostream& out, const std::string& name, const NamedParameters& parameters) {
   out << name << '(';
   if (tandem::detail::prints_as_libtorch) {

@@ -1,5 +1,5 @@
-// Containers that only hold: ModuleList, ModuleDict, ParameterList and ParameterDict. Who owns one applies what is in
-// it.
+// Containers without a forward: ModuleList, ModuleDict, ParameterList and ParameterDict. The module that owns one
+// applies its contents.
 #pragma once
 #include <type_traits>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 
-/// Modules under their positions.
+/// A list of modules, named by their positions.
 class ModuleListImpl : public Module {
  public:
   using Iterator = std::vector<std::shared_ptr<Module>>::iterator;
@@ -18,20 +18,20 @@ class ModuleListImpl : public Module {
   }
   /// Appends a module by its handle; its name is its position.
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
-  /// Appends a module, whose name is its position.
+  /// Appends a module; its name is its position.
   template <class M>
   requires std::is_base_of_v<Module, M>
   void push_back(std::shared_ptr<M> module) {
     register_module(std::to_string(size()), module);
     modules_.push_back(std::move(module));
   }
-  /// Appends a module that is moved, or copied, into this.
+  /// Appends a new module, moved or copied from `module`.
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   void push_back(M&& module) { push_back(std::make_shared<std::decay_t<M>>(std::forward<M>(module))); }
-  /// Puts a module before module i, by its handle.
+  /// Inserts a module before module i, by its handle.
   template <class M> void insert(size_t i, const ModuleHolder<M>& module) { insert(i, module.ptr()); }
-  /// Puts a module before module i; that one and those behind it move up. @throws IndexError unless i <= size()
+  /// Inserts a module before module i; later modules move up by one. @throws IndexError unless i is at most size()
   void insert(size_t i, std::shared_ptr<Module> module);
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
@@ -41,28 +41,28 @@ class ModuleListImpl : public Module {
     for (const auto& m : modules) push_back(m);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// How many modules it holds.
+  /// Returns the number of modules.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
   bool is_empty() const { return modules_.empty(); }
-  /// @throws IndexError unless i < size()
+  /// Returns module i. @throws IndexError unless i < size()
   std::shared_ptr<Module> ptr(size_t i) const;
   std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
-  /// Module i as what it is; null when it is something else, as in LibTorch. @throws IndexError unless i < size()
+  /// Returns module i as an M, or null if it is of another class, as in LibTorch. @throws IndexError unless i < size()
   template <class M> std::shared_ptr<M> ptr(size_t i) const {
     static_assert(std::is_base_of_v<Module, M>, "ModuleList::ptr<M>: M must be a module such as LinearImpl");
     return std::dynamic_pointer_cast<M>(ptr(i));
   }
-  /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
+  /// Returns module i as an M. @throws Error if it is of another class. @throws IndexError unless i < size()
   template <class M> M& at(size_t i) { return *checked<M>(i); }
   template <class M> const M& at(size_t i) const { return *checked<M>(i); }
-  /// The modules in order, as shared pointers.
+  /// Returns an iterator to the first module, as a shared_ptr.
   Iterator begin() { return modules_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   Iterator end() { return modules_.end(); }
-  /// The same of a constant list.
+  /// Returns an iterator to the first module, as a shared_ptr.
   ConstIterator begin() const { return modules_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   ConstIterator end() const { return modules_.end(); }
 
  private:
@@ -77,7 +77,7 @@ class ModuleListImpl : public Module {
 };
 TANDEM_MODULE(ModuleList);
 
-/// Modules under names, in the order in which they were inserted.
+/// A dict of modules, in the order of insertion.
 class ModuleDictImpl : public Module {
  public:
   using Named = OrderedDict<std::string, std::shared_ptr<Module>>;
@@ -86,41 +86,41 @@ class ModuleDictImpl : public Module {
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Named& modules);
   explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
-  /// Inserts all modules; one whose name is taken replaces what was there.
+  /// Inserts all modules; a module replaces an earlier one of the same name.
   void update(const Named& modules);
   void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   void update(const ModuleDictImpl& modules);
-  /// Removes a module and gives it. @throws Error when there is none of this name
+  /// Removes a module and returns it. @throws Error if there is none of this name
   std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
   /// Removes all modules.
   void clear();
-  /// A deep copy; so have the other three.
+  /// Returns a deep copy, as the other containers do.
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// Whether there is a module of this name.
   bool contains(const std::string& name) const;
-  /// How many modules there are.
+  /// Returns the number of modules.
   size_t size() const { return children_.size(); }
-  /// Whether there is none.
+  /// Whether it holds no module.
   bool empty() const { return children_.is_empty(); }
-  /// The names, in the order of insertion.
+  /// Returns the names, in the order of insertion.
   std::vector<std::string> keys() const { return children_.keys(); }
-  /// The modules, in the order of insertion.
+  /// Returns the modules, in the order of insertion.
   std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
-  /// Names and modules, in the order of insertion.
+  /// Returns the names and modules, in the order of insertion.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
-  /// @throws Error when there is none of this name
+  /// Returns the module of this name. @throws Error if there is none
   std::shared_ptr<Module> ptr(const std::string& name) const;
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
-  /// The module as what it is. @throws Error when it is something else, or there is none of this name
+  /// Returns the module as an M. @throws Error if it is of another class, or there is none of this name
   template <class M> M& at(const std::string& name) { return *checked<M>(name); }
   template <class M> const M& at(const std::string& name) const { return *checked<M>(name); }
-  /// Names and modules in order.
+  /// Returns an iterator to the first (name, module) item.
   Iterator begin() { return children_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   Iterator end() { return children_.end(); }
-  /// The same of a constant dict.
+  /// Returns an iterator to the first (name, module) item.
   ConstIterator begin() const { return children_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   ConstIterator end() const { return children_.end(); }
 
  private:
@@ -136,7 +136,7 @@ class ModuleDictImpl : public Module {
 };
 TANDEM_MODULE(ModuleDict);
 
-/// Parameters under their positions. Each keeps its own requires_grad.
+/// A list of parameters, named by their positions. Each keeps its requires_grad.
 class ParameterListImpl : public Module {
  public:
   ParameterListImpl() = default;
@@ -145,24 +145,24 @@ class ParameterListImpl : public Module {
     (append(parameters), ...);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// Appends a parameter, whose name is its position.
+  /// Appends a parameter; its name is its position.
   void append(const Tensor& parameter);
-  /// The value of a named one; the name is not kept.
+  /// Appends the value of a named parameter and ignores the name.
   void append(const NamedParameters::Item& item) { append(item.value()); }
   /// Appends all parameters of a container.
   template <class Container> void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
   }
-  /// How many parameters there are.
+  /// Returns the number of parameters.
   size_t size() const { return parameters_.size(); }
-  /// Whether there is none.
+  /// Whether it holds no parameter.
   bool is_empty() const { return parameters_.is_empty(); }
-  /// @throws IndexError unless i < size()
+  /// Returns parameter i. @throws IndexError unless i < size()
   Tensor& at(size_t i);
   Tensor& operator[](size_t i) { return at(i); }
-  /// Names and parameters in order.
+  /// Returns an iterator to the first (name, parameter) item.
   auto begin() { return parameters_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
 
@@ -172,39 +172,39 @@ class ParameterListImpl : public Module {
 };
 TANDEM_MODULE(ParameterList);
 
-/// Parameters under names, in the order in which they were inserted. Each keeps its own requires_grad.
+/// A dict of parameters, in the order of insertion. Each keeps its requires_grad.
 class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
   explicit ParameterDictImpl(const NamedParameters& parameters);
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// @throws Error when there is one of this name already
+  /// Inserts a parameter. @throws Error if the name is taken
   Tensor& insert(const std::string& name, const Tensor& parameter);
-  /// Replaces parameters by name. @throws Error for a name that the dict does not hold, as LibTorch
+  /// Replaces parameters by name. @throws Error for a name that the dict does not hold, as in LibTorch
   void update(const NamedParameters& parameters);
   void update(const ParameterDictImpl& parameters);
-  /// Removes a parameter and gives it. @throws Error when there is none of this name
+  /// Removes a parameter and returns it. @throws Error if there is none of this name
   Tensor pop(const std::string& name) { return parameters_.pop(name); }
   /// Removes all parameters.
   void clear();
   /// Whether there is a parameter of this name.
   bool contains(const std::string& name) const;
-  /// How many parameters there are.
+  /// Returns the number of parameters.
   size_t size() const { return parameters_.size(); }
-  /// Whether there is none.
+  /// Whether it holds no parameter.
   bool empty() const { return parameters_.is_empty(); }
-  /// The names, in the order of insertion.
+  /// Returns the names, in the order of insertion.
   std::vector<std::string> keys() const { return parameters_.keys(); }
-  /// The parameters, in the order of insertion.
+  /// Returns the parameters, in the order of insertion.
   std::vector<Tensor> values() const { return parameters_.values(); }
-  /// @throws Error when there is none of this name
+  /// Returns the parameter of this name. @throws Error if there is none
   Tensor& get(const std::string& name);
   const Tensor& get(const std::string& name) const;
   Tensor& operator[](const std::string& name) { return get(name); }
   const Tensor& operator[](const std::string& name) const { return get(name); }
-  /// Names and parameters in order.
+  /// Returns an iterator to the first (name, parameter) item.
   auto begin() { return parameters_.begin(); }
-  /// Behind the last one.
+  /// Returns the end iterator.
   auto end() { return parameters_.end(); }
   void pretty_print(std::ostream& out) const override;
 

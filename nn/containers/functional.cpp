@@ -1,4 +1,4 @@
-// Functional: a function of a tensor as a module.
+// Functional: a module that wraps a function of a tensor.
 #include "tandem/nn/containers/functional.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// Functional: a function of a tensor as a module.
+// Functional: wraps a function of a tensor as a module.
 #pragma once
 #include <type_traits>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::nn {
 
-/// A function as a module: Functional(relu), Functional(log_softmax, 1).
+/// Wraps a function and its further arguments as a module: Functional(relu), Functional(log_softmax, 1).
 class FunctionalImpl : public Cloneable<FunctionalImpl> {
  public:
   template <class Function, class... Args>
@@ -15,11 +15,11 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
           if constexpr (std::is_invocable_v<Function, const Tensor&, Args...>)
             return function(x, args...);
           else
-            return function(x, args..., std::nullopt);  // softmax, whose last argument is a dtype
+            return function(x, args..., std::nullopt);  // for softmax, whose last argument is an optional dtype
         }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
   void reset() override;
-  /// What the function makes of x.
+  /// Returns the function's result for x.
   Tensor forward(const Tensor& x) { return function_(x); }
 
  private:

@@ -1,4 +1,4 @@
-// Batch norm, ReLU and max pool as one: when a Sequential may do so, and how.
+// Decides when a Sequential may compute batch norm, ReLU and max pooling in one pass, and does so.
 #include "tandem/nn/containers/layer_fusion.h"
 
 #include "tandem/nn/activation.h"
@@ -12,7 +12,7 @@
 namespace tandem {
 
 namespace {
-/// The module as an M, unless it is of another class, derived ones included, or has hooks that would not be called.
+/// Returns the module as an M; null if it is of another class (also a derived one) or has hooks, which would not run.
 template <class M> M* plain(const nn::AnyModule& any) {
   nn::Module& module = *any.ptr();
   return typeid(module) == typeid(M) && !detail::ModuleAccess::find_hooks(module) ? static_cast<M*>(&module) : nullptr;

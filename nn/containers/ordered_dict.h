@@ -1,4 +1,4 @@
-// OrderedDict: names and values in the order in which they were inserted, as LibTorch's.
+// OrderedDict: a dict that keeps the order of insertion, as LibTorch's.
 #pragma once
 #include <cstddef>
 #include <initializer_list>
@@ -9,25 +9,25 @@
 
 namespace tandem {
 
-/// Keys are strings, or anything else that hashes and prints.
+/// Key: a string, or any type that can be hashed and printed.
 template <class Key, class Value> class OrderedDict {
  public:
-  /// A name and its value.
+  /// A key and its value.
   class Item {
    public:
     Item(Key key, Value value) : pair_(std::move(key), std::move(value)) {}
-    /// The name.
+    /// Returns the key.
     const Key& key() const { return pair_.first; }
-    /// The value.
+    /// Returns the value.
     Value& value() { return pair_.second; }
     const Value& value() const { return pair_.second; }
-    /// The value.
+    /// Returns the value.
     Value& operator*() { return value(); }
     const Value& operator*() const { return value(); }
-    /// The value's members.
+    /// Gives access to the value's members.
     Value* operator->() { return &value(); }
     const Value* operator->() const { return &value(); }
-    /// Both as a pair.
+    /// Returns the key and value as a pair.
     const std::pair<Key, Value>& pair() const { return pair_; }
 
    private:
@@ -39,74 +39,74 @@ template <class Key, class Value> class OrderedDict {
     for (const Item& item : items) insert(item.key(), item.value());
   }
 
-  /// @throws Error when there is a value of this name already
+  /// Inserts a value and returns it. @throws Error if the key exists already
   Value& insert(Key key, Value value);
-  /// Inserts all of another. @throws Error when there is a value of one of its names already
+  /// Inserts all items of another dict. @throws Error if one of their keys exists already
   void update(const OrderedDict& other) {
     for (const Item& item : other) insert(item.key(), item.value());
   }
-  /// Removes a value; what comes behind it moves up. @throws Error when there is none of this name
+  /// Removes a value; later items move up by one position. @throws Error if the key does not exist
   void erase(const Key& key);
-  /// Removes a value and gives it. @throws Error when there is none of this name
+  /// Removes a value and returns it. @throws Error if the key does not exist
   Value pop(const Key& key);
-  /// Null when there is none.
+  /// Returns a pointer to the value; null if the key does not exist.
   Value* find(const Key& key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
   const Value* find(const Key& key) const {
     const auto at = index_.find(key);
     return at == index_.end() ? nullptr : &items_[at->second].value();
   }
-  /// Whether there is a value of this name.
+  /// Whether the key exists.
   bool contains(const Key& key) const { return index_.count(key) != 0; }
-  /// @throws Error when there is none
+  /// Returns the value. @throws Error if the key does not exist
   Value& operator[](const Key& key) { return const_cast<Value&>(std::as_const(*this)[key]); }
-  /// @throws Error when there is none
+  /// Returns the value. @throws Error if the key does not exist
   const Value& operator[](const Key& key) const {
     const Value* const found = find(key);
     TANDEM_CHECK(found, "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
     return *found;
   }
-  /// The item at a position. @throws IndexError unless i < size()
+  /// Returns item i. @throws IndexError unless i < size()
   Item& operator[](size_t i) { return const_cast<Item&>(std::as_const(*this)[i]); }
-  /// The item at a position. @throws IndexError unless i < size()
+  /// Returns item i. @throws IndexError unless i < size()
   const Item& operator[](size_t i) const {
     TANDEM_CHECK_AS(IndexError, i < size(), "OrderedDict: index is ", i, "; there are ", size(), " values");
     return items_[i];
   }
-  /// The first item. @throws IndexError when there is none
+  /// Returns the first item. @throws IndexError if the dict is empty
   const Item& front() const { return (*this)[0]; }
-  /// The last item. @throws IndexError when there is none
+  /// Returns the last item. @throws IndexError if the dict is empty
   const Item& back() const { return (*this)[size() - 1]; }
-  /// How many items there are.
+  /// Returns the number of items.
   size_t size() const { return items_.size(); }
-  /// Whether there is no item.
+  /// Whether the dict is empty.
   bool is_empty() const { return items_.empty(); }
   /// Removes all items.
   void clear() { items_.clear(), index_.clear(); }
-  /// Makes room for so many items.
+  /// Reserves memory for `capacity` items.
   void reserve(size_t capacity) { items_.reserve(capacity), index_.reserve(capacity); }
-  /// The items in order.
+  /// Returns an iterator to the first item.
   auto begin() { return items_.begin(); }
-  /// Behind the last item.
+  /// Returns the end iterator.
   auto end() { return items_.end(); }
-  /// The items in order.
+  /// Returns an iterator to the first item.
   auto begin() const { return items_.begin(); }
-  /// Behind the last item.
+  /// Returns the end iterator.
   auto end() const { return items_.end(); }
-  /// The items in order.
+  /// Returns the items in order.
   const std::vector<Item>& items() const { return items_; }
-  /// The names in order.
+  /// Returns the keys in order.
   std::vector<Key> keys() const;
-  /// The values in order.
+  /// Returns the values in order.
   std::vector<Value> values() const;
-  /// Names and values in order.
+  /// Returns the (key, value) pairs in order.
   std::vector<std::pair<Key, Value>> pairs() const;
 
  private:
   std::vector<Item> items_;
-  std::unordered_map<Key, size_t> index_;  // of items_
+  std::unordered_map<Key, size_t> index_;  // position in items_ by key
 };
 
-// Not in the class: these are what takes long to compile, and Module's dicts have them in one place (nn/module.cpp).
+// Defined outside the class, because these members are slow to compile. nn/module.cpp instantiates them for Module.
 template <class Key, class Value> Value& OrderedDict<Key, Value>::insert(Key key, Value value) {
   TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: there is a value named '", key, "' already");
   items_.emplace_back(std::move(key), std::move(value));

@@ -1,4 +1,4 @@
-// Sequential: changes of its contents, and copies.
+// Sequential: changes of its contents, and cloning.
 #include "tandem/nn/containers/sequential.h"
 
 #include "tandem/nn/module/cloning.h"

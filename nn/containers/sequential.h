@@ -1,4 +1,4 @@
-// Sequential: modules applied one after the other.
+// Sequential: a container whose forward passes its input through all modules in order.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -10,14 +10,14 @@
 #include "tandem/nn/containers/layer_fusion.h"
 
 namespace tandem::detail {
-/// A container was asked for one of its modules as what it is not. `key`: its position or its name.
+/// Throws the error for a request of a module as another class. `key`: the module's position or name.
 [[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
                                      const std::type_info& asked);
 }  // namespace tandem::detail
 
 namespace tandem::nn {
 
-/// Modules applied one after the other. Children are named 0, 1, ... unless given names.
+/// Applies modules in order. Children are named 0, 1, ... unless names are given.
 class SequentialImpl : public Module {
  public:
   using Iterator = std::vector<AnyModule>::iterator;
@@ -30,10 +30,10 @@ class SequentialImpl : public Module {
   }
   SequentialImpl(std::initializer_list<NamedAnyModule> modules);
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
-  /// Appends a module under a name, or its position. @throws Error where the name is taken
+  /// Appends a module under the given name, by default its position. @throws Error if the name is taken
   void push_back(AnyModule module);
   void push_back(std::string name, AnyModule module);
-  /// The same of a module that is moved, or copied, into this.
+  /// Appends a new module, moved or copied from `module`.
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   void push_back(M&& module) { push_back(AnyModule(std::forward<M>(module))); }
@@ -44,8 +44,9 @@ class SequentialImpl : public Module {
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
   }
-  /// The inputs to the first module, and what each gives to the next. Of a tensor and no module it is that tensor.
-  /// @throws Error as AnyModule's forward; of no module for anything but a tensor
+  /// Passes the inputs to the first module, and each module's output to the next. An empty Sequential returns its
+  /// input, one tensor. @throws Error as AnyModule::forward does, and if an empty Sequential gets anything but one
+  /// tensor
   template <class Return = Tensor, class... Inputs> Return forward(Inputs&&... inputs) {
     if constexpr (std::is_same_v<Return, Tensor> && sizeof...(Inputs) == 1 &&
                   (std::is_same_v<std::decay_t<Inputs>, Tensor> && ...))
@@ -60,31 +61,31 @@ class SequentialImpl : public Module {
     return value.template get<Return>();
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// How many modules it holds.
+  /// Returns the number of modules.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
   bool is_empty() const { return modules_.empty(); }
-  /// @throws IndexError unless i < size()
+  /// Returns module i. @throws IndexError unless i < size()
   std::shared_ptr<Module> ptr(size_t i) const { return module_at(i).ptr(); }
   std::shared_ptr<Module> operator[](size_t i) const { return ptr(i); }
-  /// Module i as what it is. @throws Error when it is something else, IndexError unless i < size()
+  /// Returns module i as an M. @throws Error if it is of another class. @throws IndexError unless i < size()
   template <class M> std::shared_ptr<M> ptr(size_t i) const {
     static_assert(std::is_base_of_v<Module, M>, "Sequential::ptr<M>: M must be a module such as LinearImpl");
     auto found = std::dynamic_pointer_cast<M>(ptr(i));
     if (!found) detail::throw_other_module("Sequential", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }
-  /// Module i as what it is. @throws as ptr<M>(i)
+  /// Returns module i as an M. @throws as ptr<M>(i)
   template <class M> M& at(size_t i) { return *ptr<M>(i); }
-  /// Module i as what it is. @throws as ptr<M>(i)
+  /// Returns module i as an M. @throws as ptr<M>(i)
   template <class M> const M& at(size_t i) const { return *ptr<M>(i); }
-  /// The modules in order.
+  /// Returns an iterator to the first module.
   Iterator begin() { return modules_.begin(); }
-  /// Behind the last module.
+  /// Returns the end iterator.
   Iterator end() { return modules_.end(); }
-  /// The modules in order.
+  /// Returns an iterator to the first module.
   ConstIterator begin() const { return modules_.begin(); }
-  /// Behind the last module.
+  /// Returns the end iterator.
   ConstIterator end() const { return modules_.end(); }
 
  private:
@@ -93,13 +94,13 @@ class SequentialImpl : public Module {
   const AnyModule& module_at(size_t i) const;
   std::vector<AnyModule> modules_;
 };
-/// A shared handle of a SequentialImpl: Sequential(Linear(2, 3), ReLU()), or with names Sequential({{"fc", Linear(2,
+/// A shared handle to a SequentialImpl: Sequential(Linear(2, 3), ReLU()), or with names Sequential({{"fc", Linear(2,
 /// 3)}}).
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   using ModuleHolder<SequentialImpl>::ModuleHolder;
   Sequential(std::initializer_list<NamedAnyModule> modules);
-  /// forward() with the modules' hooks.
+  /// Calls forward() with the modules' hooks.
   template <class... Inputs> Tensor operator()(Inputs&&... inputs) const {
     return detail::call_module(*get(), std::forward<Inputs>(inputs)...);
   }

@@ -1,4 +1,4 @@
-// Hooks before and after a module's forward, and in its backward.
+// Runs hooks before and after a module's forward and in its backward.
 #include "tandem/nn/module/call_module.h"
 
 #include "tandem/autograd/record.h"
@@ -10,7 +10,7 @@ namespace {
 
 using autograd::Grads;
 
-/// Passes tensors through as they are, and their gradients through a function.
+/// Node whose forward is the identity and whose backward applies a function to the gradients.
 class PassThrough final : public autograd::Node {
  public:
   using Backward = std::function<Grads(Grads)>;
@@ -24,8 +24,8 @@ class PassThrough final : public autograd::Node {
  private:
   Backward backward_;
 };
-/// Puts such a node behind those of the tensors that want a gradient. The function gets and gives the gradients of all,
-/// undefined ones for the others. @return  whether there is one
+/// Inserts a PassThrough node after the tensors that require a gradient. `backward` takes and returns one gradient per
+/// tensor, undefined for tensors that require none. @return whether a node was inserted
 bool pass_through(const char* name, HookTensors& tensors, const std::function<HookTensors(HookTensors)>& backward) {
   std::vector<size_t> places;
   HookTensors from;
@@ -49,12 +49,12 @@ bool pass_through(const char* name, HookTensors& tensors, const std::function<Ho
   autograd::link(node, to, ArrayRef<Tensor>(from), {});
   for (size_t i = 0; i < places.size(); ++i) {
     autograd::set_view_of(*to[i], from[i]);
-    autograd::meta(*to[i]).part_of = name;  // a change in place would not be seen by the hooks
+    autograd::meta(*to[i]).part_of = name;  // forbids in-place changes, which the hooks would not see
   }
   return true;
 }
 
-/// Runs the hooks of one kind on `tensors`, each on what the one before it left.
+/// Runs the hooks of one kind in order; each gets the tensors that the previous one left.
 template <class List, class... Others>
 void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& tensors, const Others&... others) {
   for (const auto& [key, hook] : hooks) {
@@ -72,9 +72,9 @@ void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& t
 
 }  // namespace
 
-/// The hooks of a backward of this call, which may come when the lists have changed.
+/// The backward hooks of this call, copied because the module's lists may have changed when backward runs.
 struct HookedCall::Backward {
-  std::shared_ptr<nn::Module> kept;  // null where the module is in no shared_ptr
+  std::shared_ptr<nn::Module> kept;  // keeps the module alive; null if no shared_ptr owns it
   nn::Module* module;
   decltype(ModuleHooks::backward.list()) hooks;
   decltype(ModuleHooks::backward_pre.list()) pre;

@@ -7,15 +7,16 @@
 
 namespace tandem::detail {
 
-/// One call of a module that has hooks.
+/// Runs the hooks around one call of a module.
 class HookedCall {
  public:
   HookedCall(nn::Module& module, ModuleHooks& hooks);
   HookedCall(const HookedCall&) = delete;
   HookedCall& operator=(const HookedCall&) = delete;
   ~HookedCall();
-  /// Runs the forward pre-hooks and replaces these inputs by the hooks' results. Null pointers are skipped. @throws
-  /// Error if a hook returns another number of tensors
+  /// Computes parametrized parameters, then runs the forward pre-hooks and replaces these inputs by the hooks' results.
+  /// Null pointers stand for arguments that are no tensors.
+  /// @throws Error if a hook returns another number of tensors
   void before(ArrayRef<Tensor*> inputs);
   /// Runs the forward hooks and replaces these outputs by the hooks' results. @throws Error if a hook returns another
   /// number of tensors
@@ -29,9 +30,9 @@ class HookedCall {
   std::shared_ptr<Backward> backward_;
 };
 
-/// An argument on its way to forward: a tensor is held, as a hook may replace it, others are passed on as they are.
+/// How an argument is stored before forward: tensors by value, because a hook may replace them; others by reference.
 template <class T> using HookArgument = std::conditional_t<std::is_same_v<std::decay_t<T>, Tensor>, Tensor, T&&>;
-/// What forward gets of it.
+/// The type with which a stored argument is passed on to forward.
 template <class T>
 using HookPassed = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<HookArgument<T>>&,
                                       std::remove_reference_t<HookArgument<T>>&&>;
@@ -51,7 +52,7 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
     } else {
       std::vector<Tensor*> tensors;
       visit_tensors(result, [&]<class Each>(Each& t) {
-        if constexpr (!std::is_const_v<Each>) tensors.push_back(&t);  // others cannot be replaced
+        if constexpr (!std::is_const_v<Each>) tensors.push_back(&t);  // const tensors cannot be replaced
       });
       call.after(tensors);
     }
@@ -59,15 +60,15 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
   }
 }
 
-// Note [The door to a module]: a module is entered by call_module() alone. Handles (ModuleHolder, Sequential,
-// AnyModule), wrappers (DataParallel, DistributedDataParallel) and the library's own modules call it; `fc->forward(x)`,
-// which LibTorch has too, goes past it. What is to act before or after a module, such as a hook, a parametrization,
-// sharded parameters, a cast policy, a stage of a pipeline, a summary or a profile by module, is a member of
-// ModuleHooks that HookedCall::before() and after() run. A module around which nothing acts costs the test of one
-// pointer. Code that computes several modules as one (nn/containers/layer_fusion.cpp) first asks
-// ModuleAccess::find_hooks whether anything acts around them.
+// Note [The door to a module]: every call of a module goes through call_module(). Handles (ModuleHolder, Sequential,
+// AnyModule), wrappers (DataParallel, DistributedDataParallel) and the library's own modules use it. Only
+// `fc->forward(x)`, as in LibTorch, bypasses it. Anything that acts before or after a module (a hook, a
+// parametrization, sharded parameters, a cast policy, a pipeline stage, a summary, a profile by module) is a member of
+// ModuleHooks, run by HookedCall::before() and after(). A module without such members costs one test of a pointer. Code
+// that fuses several modules (nn/containers/layer_fusion.cpp) first checks with ModuleAccess::find_hooks that they have
+// none.
 
-/// Calls module.forward(args...) with what acts before and after it: the door to a module.
+/// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {
   if (ModuleHooks* const hooks = ModuleAccess::find_hooks(module)) [[unlikely]]
     return call_with_hooks<M, Args...>(module, *hooks, std::forward<Args>(args)...);

@@ -1,4 +1,4 @@
-// The steps of clone(): each module finds its copy, which takes over members, hooks and values.
+// Steps of clone(): pairs each module with its copy, then copies members, hooks and values.
 #include "tandem/nn/module/cloning.h"
 
 #include <typeinfo>
@@ -24,7 +24,7 @@ void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format, bo
     TensorImpl& from = *moved.impl();
     if (to.storage == from.storage) return;
     const uint32_t version =
-        to.version().load(std::memory_order_relaxed) + 1;  // what was saved for backward has changed
+        to.version().load(std::memory_order_relaxed) + 1;  // invalidates tensors saved for backward
     to.take_layout(from);
     to.version().store(version, std::memory_order_relaxed);
   };
@@ -71,7 +71,7 @@ void Cloning::take_children(nn::Module& copy, const nn::Module& original) {
 }
 
 void Cloning::take(nn::Module& copy, const nn::Module& original) {
-  if (typeid(copy) != typeid(original)) return;  // reset() may still replace it; finish() checks
+  if (typeid(copy) != typeid(original)) return;  // reset() may still replace it; check_children() decides
   if (!originals_.emplace(&copy, &original).second) return;
   pairs_.emplace_back(&copy, &original);
   copies_.emplace(&original, copy.shared_from_this());
@@ -98,7 +98,7 @@ void Cloning::take(nn::Module& copy, const nn::Module& original) {
 
 void Cloning::finish() {
   const NoGradGuard guard;
-  for (size_t i = 0; i < pairs_.size(); ++i) {  // which may become more
+  for (size_t i = 0; i < pairs_.size(); ++i) {  // the loop may append pairs
     const auto [copy, original] = pairs_[i];
     copy->take_contents(*original, *this);
     for (const std::string& name : copy->children_.keys())
@@ -124,13 +124,13 @@ void Cloning::check_children(const nn::Module& copy, const nn::Module& original)
     const auto* const same = copy.children_.find(child.key());
     TANDEM_CHECK(same, "clone: the reset() of ", original.name(), " registers no child '", child.key(), "', a ",
                  child.value()->name(), "; register it in reset()");
-    const auto own = copies_.find(child.value().get());  // by a clone() that a class has written itself
+    const auto own = copies_.find(child.value().get());  // made by a clone() that the class defines itself
     TANDEM_CHECK(originals_.count(same->get()) || (own != copies_.end() && own->second == *same), "clone: child '",
                  child.key(), "' of ", original.name(), " is a ", child.value()->name(), ", and its reset() makes a ",
                  (*same)->name(), "; accepted: a module of the same class");
   }
 }
-/// Hooks that reset() registers stay alone: they may refer to the copy.
+/// Copies the original's hooks, unless reset() registered hooks, which may refer to the copy.
 void Cloning::take_hooks(nn::Module& copy, const nn::Module& original) const {
   if (copy.hooks_.find() || !original.hooks_.find()) return;
   copy.hooks_ = original.hooks_;

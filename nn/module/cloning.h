@@ -7,30 +7,31 @@
 
 namespace tandem::detail {
 
-/// Gives a tensor other storage in place, so that every handle on it (an optimizer's, a parent's) sees the move.
+/// Replaces a tensor's storage in place, so that all its handles (an optimizer's, a parent's) see the new one.
 void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
             bool non_blocking = false);
 
-// Note [Cloning]: a copy starts as a shallow one, whose reset() then registers fresh tensors and children. While
-// reset() runs, each child is paired with the original's child of the same name as soon as it is registered: it takes
-// over the members of its counterpart and is reset in turn. Later lines of reset(), such as one that lets two layers
-// share a weight, then act on the final tensors. finish() completes all pairs: contents of containers, members of
-// modules without tensors (a parent's reset() may have changed them), hooks, training flags, values of tensors.
+// Note [Cloning]: a copy starts as a shallow copy, whose reset() then registers new tensors and children. While reset()
+// runs, each child is paired with the original's child of the same name as soon as it is registered: it takes over the
+// members of that child and is itself reset. So later lines of reset(), such as one that shares a weight between two
+// layers, act on the final tensors. finish() completes all pairs: contents of containers, members of modules without
+// tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
 
-/// A clone() that is under way on this thread.
+/// State of the clone() that runs on this thread.
 class Cloning {
  public:
   using Children = OrderedDict<std::string, std::shared_ptr<nn::Module>>;
   explicit Cloning(std::optional<Device> device);
   Cloning(const Cloning&) = delete;
   ~Cloning();
-  /// Returns the copy of a module, which is made unless there is one.
+  /// Returns the copy of a module, and makes it if there is none yet.
   std::shared_ptr<nn::Module> copy(const nn::Module& original);
-  /// The copies of a module's children, under their names.
+  /// Returns the copies of a module's children, by name.
   Children copies(const Children& originals);
-  /// Completes all copies.
+  /// Completes all copies; see Note [Cloning].
   void finish();
-  /// Notes that a module got a child. Does nothing unless the module is part of a copy that is being made.
+  /// Pairs a newly registered child with its original. Does nothing unless `parent` belongs to a copy that is being
+  /// made.
   static void registered(nn::Module& parent, const std::string& name, nn::Module& child);
 
  private:
@@ -42,7 +43,7 @@ class Cloning {
 
   std::optional<Device> device_;
   Cloning* outer_;
-  std::vector<std::pair<nn::Module*, const nn::Module*>> pairs_;  // copy, original
+  std::vector<std::pair<nn::Module*, const nn::Module*>> pairs_;  // (copy, original), in the order of creation
   std::unordered_map<const nn::Module*, const nn::Module*> originals_;
   std::unordered_map<const nn::Module*, std::shared_ptr<nn::Module>> copies_;
 };

@@ -1,4 +1,4 @@
-// What a module keeps of its hooks. Users' files do not include it: they would compile it each.
+// Lists of a module's hooks. Users' files do not include this header, to save them compiling it.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace tandem::detail {
 
-/// The hooks of one kind, in the order in which they were registered.
+/// The hooks of one kind, in the order of registration.
 template <class Hook> class HookList {
  public:
   nn::RemovableHandle add(Hook hook) {
@@ -18,7 +18,7 @@ template <class Hook> class HookList {
       if (const auto hooks = weak.lock()) hooks->erase(key);
     });
   }
-  /// A copy: a hook may add and remove hooks.
+  /// Returns a copy, because a hook may add and remove hooks while the list is traversed.
   std::map<uint64_t, Hook> list() const { return *hooks_; }
   bool is_empty() const { return hooks_->empty(); }
   /// Adds hooks that `original` has and this copy lacks, and removes hooks that `original` no longer has.
@@ -37,15 +37,15 @@ template <class Hook> class HookList {
   uint64_t next_ = 0;
 };
 
-/// A parameter that is made of others before each forward: weight_norm, spectral_norm.
+/// A parameter that is computed from other parameters before each forward: weight_norm, spectral_norm.
 struct Parametrization {
-  std::string kind, name;                    // "weight_norm" of "weight"
-  std::function<void(nn::Module&)> install;  // registers the others in the place of the parameter
-  std::function<void(nn::Module&)> update;   // makes it anew
-  std::function<void(nn::Module&)> remove;   // registers it again, as it is
+  std::string kind, name;                    // for example "weight_norm" of "weight"
+  std::function<void(nn::Module&)> install;  // replaces the parameter by the parameters that it is computed from
+  std::function<void(nn::Module&)> update;   // computes the parameter again
+  std::function<void(nn::Module&)> remove;   // makes it an ordinary parameter again, with its current value
 };
 
-/// All hooks of a module. A copy of it, as of a module that is cloned, has lists of its own.
+/// All hooks of a module. A copy, such as a cloned module's, has its own lists.
 struct ModuleHooks {
   std::vector<Parametrization> parametrizations;
   HookList<PreHook> forward_pre, backward_pre;

@@ -1,5 +1,5 @@
-// LibTorch's macros under their own names: a program that comes from LibTorch changes its include and its namespace,
-// and macros have none.
+// LibTorch's macros under their own names, so that programs ported from LibTorch only change the include and the
+// namespace, which macros do not have.
 #pragma once
 #include <sstream>
 
@@ -17,7 +17,7 @@ template <class... Parts> std::string check_message(const char*, const Parts&...
 #ifndef TORCH_MODULE
 #define TORCH_MODULE(Name) TANDEM_MODULE(Name)
 #endif
-// The message is what the program gives, or the condition.
+// The error message is the program's; without one, the text of the condition.
 #ifndef TORCH_CHECK
 #define TORCH_CHECK_AS(ErrorType, condition, ...) \
   TANDEM_CHECK_AS(ErrorType, condition,           \
@@ -33,7 +33,7 @@ template <class... Parts> std::string check_message(const char*, const Parts&...
 #ifndef AT_ASSERT
 #define AT_ASSERT(condition) TORCH_CHECK(condition)
 #endif
-// In the place of LibTorch's list of default arguments: AnyModule finds those of forward by itself.
+// Expands to nothing: AnyModule finds the default arguments of forward without LibTorch's list.
 #ifndef FORWARD_HAS_DEFAULT_ARGS
 #define FORWARD_HAS_DEFAULT_ARGS(...)
 #endif

@@ -1,5 +1,5 @@
-// Hooks of modules, as Python's torch::nn::Module has them: what users register, and where a module keeps it.
-// nn/module/call_module.h calls them.
+// Hooks of modules, as in Python's torch.nn.Module: the handle returned to users, and where a module stores its hooks.
+// nn/module/call_module.h runs them.
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -12,12 +12,12 @@ namespace tandem::nn {
 
 class Module;
 
-/// Takes a hook away again.
+/// Removes a registered hook.
 class RemovableHandle {
  public:
   RemovableHandle() = default;
   explicit RemovableHandle(std::function<void()> remove);
-  /// The hook is called no more. A second call, and one when the module is gone, does nothing.
+  /// Removes the hook. Does nothing if it was removed before or the module no longer exists.
   void remove();
 
  private:
@@ -29,20 +29,20 @@ class RemovableHandle {
 namespace tandem::detail {
 
 using HookTensors = std::vector<Tensor>;
-/// What a hook puts in the place of the tensors that it was given; nullopt: nothing.
+/// Replacement for the tensors passed to a hook; nullopt if the hook replaces nothing.
 using HookResult = std::optional<HookTensors>;
 using PreHook = std::function<HookResult(nn::Module&, const HookTensors&)>;
 using Hook = std::function<HookResult(nn::Module&, const HookTensors&, const HookTensors&)>;
 
 struct ModuleHooks;
-/// What a module holds: no lists until there is a hook. A copy has lists of its own.
+/// Holds a module's hooks; allocates the lists for the first hook. A copy has its own lists.
 class HookOwner {
  public:
   HookOwner();
   HookOwner(const HookOwner& other);
   HookOwner& operator=(const HookOwner& other);
   ~HookOwner();
-  /// Null where there never was a hook.
+  /// Returns the hooks; null if no hook was ever added.
   ModuleHooks* find() const { return hooks_.get(); }
   ModuleHooks& get();
   nn::RemovableHandle add_forward_pre(PreHook hook);
@@ -53,23 +53,23 @@ class HookOwner {
  private:
   Owned<ModuleHooks> hooks_;
 };
-/// Reaches what a module keeps to itself.
+/// Gives the library access to protected members of modules.
 struct ModuleAccess {
-  /// Null where there never was a hook.
+  /// Returns the module's hooks; null if no hook was ever added.
   static ModuleHooks* find_hooks(nn::Module& module);
   static ModuleHooks& hooks(nn::Module& module);
-  /// Gives `copy` the hooks that `original` has now.
+  /// Updates the hooks of `copy`, a copy of `original`, to those that `original` has now.
   static void follow_hooks(nn::Module& copy, const nn::Module& original);
-  /// The parameters of the module itself, undefined ones too.
+  /// Returns the module's own parameters, including undefined ones, but not its children's.
   static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
-  /// Lets go of a parameter, and returns it. @throws Error when there is none of this name
+  /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
-  /// A parameter or buffer of the module itself. @throws Error when there is none of this name
+  /// Returns a parameter or buffer of the module itself. @throws Error if there is none of this name
   static Tensor& tensor(nn::Module& module, const std::string& name);
   static void erase_buffer(nn::Module& module, const std::string& name);
 };
 
-/// A hook of the user's, which may return nothing, a tensor for a single one, or a list of tensors.
+/// Wraps a user's hook, which may return nothing, one tensor, or a list of tensors.
 template <class Hook, class... Args> std::function<HookResult(nn::Module&, Args...)> wrap_hook(Hook hook) {
   return [hook = std::move(hook)](nn::Module& module, Args... args) mutable -> HookResult {
     using Result = std::invoke_result_t<Hook&, nn::Module&, Args...>;

@@ -1,4 +1,4 @@
-// Options as modules print them, in the words of Python's PyTorch: what one prints compares with what the other does.
+// Formats options as Python's PyTorch prints them, so that outputs of the two can be compared.
 #pragma once
 #include <charconv>
 #include <concepts>
@@ -9,7 +9,7 @@
 namespace tandem::nn {
 
 template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
-/// The shortest text that reads as this value, with an exponent where Python has one: 1.0, 0.0001, 1e-05, 1e+16
+/// Formats a double as Python does: the shortest digits that read back as this value, 1.0, 0.0001, 1e-05, 1e+16
 inline std::string printed(double value) {
   char digits[64];
   const auto shortest = [&](std::chars_format format) {
@@ -30,7 +30,7 @@ template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
   return out + (D == 1 ? ",)" : ")");
 }
 template <std::same_as<int64_t> Int> std::string printed(Int value) { return std::to_string(value); }
-/// One number when all are the same, as they were given most likely.
+/// Prints one number if all sizes are equal, as they were most likely given.
 template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
   for (const int64_t size : sizes)
     if (size != sizes[0]) return tuple(sizes);
@@ -39,8 +39,8 @@ template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
 
 }  // namespace tandem::nn
 
-/// Defines a module of nn/module/simple_module.h. `text`: the options as it prints them. `check`: a statement that
-/// throws for options that the module does not accept; its constructor runs it.
+/// Defines the members of a module declared in nn/module/simple_module.h. `text`: its options as printed. `check`: a
+/// statement that throws for invalid options; the constructor runs it.
 #define TANDEM_MODULE_TEXT(Name, text) TANDEM_CHECKED_MODULE_TEXT(Name, , text)
 #define TANDEM_CHECKED_MODULE_TEXT(Name, check, text) \
   template class Cloneable<Name##Impl>;               \

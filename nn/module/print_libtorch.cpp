@@ -1,4 +1,4 @@
-// Modules as LibTorch prints them: its names and formats in the place of Python's.
+// Prints modules as LibTorch does: with LibTorch's names and formats instead of Python's.
 #include "tandem/nn/module/print_libtorch.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 bool starts_with_one_of(const std::string& text, std::initializer_list<const char*> starts) {
   return std::any_of(starts.begin(), starts.end(), [&](const char* start) { return text.rfind(start, 0) == 0; });
 }
-/// "a=1, b=(2, 3)" at its commas that are in no brackets.
+/// Splits "a=1, b=(2, 3)" at the commas outside brackets.
 std::vector<std::string> split(const std::string& arguments) {
   std::vector<std::string> out;
   int depth = 0;
@@ -30,7 +30,7 @@ std::vector<std::string> split(const std::string& arguments) {
   if (!current.empty()) out.push_back(current);
   return out;
 }
-/// True, 1.0, (1, 2), (3,) as true, 1, [1, 2], 3.
+/// Converts values from Python's format to LibTorch's: True, 1.0, (1, 2), (3,) become true, 1, [1, 2], 3.
 std::string value_of(std::string value) {
   if (value == "True") return "true";
   if (value == "False") return "false";
@@ -41,11 +41,11 @@ std::string value_of(std::string value) {
   }
   if (value.find_first_not_of("0123456789.e+-") != std::string::npos || value.find_first_of(".e") == std::string::npos)
     return value;
-  std::ostringstream out;  // six digits, as LibTorch
+  std::ostringstream out;  // six digits, as LibTorch prints
   out << std::strtod(value.c_str(), nullptr);
   return out.str();
 }
-/// One number for each of a module's dimensions, which Python prints once.
+/// Repeats a value for each spatial dimension, where Python prints it once.
 std::string for_each_dimension(const std::string& name, const std::string& key, const std::string& value) {
   constexpr std::array keys = {"kernel_size", "stride", "padding", "dilation", "output_size"};
   if (value.find_first_not_of("0123456789-") != std::string::npos ||
@@ -56,7 +56,7 @@ std::string for_each_dimension(const std::string& name, const std::string& key, 
   const std::string more = ", " + value;
   return "[" + value + more + (of_images ? "" : more) + "]";
 }
-/// "LSTM(2, 3, num_layers=2)" says all options in LibTorch.
+/// Returns all options of a recurrent module: Python prints "LSTM(2, 3, num_layers=2)", LibTorch every option.
 std::vector<std::string> recurrent_options(const std::vector<std::string>& given) {
   std::vector<std::string> out = {"input_size=" + given[0], "hidden_size=" + given[1]};
   std::vector<std::pair<std::string, std::string>> options = {
@@ -71,7 +71,7 @@ std::vector<std::string> recurrent_options(const std::vector<std::string>& given
   return out;
 }
 
-/// Without what Module::name() has around it in LibTorch's style.
+/// Removes the parts that Module::name() adds in LibTorch's style.
 std::string class_name(std::string name) {
   const std::string scope = "torch::nn::";
   if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
@@ -84,8 +84,7 @@ std::string class_name(std::string name) {
 std::string in_libtorch_words(const std::string& text) {
   const size_t open = text.find('(');
   if (open == std::string::npos || text.back() != ')') {
-    const std::string name =
-        class_name(text);  // transformers print as LibTorch prints a module without a text of its own
+    const std::string name = class_name(text);  // for transformers LibTorch prints the default text of a module
     const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
     return "torch::nn::" + name + end;
   }
@@ -106,7 +105,7 @@ std::string in_libtorch_words(const std::string& text) {
     const size_t equals = argument.find('=');
     const std::string key = equals == std::string::npos ? "" : argument.substr(0, equals);
     std::string value = value_of(equals == std::string::npos ? argument : argument.substr(equals + 1));
-    if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // LibTorch has none
+    if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // LibTorch does not print it
     if (key == "padding" && (value == "same" || value == "valid")) value = "'" + value + "'";
     if (key == "nonlinearity") value = value == "relu" ? "kReLU" : "kTanh";
     if (key == "unflattened_size" && value.size() > 1) value.front() = '{', value.back() = '}';

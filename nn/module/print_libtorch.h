@@ -6,8 +6,8 @@
 
 namespace tandem::nn {
 
-/// What pretty_print() of a module of the library wrote, "Conv2d(1, 2, kernel_size=(3, 3), bias=False)", in LibTorch's
-/// words: "torch::nn::Conv2d(1, 2, kernel_size=[3, 3], bias=false)".
+/// Converts a line by pretty_print() of a library module, "Conv2d(1, 2, kernel_size=(3, 3), bias=False)", to LibTorch's
+/// format: "torch::nn::Conv2d(1, 2, kernel_size=[3, 3], bias=false)".
 std::string in_libtorch_words(const std::string& text);
 
 }  // namespace tandem::nn

@@ -1,4 +1,4 @@
-// Whether a module still has the parameters that it had: a walk that makes no names.
+// Checks whether a module still has the parameters that it had, without building names.
 #include "tandem/nn/module/same_parameters.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 namespace {
-/// `known`: how many of the expected ones were met; one that was met before is a shared one.
+/// Walks `m`. `known`: number of entries of `expected` found so far; a tensor among these is a shared one.
 bool has_next(const Module& m, const NamedParameters& expected, size_t& known) {
   for (const auto& item : detail::ModuleAccess::parameters(m)) {
     if (!item->defined()) continue;

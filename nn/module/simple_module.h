@@ -1,8 +1,8 @@
-// How modules without parameters are declared.
+// Macros that declare modules without parameters.
 #pragma once
 #include "tandem/nn/module.h"
 
-/// A module that is its options and a function of them. Its source file says how it prints itself.
+/// Declares a module that applies a function with options to one tensor. Its source file defines how it prints.
 #define TANDEM_OPTION_MODULE(Name, Options, default_options, call)                  \
   class Name##Impl : public Cloneable<Name##Impl> {                                 \
    public:                                                                          \
@@ -21,7 +21,7 @@
     Tensor forward(const Tensor& x) { return call; }     \
   };                                                     \
   TANDEM_LIBRARY_MODULE(Name)
-/// A module that is a function of two tensors and its options.
+/// Declares a module that applies a function with options to two tensors.
 #define TANDEM_TWO_INPUT_MODULE(Name, function)                                                      \
   class Name##Impl : public Cloneable<Name##Impl> {                                                  \
    public:                                                                                           \
@@ -32,7 +32,7 @@
     Name##Options options;                                                                           \
   };                                                                                                 \
   TANDEM_LIBRARY_MODULE(Name)
-/// A module whose first two options can stand in its constructor without names.
+/// Declares a module whose constructor also takes its first two options as plain arguments.
 #define TANDEM_TWO_OPTION_MODULE(Name, First, Second, call)                                            \
   class Name##Impl : public Cloneable<Name##Impl> {                                                    \
    public:                                                                                             \

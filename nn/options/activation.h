@@ -1,4 +1,4 @@
-// Options of activations.
+// Options of activation functions and modules.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,25 +9,25 @@ namespace tandem::nn {
 
 struct ReLUOptions {
   ReLUOptions(bool inplace = false) : inplace_(inplace) {}
-  TANDEM_ARG(bool, inplace);  // whether the input itself is changed
+  TANDEM_ARG(bool, inplace);  // if true, overwrites the input
 };
 struct LeakyReLUOptions {
   LeakyReLUOptions(double slope = 0.01) : negative_slope_(slope) {}
-  TANDEM_ARG(double, negative_slope);  // the factor below 0
-  TANDEM_ARG(bool, inplace) = false;   // whether the input itself is changed
+  TANDEM_ARG(double, negative_slope);  // slope for x below 0
+  TANDEM_ARG(bool, inplace) = false;   // if true, overwrites the input
 };
-/// approximate: "none" or "tanh", see gelu.
+/// approximate: "none" or "tanh"; see tandem::gelu.
 struct GELUOptions {
   TANDEM_ARG(std::string, approximate) = "none";  // "none" or "tanh"
 };
 struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}
-  TANDEM_ARG(double, alpha);          // the limit below 0, negated
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, alpha);          // the limit for x towards minus infinity is -alpha
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct SELUOptions {
   SELUOptions(bool inplace = false) : inplace_(inplace) {}
-  TANDEM_ARG(bool, inplace);  // whether the input itself is changed
+  TANDEM_ARG(bool, inplace);  // if true, overwrites the input
 };
 using ReLU6Options = SELUOptions;
 struct HardswishOptions {
@@ -37,48 +37,48 @@ struct HardswishOptions {
 using HardsigmoidOptions = HardswishOptions;
 struct CELUOptions {
   CELUOptions(double alpha = 1) : alpha_(alpha) {}
-  TANDEM_ARG(double, alpha);          // the limit below 0, negated
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, alpha);          // the limit for x towards minus infinity is -alpha
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct HardshrinkOptions {
   HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
-  TANDEM_ARG(double, lambda);  // the bound
+  TANDEM_ARG(double, lambda);  // elements in [-lambda, lambda] become 0
 };
 struct SoftshrinkOptions {
   SoftshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
-  TANDEM_ARG(double, lambda);  // the bound
+  TANDEM_ARG(double, lambda);  // elements in [-lambda, lambda] become 0; others move towards 0 by lambda
 };
 struct HardtanhOptions {
-  TANDEM_ARG(double, min_val) = -1;   // the lower bound
-  TANDEM_ARG(double, max_val) = 1;    // the upper bound
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, min_val) = -1;   // lower bound
+  TANDEM_ARG(double, max_val) = 1;    // upper bound
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct PReLUOptions {
-  TANDEM_ARG(int64_t, num_parameters) = 1;  // 1, or one for each channel
-  TANDEM_ARG(double, init) = 0.25;          // the first value of each weight
+  TANDEM_ARG(int64_t, num_parameters) = 1;  // number of weights: 1, or one per channel
+  TANDEM_ARG(double, init) = 0.25;          // initial value of each weight
 };
 struct RReLUOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // the smallest slope
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // above the largest slope
-  TANDEM_ARG(bool, inplace) = false;    // whether the input itself is changed
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slopes
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slopes
+  TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };
 struct SoftplusOptions {
-  TANDEM_ARG(double, beta) = 1;        // x is multiplied by it first
-  TANDEM_ARG(double, threshold) = 20;  // of beta x: above, x itself
+  TANDEM_ARG(double, beta) = 1;        // factor of x inside the exponential; the result is divided by it
+  TANDEM_ARG(double, threshold) = 20;  // where beta x is larger, returns x
 };
 struct ThresholdOptions {
   ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
-  TANDEM_ARG(double, threshold);      // what passes is above it
-  TANDEM_ARG(double, value);          // what takes the place of the others
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, threshold);      // elements above it are kept
+  TANDEM_ARG(double, value);          // replaces all other elements
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct GLUOptions {
   GLUOptions(int64_t dim = -1) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);  // the dimension along which it works
+  TANDEM_ARG(int64_t, dim);  // dimension that is split into two halves
 };
 struct SoftmaxOptions {
   SoftmaxOptions(int64_t dim) : dim_(dim) {}
-  TANDEM_ARG(int64_t, dim);  // the dimension along which it works
+  TANDEM_ARG(int64_t, dim);  // dimension over which the results sum to 1
 };
 using LogSoftmaxOptions = SoftmaxOptions;
 using SoftminOptions = SoftmaxOptions;

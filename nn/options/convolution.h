@@ -12,58 +12,58 @@ namespace enumtype {
 struct kValid {};
 struct kSame {};
 }  // namespace enumtype
-/// Paddings of a convolution: none, and one that leaves the sizes as they are, which needs strides of 1.
+/// Paddings by name: kValid is no padding; kSame keeps the spatial sizes and needs strides of 1.
 constexpr enumtype::kValid kValid{};
 constexpr enumtype::kSame kSame{};
 
 namespace detail {
 
-/// Numbers, kValid or kSame.
+/// Padding as numbers, kValid or kSame.
 template <size_t D> using ConvPadding = std::variant<ExpandingArray<D>, enumtype::kValid, enumtype::kSame>;
 
 }  // namespace detail
 
 namespace nn {
 
-/// Of Conv1d, Conv2d and Conv3d.
+/// Options of Conv1d, Conv2d and Conv3d.
 template <size_t D> struct ConvOptions {
   using padding_t = detail::ConvPadding<D>;
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);            // channels of the input
-  TANDEM_ARG(int64_t, out_channels);           // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);  // the size of a window
-  TANDEM_ARG(ExpandingArray<D>, stride) = 1;   // the step from window to window
-  TANDEM_ARG(padding_t, padding) = 0;          // or kSame, kValid
+  TANDEM_ARG(int64_t, in_channels);            // number of input channels
+  TANDEM_ARG(int64_t, out_channels);           // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);  // size of the kernel
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;   // distance between neighbouring windows
+  TANDEM_ARG(padding_t, padding) = 0;          // zeros on each side, or kSame, kValid
 
  public:
-  /// One number for each dimension: `padding({1, 2})`.
+  /// Sets one padding per dimension: `padding({1, 2})`.
   ConvOptions& padding(std::initializer_list<int64_t> list) { return padding(padding_t(ExpandingArray<D>(list))); }
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or reflect, replicate, circular
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or kReflect, kReplicate, kCircular
 };
 using Conv1dOptions = ConvOptions<1>;
 using Conv2dOptions = ConvOptions<2>;
 using Conv3dOptions = ConvOptions<3>;
 
-/// Of ConvTranspose1d, ConvTranspose2d and ConvTranspose3d.
+/// Options of ConvTranspose1d, ConvTranspose2d and ConvTranspose3d.
 template <size_t D> struct ConvTransposeOptions {
-  /// Channels of input and output; one number is a kernel of that size in each dimension.
+  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
   ConvTransposeOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
-  TANDEM_ARG(int64_t, in_channels);                   // channels of the input
-  TANDEM_ARG(int64_t, out_channels);                  // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // the size of a window
-  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // the step from window to window
-  TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // zeros on each side
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output
-  TANDEM_ARG(int64_t, groups) = 1;  // channels are divided into so many groups, each with kernels of its own
-  TANDEM_ARG(bool, bias) = true;    // whether a bias is added
-  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;                 // the step from element to element of a window
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // the only one
+  TANDEM_ARG(int64_t, in_channels);                   // number of input channels
+  TANDEM_ARG(int64_t, out_channels);                  // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
+  TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // number of outer rows removed from each side of the output
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
+  TANDEM_ARG(bool, bias) = true;                      // whether a bias is added
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // the only accepted mode
 };
 using ConvTranspose1dOptions = ConvTransposeOptions<1>;
 using ConvTranspose2dOptions = ConvTransposeOptions<2>;
@@ -71,15 +71,15 @@ using ConvTranspose3dOptions = ConvTransposeOptions<3>;
 
 namespace functional {
 
-/// Of conv1d, conv2d and conv3d.
+/// Options of conv1d, conv2d and conv3d.
 template <size_t D> struct ConvFuncOptions {
   using padding_t = detail::ConvPadding<D>;
-  TANDEM_ARG(Tensor, bias);                   // (out_channels), or none
-  TANDEM_ARG(ExpandingArray<D>, stride) = 1;  // the step from window to window
-  TANDEM_ARG(padding_t, padding) = 0;         // or kSame, kValid
+  TANDEM_ARG(Tensor, bias);                   // (out_channels); undefined for none
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;  // distance between neighbouring windows
+  TANDEM_ARG(padding_t, padding) = 0;         // zeros on each side, or kSame, kValid
 
  public:
-  /// One number for each dimension: `padding({1, 2})`.
+  /// Sets one padding per dimension: `padding({1, 2})`.
   ConvFuncOptions& padding(std::initializer_list<int64_t> list) { return padding(padding_t(ExpandingArray<D>(list))); }
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
@@ -88,14 +88,14 @@ using Conv1dFuncOptions = ConvFuncOptions<1>;
 using Conv2dFuncOptions = ConvFuncOptions<2>;
 using Conv3dFuncOptions = ConvFuncOptions<3>;
 
-/// Of conv_transpose1d, conv_transpose2d and conv_transpose3d.
+/// Options of conv_transpose1d, conv_transpose2d and conv_transpose3d.
 template <size_t D> struct ConvTransposeFuncOptions {
-  TANDEM_ARG(Tensor, bias);                           // (out_channels), or none
-  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // the step from window to window
-  TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // zeros on each side
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output
-  TANDEM_ARG(int64_t, groups) = 1;  // channels are divided into so many groups, each with kernels of its own
-  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;  // the step from element to element of a window
+  TANDEM_ARG(Tensor, bias);                           // (out_channels); undefined for none
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
+  TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // number of outer rows removed from each side of the output
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
 };
 using ConvTranspose1dFuncOptions = ConvTransposeFuncOptions<1>;
 using ConvTranspose2dFuncOptions = ConvTransposeFuncOptions<2>;
@@ -107,7 +107,7 @@ using ConvTranspose3dFuncOptions = ConvTransposeFuncOptions<3>;
 
 namespace detail {
 
-/// What both kinds of module keep.
+/// Options stored in convolution modules and in transposed convolution modules.
 template <size_t D> struct ConvNdOptions {
   using padding_t = ConvPadding<D>;
   ConvNdOptions(const nn::ConvOptions<D>& o)
@@ -132,17 +132,17 @@ template <size_t D> struct ConvNdOptions {
         groups_(o.groups()),
         bias_(o.bias()),
         padding_mode_(o.padding_mode()) {}
-  TANDEM_ARG(int64_t, in_channels);                   // channels of the input
-  TANDEM_ARG(int64_t, out_channels);                  // channels of the output
-  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // the size of a window
-  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // the step from window to window
-  TANDEM_ARG(padding_t, padding) = 0;                 // zeros on each side
-  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // the step from element to element of a window
-  TANDEM_ARG(bool, transposed) = false;               // whether it is the transposed one
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output
-  TANDEM_ARG(int64_t, groups) = 1;  // channels are divided into so many groups, each with kernels of its own
-  TANDEM_ARG(bool, bias) = true;    // whether a bias is added
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // what stands beyond the borders
+  TANDEM_ARG(int64_t, in_channels);                   // number of input channels
+  TANDEM_ARG(int64_t, out_channels);                  // number of output channels
+  TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
+  TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
+  TANDEM_ARG(padding_t, padding) = 0;                 // zeros on each side, or kSame, kValid
+  TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
+  TANDEM_ARG(bool, transposed) = false;               // whether the convolution is transposed
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
+  TANDEM_ARG(bool, bias) = true;                      // whether a bias is added
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // values used outside the input
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Options of distances.
+// Options of distance functions and modules.
 #pragma once
 #include <cstdint>
 
@@ -7,13 +7,13 @@
 namespace tandem::nn {
 
 struct CosineSimilarityOptions {
-  TANDEM_ARG(int64_t, dim) = 1;    // the dimension along which it works
-  TANDEM_ARG(double, eps) = 1e-8;  // keeps the divisor from 0
+  TANDEM_ARG(int64_t, dim) = 1;    // dimension of the vectors
+  TANDEM_ARG(double, eps) = 1e-8;  // smallest norm that a vector is divided by
 };
 struct PairwiseDistanceOptions {
-  TANDEM_ARG(double, p) = 2;          // the p of the norm
+  TANDEM_ARG(double, p) = 2;          // order p of the norm
   TANDEM_ARG(double, eps) = 1e-6;     // added to each difference
-  TANDEM_ARG(bool, keepdim) = false;  // whether the dimension stays, of size 1
+  TANDEM_ARG(bool, keepdim) = false;  // if true, the reduced dimension stays with size 1
 };
 
 }  // namespace tandem::nn

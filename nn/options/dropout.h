@@ -1,4 +1,4 @@
-// Options of dropouts.
+// Options of dropout modules.
 #pragma once
 #include "tandem/core/option.h"
 
@@ -6,8 +6,8 @@ namespace tandem::nn {
 
 struct DropoutOptions {
   DropoutOptions(double p = 0.5) : p_(p) {}
-  TANDEM_ARG(double, p);              // the probability of dropping an element, or a channel
-  TANDEM_ARG(bool, inplace) = false;  // whether the input itself is changed
+  TANDEM_ARG(double, p);              // probability of dropping an element or a channel
+  TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 using Dropout2dOptions = DropoutOptions;
 using Dropout3dOptions = DropoutOptions;

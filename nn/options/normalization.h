@@ -11,31 +11,31 @@ namespace tandem::nn {
 
 struct BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);                  // channels of the input
-  TANDEM_ARG(double, eps) = 1e-5;                     // keeps the divisor from 0
-  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the means of all batches
-  TANDEM_ARG(bool, affine) = true;                    // whether it has a weight and a bias to train
-  TANDEM_ARG(bool, track_running_stats) = true;       // whether mean and variance are kept for evaluation
+  TANDEM_ARG(int64_t, num_features);                  // number of input channels
+  TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: running statistics are the averages over all batches
+  TANDEM_ARG(bool, affine) = true;                    // whether the module has a trainable weight and bias
+  TANDEM_ARG(bool, track_running_stats) = true;       // whether running statistics are kept for evaluation
 };
 using BatchNorm1dOptions = BatchNormOptions;
 using BatchNorm2dOptions = BatchNormOptions;
 using BatchNorm3dOptions = BatchNormOptions;
 struct InstanceNormOptions {
   InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
-  TANDEM_ARG(int64_t, num_features);              // channels of the input
-  TANDEM_ARG(double, eps) = 1e-5;                 // keeps the divisor from 0
-  TANDEM_ARG(double, momentum) = 0.1;             // the new batch's part in the running ones
-  TANDEM_ARG(bool, affine) = false;               // whether it has a weight and a bias to train
-  TANDEM_ARG(bool, track_running_stats) = false;  // whether mean and variance are kept for evaluation
+  TANDEM_ARG(int64_t, num_features);              // number of input channels
+  TANDEM_ARG(double, eps) = 1e-5;                 // added to the variance to avoid division by zero
+  TANDEM_ARG(double, momentum) = 0.1;             // weight of the new batch in the running statistics
+  TANDEM_ARG(bool, affine) = false;               // whether the module has a trainable weight and bias
+  TANDEM_ARG(bool, track_running_stats) = false;  // whether running statistics are kept for evaluation
 };
 using InstanceNorm1dOptions = InstanceNormOptions;
 using InstanceNorm2dOptions = InstanceNormOptions;
 using InstanceNorm3dOptions = InstanceNormOptions;
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // the sizes of the last dimensions
-  TANDEM_ARG(double, eps) = 1e-5;                      // keeps the divisor from 0
-  TANDEM_ARG(bool, elementwise_affine) = true;  // whether it has a weight, and a bias where there is one, to train
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
+  TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
+  TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight and bias
 };
 
 }  // namespace tandem::nn

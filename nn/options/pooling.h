@@ -1,4 +1,4 @@
-// Options of pools. Size: int64_t, or Pair or Triple, of which one number is a window of equal sides.
+// Options of pooling. The template argument Size is int64_t, Pair or Triple; one number gives a window of equal sides.
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -10,51 +10,51 @@
 
 namespace tandem::nn {
 
-/// stride: the kernel's size unless set.
+/// stride: kernel_size unless set.
 template <class Size> struct MaxPoolOptions {
   MaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxPoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);             // the step from window to window; the window's size unless given
-  TANDEM_ARG(Size, padding) = 0;        // on each side, as -infinity; at most half the window
-  TANDEM_ARG(Size, dilation) = 1;       // the step from element to element of a window
-  TANDEM_ARG(bool, ceil_mode) = false;  // whether the last window may hang over the end
+  TANDEM_ARG(Size, stride);             // distance between neighbouring windows; kernel_size unless set
+  TANDEM_ARG(Size, padding) = 0;        // -infinity on each side; at most half the window
+  TANDEM_ARG(Size, dilation) = 1;       // distance between neighbouring elements of a window
+  TANDEM_ARG(bool, ceil_mode) = false;  // if true, the last window may extend beyond the input
 };
 using MaxPool1dOptions = MaxPoolOptions<int64_t>;
 using MaxPool2dOptions = MaxPoolOptions<detail::Pair>;
 using MaxPool3dOptions = MaxPoolOptions<detail::Triple>;
 
-/// stride: the kernel's size unless set. divisor_override stands in the place of the number of elements of a window.
+/// stride: kernel_size unless set. divisor_override: the divisor, instead of the number of elements in the window.
 template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);               // the size of a window
-  TANDEM_ARG(Size, stride);                    // the step from window to window; the window's size unless given
+  TANDEM_ARG(Size, kernel_size);               // size of a window
+  TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(Size, padding) = 0;               // zeros on each side
-  TANDEM_ARG(bool, ceil_mode) = false;         // whether the last window may hang over the end
-  TANDEM_ARG(bool, count_include_pad) = true;  // whether the padding counts in the divisor
-  TANDEM_ARG(std::optional<int64_t>, divisor_override);  // the divisor, in place of the window's size
+  TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
+  TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
+  TANDEM_ARG(std::optional<int64_t>, divisor_override);  // divisor, instead of the number of elements in the window
 };
 using AvgPool2dOptions = AvgPoolOptions<detail::Pair>;
 using AvgPool3dOptions = AvgPoolOptions<detail::Triple>;
 struct AvgPool1dOptions {
-  /// The length of a window.
+  /// kernel_size: length of a window.
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
-  TANDEM_ARG(int64_t, kernel_size);            // the size of a window
-  TANDEM_ARG(int64_t, stride);                 // the kernel's size unless set
+  TANDEM_ARG(int64_t, kernel_size);            // size of a window
+  TANDEM_ARG(int64_t, stride);                 // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(int64_t, padding) = 0;            // zeros on each side
-  TANDEM_ARG(bool, ceil_mode) = false;         // whether the last window may hang over the end
-  TANDEM_ARG(bool, count_include_pad) = true;  // whether the padding counts in the divisor
+  TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
+  TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
 };
 
-/// Sizes of an output, one for each dimension or one for all; nullopt stands for the input's.
+/// Output sizes, one per dimension or one for all; nullopt means the input's size.
 template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(int64_t all) { this->fill(all); }
   OutputSizes(std::initializer_list<std::optional<int64_t>> list) { take(list.begin(), list.size()); }
   OutputSizes(const std::vector<int64_t>& list) { take(list.begin(), list.size()); }
   OutputSizes(const std::vector<std::optional<int64_t>>& list) { take(list.begin(), list.size()); }
   OutputSizes(IntArrayRef list) { take(list.begin(), list.size()); }
-  /// Returns the sizes, with the size of x in place of nullopt. @throws Error unless x has N dimensions after channels
+  /// Returns the sizes, with x's sizes for nullopt. @throws Error unless x has N dimensions after its channels
   ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
     TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": x is ", x.sizes(), "; accepted: ", N,
                  " dimensions after the channels, with a batch or without");
@@ -69,15 +69,15 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
     for (size_t d = 0; d < N; ++d) (*this)[d] = from[count == 1 ? 0 : static_cast<std::ptrdiff_t>(d)];
   }
 };
-/// Of adaptive pools, averages and maxima alike.
+/// Options of adaptive pooling, average and max.
 template <size_t N> struct AdaptivePoolOptions {
   AdaptivePoolOptions(OutputSizes<N> output_size) : output_size_(output_size) {}
   AdaptivePoolOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(OutputSizes<N>, output_size);  // the sizes of the output; nullopt: the input's
+  TANDEM_ARG(OutputSizes<N>, output_size);  // sizes of the output; nullopt: the input's size
 };
 template <> struct AdaptivePoolOptions<1> {
   AdaptivePoolOptions(int64_t output_size) : output_size_(output_size) {}
-  TANDEM_ARG(int64_t, output_size);  // the sizes of the output; nullopt: the input's
+  TANDEM_ARG(int64_t, output_size);  // length of the output
 };
 using AdaptiveAvgPool1dOptions = AdaptivePoolOptions<1>;
 using AdaptiveAvgPool2dOptions = AdaptivePoolOptions<2>;
@@ -86,26 +86,26 @@ using AdaptiveMaxPool1dOptions = AdaptivePoolOptions<1>;
 using AdaptiveMaxPool2dOptions = AdaptivePoolOptions<2>;
 using AdaptiveMaxPool3dOptions = AdaptivePoolOptions<3>;
 
-/// Those of the max pool that is to be undone. stride: the kernel's size unless set.
+/// Options of max unpooling; use those of the max pool that is inverted. stride: kernel_size unless set.
 template <class Size> struct MaxUnpoolOptions {
   MaxUnpoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxUnpoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxUnpoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
-  TANDEM_ARG(Size, stride);       // that of the max pool; the window's size unless given
-  TANDEM_ARG(Size, padding) = 0;  // that of the max pool
+  TANDEM_ARG(Size, stride);       // stride of the max pool; kernel_size unless set
+  TANDEM_ARG(Size, padding) = 0;  // padding of the max pool
 };
 using MaxUnpool1dOptions = MaxUnpoolOptions<int64_t>;
 using MaxUnpool2dOptions = MaxUnpoolOptions<detail::Pair>;
 using MaxUnpool3dOptions = MaxUnpoolOptions<detail::Triple>;
 
-/// stride: the kernel's size unless set.
+/// stride: kernel_size unless set.
 template <class Size> struct LPPoolOptions {
   LPPoolOptions(double norm_type, Size kernel_size)
       : norm_type_(norm_type), kernel_size_(kernel_size), stride_(kernel_size) {}
-  TANDEM_ARG(double, norm_type);        // the power
-  TANDEM_ARG(Size, kernel_size);        // the size of a window
-  TANDEM_ARG(Size, stride);             // the step from window to window; the window's size unless given
-  TANDEM_ARG(bool, ceil_mode) = false;  // whether the last window may hang over the end
+  TANDEM_ARG(double, norm_type);        // exponent of the norm
+  TANDEM_ARG(Size, kernel_size);        // size of a window
+  TANDEM_ARG(Size, stride);             // distance between neighbouring windows; kernel_size unless set
+  TANDEM_ARG(bool, ceil_mode) = false;  // if true, the last window may extend beyond the input
 };
 using LPPool1dOptions = LPPoolOptions<int64_t>;
 using LPPool2dOptions = LPPoolOptions<detail::Pair>;
@@ -127,25 +127,25 @@ using AdaptiveMaxPool3dFuncOptions = AdaptiveMaxPool3dOptions;
 using LPPool1dFuncOptions = LPPool1dOptions;
 using LPPool2dFuncOptions = LPPool2dOptions;
 using LPPool3dFuncOptions = LPPool3dOptions;
-/// output_size: the spatial sizes, or all sizes, of what the max pool was given; it tells apart sizes that a pool
-/// rounds to the same.
+/// output_size: spatial sizes, or all sizes, of the max pool's input. The pooled sizes alone do not determine them,
+/// because pooling rounds down.
 template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   using MaxUnpoolOptions<Size>::MaxUnpoolOptions;
   MaxUnpoolFuncOptions(const MaxUnpoolOptions<Size>& o) : MaxUnpoolOptions<Size>(o) {}
-  /// As in the base, but so that a chain of setters ends with this type.
+  /// Same as in the base class, but returns this type, so that setters can be chained.
   MaxUnpoolFuncOptions& stride(const Size& value) { return MaxUnpoolOptions<Size>::stride(value), *this; }
-  /// As in the base.
+  /// Same as in the base class, but returns this type.
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // the sizes that the max pool was given
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // sizes of the max pool's input; or from x's sizes
 };
 using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;
 using MaxUnpool3dFuncOptions = MaxUnpoolFuncOptions<detail::Triple>;
 }  // namespace functional
 
-/// Shares of the input's sizes, one for each dimension or one for all.
+/// Output sizes as fractions of the input's sizes, one per dimension or one for all.
 template <size_t N> struct OutputRatios : std::array<double, N> {
   OutputRatios(double all) { this->fill(all); }
   OutputRatios(const std::vector<double>& list) {
@@ -154,15 +154,15 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
   }
   OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}
 };
-/// Either output_size or output_ratio is given. _random_samples (N, C, D), in [0, 1), are drawn in each forward unless
-/// they are given.
+/// Exactly one of output_size and output_ratio must be set. _random_samples (N, C, D), in [0, 1), with D spatial
+/// dimensions, are drawn in each forward unless they are set.
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
-  TANDEM_ARG(Size, kernel_size);                             // the size of a window
+  TANDEM_ARG(Size, kernel_size);                             // size of a window
   TANDEM_ARG(std::optional<Size>, output_size);              // the sizes of the output
-  TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // the output's sizes as fractions of the input's
-  TANDEM_ARG(Tensor, _random_samples);  // numbers in [0, 1) that place the windows; drawn unless given
+  TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // output sizes as fractions of the input's sizes
+  TANDEM_ARG(Tensor, _random_samples);  // numbers in [0, 1) that place the windows; drawn in each forward if undefined
 };
 using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<2, detail::Pair>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
@@ -170,7 +170,7 @@ using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<3, detail::Triple>;
 }  // namespace tandem::nn
 
 namespace tandem::detail {
-/// output_ratio as numbers; empty if it is not given.
+/// Returns output_ratio as numbers; empty if it is not set.
 template <class Options> ArrayRef<double> ratios_of(const Options& o) {
   return o.output_ratio() ? ArrayRef<double>(o.output_ratio()->data(), o.output_ratio()->size()) : ArrayRef<double>();
 }

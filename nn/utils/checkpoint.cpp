@@ -1,4 +1,4 @@
-// Checkpoints: the content of a frame, and the second run of its function in backward.
+// Activation checkpointing: the state of a frame, and the second run of its function in backward.
 #include "tandem/nn/utils/checkpoint.h"
 
 #include <map>
@@ -11,15 +11,15 @@
 namespace tandem::autograd {
 namespace {
 
-/// What the first run saved under a number, which the second has to save again.
+/// A tensor that the first run saved; the second run must save the same kind of tensor under this number.
 struct Saved {
   Shape sizes;
   DType dtype;
   Device device;
 };
-/// The places in the random streams that a thread draws from.
+/// Positions in the random streams that this thread draws from.
 struct RandomPlaces {
-  bool named = false;  // by a GeneratorGuard: one stream for all
+  bool named = false;  // a GeneratorGuard is active: one stream for all devices
   std::vector<std::pair<Generator*, PhiloxState>> places;
 
   static RandomPlaces now(const variable_list& inputs) {
@@ -35,15 +35,15 @@ struct RandomPlaces {
       if (input.defined()) add(default_generator(input.device()));
     return out;
   }
-  /// Runs f at these places, and puts the generators back to where they are.
+  /// Runs f with the generators at these positions, then restores the generators.
   void repeat(const std::function<void()>& f) const {
-    if (named) {  // whose generator may be gone by now
+    if (named) {  // the guard's generator may no longer exist
       Generator scratch;
       scratch.set_state(places[0].second);
       const GeneratorGuard guard(scratch);
       return f();
     }
-    static std::recursive_mutex one_at_a_time;  // of the workers of several devices
+    static std::recursive_mutex one_at_a_time;  // for worker threads of several devices
     const std::lock_guard lock(one_at_a_time);
     struct Restore {
       std::vector<std::pair<Generator*, PhiloxState>> places;
@@ -69,8 +69,8 @@ struct CheckpointFrame::Members {
   std::optional<RandomPlaces> random;
   Run run;
   bool finished = false;
-  std::vector<Saved> saved;  // by the first run
-  std::mutex mutex;          // guards what follows
+  std::vector<Saved> saved;  // by the first run, in order
+  std::mutex mutex;          // guards `recomputed`
   std::map<size_t, Tensor> recomputed;
 
   void recompute();
@@ -78,7 +78,7 @@ struct CheckpointFrame::Members {
 };
 
 namespace {
-/// Stands for a tensor that was not kept. When it goes, its tensor is needed no more.
+/// Stored instead of a saved tensor. When the graph drops it, the recomputed tensor is freed.
 struct Ticket {
   std::shared_ptr<CheckpointFrame> frame;
   size_t number;
@@ -118,7 +118,7 @@ void CheckpointFrame::Members::recompute() {
     again.push_back(input);
   }
   recomputed.clear();
-  SavedTensorHooks hooks;  // they keep a tensor here as well as in the second run's graph, which may have a use for it
+  SavedTensorHooks hooks;  // keep each tensor in `recomputed` and in the second run's graph, which may run backward
   hooks.pack = [this](const Tensor& x) -> std::any {
     const size_t number = recomputed.size();
     if (number < saved.size()) {
@@ -150,7 +150,7 @@ Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& fra
   const std::lock_guard lock(m.mutex);
   if (!m.recomputed.count(number)) {
     m.recompute();
-    if (is_backward_running())  // one that retains the graph keeps the tickets
+    if (is_backward_running())  // if the backward retains the graph, the tickets do not free the tensors
       queue_callback([frame] {
         const std::lock_guard held(frame->members_->mutex);
         frame->members_->recomputed.clear();
@@ -170,7 +170,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
     const size_t number = m.saved.size();
     m.saved.push_back({x.sizes(), x.dtype(), x.device()});
     const auto drop = [&m, number] {
-      Tensor last;  // freed after the lock is: what it frees may come by here
+      Tensor last;  // destroyed after the lock is released, because its destructor may call this function
       const std::lock_guard lock(m.mutex);
       if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
         last = std::move(at->second);

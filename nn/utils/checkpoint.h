@@ -1,4 +1,4 @@
-// Checkpoints: a part of a forward that keeps its inputs alone, and runs again in backward. Memory for time.
+// Activation checkpointing: saves only the inputs of a function, and runs it again in backward, to save memory.
 #pragma once
 #include <type_traits>
 
@@ -8,30 +8,30 @@
 
 namespace tandem::autograd::detail {
 
-/// One call of checkpoint(): what it takes to run its function again, and what that saved, while a backward needs it.
+/// State of one call of checkpoint(): what it needs to run the function again, and the tensors recomputed for backward.
 class CheckpointFrame {
  public:
   using Run = std::function<void(const variable_list& inputs)>;
-  /// @param inputs  the tensors that the function is called with, kept as tensors are that are saved for backward
+  /// @param inputs  tensor arguments of the function; stored like tensors that are saved for backward
   CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run);
   ~CheckpointFrame();
   CheckpointFrame(const CheckpointFrame&) = delete;
-  /// The hooks of the forward: they keep nothing of a tensor but its number.
+  /// Returns the saved-tensor hooks of the forward. They store a number instead of each tensor.
   static SavedTensorHooks hooks(const std::shared_ptr<CheckpointFrame>& frame);
-  /// The forward has come to its end.
+  /// Marks the end of the forward.
   void finish();
 
  private:
   struct Members;
   tandem::detail::Owned<Members> members_;
 };
-/// Whether this thread is in the second run of a checkpoint's function.
+/// Whether this thread is running a checkpoint's function for the second time.
 bool is_second_run();
 struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };
 
-/// An argument of a checkpoint's function: tensors are kept by the frame, in order, others here.
+/// Stores an argument of a checkpoint's function. Tensors are stored in the frame, in order; other values here.
 template <class T> struct CheckpointArgument {
   explicit CheckpointArgument(const T& value) : value_(value) {}
   static void list(const T&, variable_list&) {}
@@ -51,16 +51,18 @@ template <> struct CheckpointArgument<Tensor> {
 namespace tandem::nn::utils {
 
 struct CheckpointOptions {
-  /// Whether the second run draws the random numbers of the first, for dropout.
+  /// If true, the second run draws the same random numbers as the first, for dropout.
   TANDEM_ARG(bool, preserve_rng_state) = true;
 };
 
-/// function(arguments...), of which nothing is kept for backward but the arguments: backward runs the function once
-/// more when it needs what the function's operations would have saved. PyTorch's `checkpoint` with use_reentrant=False:
-/// the gradients are those of a plain call, of tensors that the function captures too. What the function does besides,
-/// such as batch norm's counting of averages, it does twice. Arguments are copied, tensors among them as handles.
-/// @throws Error  in backward, when the second run does not save tensors of the shapes and dtypes of the first, or when
-///                an argument was changed in place
+/// Calls function(arguments...) and saves only the arguments for backward. Backward runs the function again when it
+/// needs the tensors that the function's operations would have saved. As PyTorch's `checkpoint` with
+/// use_reentrant=False: all gradients, also of tensors that the function captures, equal those of a plain call. Side
+/// effects of the function happen twice, such as batch norm's update of running statistics. Arguments are copied;
+/// copies of tensors share their storage.
+/// @throws Error  in backward, if the second run saves tensors of other shapes or dtypes than the first, or if an
+/// argument
+///                was changed in place
 template <class F, class... Args>
 auto checkpoint(const CheckpointOptions& options, F function, const Args&... arguments)
     -> std::invoke_result_t<F&, const std::decay_t<Args>&...> {
@@ -73,7 +75,7 @@ auto checkpoint(const CheckpointOptions& options, F function, const Args&... arg
     std::apply(
         [&](const auto&... each) {
           size_t next = 0;
-          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // in braces: in this order
+          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // braces keep the order
           static_cast<void>(std::apply(function, all));
         },
         kept);

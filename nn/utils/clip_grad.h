@@ -14,10 +14,11 @@ constexpr int64_t kNormBlock = 4096;
 /// norms 1, 2 and infinity, and twice for other norms, which first need the largest element.
 using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 
-/// Scales all gradients so that their joint p-norm is at most max_norm; returns the norm before. Any p that norm()
-/// takes; a parameter listed twice counts once. The norms 1, 2 and infinity are one pass
-/// over all gradients together; the 2-norm is computed in float64.
-/// @param gather  given if the parameters are shards; each rank then scales its own shards
+/// Scales all gradients so that their joint p-norm is at most max_norm, and returns the norm before scaling. A
+/// parameter that is listed twice counts once. The norms 1, 2 and infinity take one pass over all gradients together;
+/// the 2-norm is computed in float64.
+/// @param norm_type  p: any number that norm() accepts
+/// @param gather     given if the parameters are shards; each rank then scales its own shards
 /// @throws Error if the norm is not finite and error_if_nonfinite is true
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,
                        bool error_if_nonfinite = false, const GatherBlocks& gather = nullptr);
@@ -25,7 +26,7 @@ inline double clip_grad_norm_(const Tensor& parameter, double max_norm, double n
                               bool error_if_nonfinite = false) {
   return clip_grad_norm_(std::vector<Tensor>{parameter}, max_norm, norm_type, error_if_nonfinite);
 }
-/// The norm of all the tensors taken as one vector, on the first one's device and of its dtype; of none it is 0.
+/// Returns the joint norm of all tensors, on the device and in the dtype of the first; 0 for an empty list.
 /// @param gather  given if the tensors are shards
 /// @throws Error if the norm is infinite or NaN and `error_if_nonfinite` is true, which reads the norm on the host
 Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false,

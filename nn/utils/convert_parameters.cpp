@@ -1,4 +1,4 @@
-// All parameters as one vector, and back.
+// Conversion of parameters to one vector and back.
 #include "tandem/nn/utils/convert_parameters.h"
 
 #include "tandem/core/internal.h"

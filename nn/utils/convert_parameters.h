@@ -1,13 +1,14 @@
-// All parameters as one vector, and back. torch::nn::utils' names.
+// Conversion of parameters to one vector and back, under the names of torch::nn::utils.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem::nn::utils {
 
-/// The elements of all, one behind the other, recorded. @throws Error for none, and unless all are on one device
+/// Concatenates the elements of all parameters; recorded by autograd. @throws Error if the list is empty, or unless all
+/// parameters are on one device
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters);
-/// Copies the elements of vec, in that order, into the parameters, unrecorded.
-/// @throws Error unless vec has one dimension and as many elements as the parameters
+/// Copies the elements of vec into the parameters, in order; not recorded by autograd.
+/// @throws Error unless vec has one dimension and as many elements as the parameters together
 void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& parameters);
 
 }  // namespace tandem::nn::utils

@@ -1,4 +1,4 @@
-// Sequences of several lengths: packing, padding, and their opposites.
+// Packing and padding of sequences of several lengths, and the inverse functions.
 #include "tandem/nn/utils/packed_sequence.h"
 
 #include "tandem/core/internal.h"
@@ -16,7 +16,7 @@ std::vector<int64_t> numbers_of(const Tensor& t) {
   const Tensor flat = t.to(kCPU, kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
-/// (A, B, ...) as (A B, ...)
+/// Reshapes (A, B, ...) to (A B, ...).
 Tensor joined(const Tensor& x) { return x.flatten(0, 1); }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
   TANDEM_CHECK(longest > 0, "pad_packed_sequence: the sequence is empty");
   TANDEM_CHECK(total_length.value_or(longest) >= longest, "pad_packed_sequence: total_length is ",
                total_length.value_or(0), "; the longest sequence has ", longest);
-  // Row `data.size(0)` is the padding's; each place takes its row.
+  // Row `data.size(0)` holds the padding. Each position of the result selects one row.
   const int64_t steps = total_length.value_or(longest), batch = batch_sizes[0], padding = data.size(0);
   std::vector<int64_t> rows, lengths(static_cast<size_t>(batch), 0);
   for (int64_t t = 0, at = 0; t < steps; ++t) {

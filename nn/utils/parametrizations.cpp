@@ -1,4 +1,4 @@
-// Weight norm and spectral norm: the parameters behind a weight, and how it is made of them.
+// Weight norm and spectral norm: their parameters and buffers, and the computation of the weight.
 #include "tandem/nn/utils/parametrizations.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-/// The 2-norms of the slices along `dim`, of a shape that broadcasts; or of the whole.
+/// Returns the 2-norms of the slices along `dim`, in a shape that broadcasts with v; without `dim`, the norm of v.
 Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
   if (!dim) return v.norm(2);
   std::vector<int64_t> others;
@@ -17,7 +17,7 @@ Tensor norm_except(const Tensor& v, std::optional<int64_t> dim) {
     if (d != wrap_dim("weight_norm", *dim, v.dim())) others.push_back(d);
   return others.empty() ? v.abs() : v.norm(2, others, /*keepdim=*/true);
 }
-/// The slices along `dim` as the rows of a matrix.
+/// Returns a matrix whose rows are the slices along `dim`.
 Tensor as_matrix(const Tensor& weight, int64_t dim) { return weight.transpose(0, dim).flatten(1); }
 Tensor normalized(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(eps); }
 
@@ -70,7 +70,7 @@ void detail::add_spectral_norm(nn::Module& module, const std::string& name, int6
         u.copy_(normalized(matrix.mv(v), eps));
       }
     }
-    // Clones: two forwards may come before a backward.
+    // Cloned, because another forward may change them before backward.
     return weight / u.clone().dot(matrix.mv(v.clone()));
   };
   add(module, {"spectral_norm", name,

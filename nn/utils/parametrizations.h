@@ -1,13 +1,13 @@
-// Weights that are made of other parameters before each forward: weight norm and spectral norm. Python's
-// torch::nn::utils::weight_norm and spectral_norm.
+// Weight norm and spectral norm: weights that are computed from other parameters before each forward. Names follow
+// Python's torch.nn.utils.weight_norm and spectral_norm.
 #pragma once
 #include "tandem/nn/module.h"
 
 namespace tandem::detail {
 
-/// The tensor of that name that a module keeps as a member.
+/// Function that returns a tensor member of a module, such as `weight`.
 using MemberTensor = std::function<Tensor&(nn::Module&)>;
-/// @throws Error unless it is "weight" or "bias", and the module has such a member
+/// Returns access to the member `name`. @throws Error unless it is "weight" or "bias" and the module has it
 template <class M> MemberTensor member_tensor(const char* op, const M& module, const std::string& name) {
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.weight); })
     if (name == "weight") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).weight; };
@@ -20,7 +20,7 @@ void add_weight_norm(nn::Module& module, const std::string& name, std::optional<
 void add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps, int64_t dim,
                        const MemberTensor& member);
 void remove_parametrization(const char* kind, nn::Module& module, const std::string& name);
-/// The dimension of a module's weight that counts its outputs.
+/// Returns the dimension of a module's weight that corresponds to the output channels.
 template <class M> int64_t output_dimension(const M& module) {
   if constexpr (requires { module.options.transposed(); })
     return module.options.transposed() ? 1 : 0;
@@ -32,25 +32,27 @@ template <class M> int64_t output_dimension(const M& module) {
 
 namespace tandem::nn::utils {
 
-/// Makes `name` ("weight" or "bias") of a module g v / |v|: the parameters `name`_g and `name`_v take its place, the
-/// length and the direction of each slice along `dim`, or of the whole with nullopt (Salimans and Kingma 2016,
-/// arXiv:1602.07868). It is made anew where the module is called by its handle, `fc(x)`, or by a Sequential, and not by
-/// `fc->forward(x)`. @return  the module. @throws Error unless it has such a parameter
+/// Reparametrises `name` ("weight" or "bias") of a module as g v / |v| (Salimans and Kingma 2016, arXiv:1602.07868).
+/// The parameters `name`_g and `name`_v replace it: the length and the direction of each slice along `dim`, or of the
+/// whole tensor if `dim` is nullopt. `name` is computed again whenever the module is called by its handle, `fc(x)`, or
+/// by a Sequential, but not by `fc->forward(x)`. @return the module. @throws Error unless it has such a parameter
 template <class Holder>
 Holder weight_norm(Holder module, const std::string& name = "weight", std::optional<int64_t> dim = 0) {
   detail::add_weight_norm(*module, name, dim, detail::member_tensor("weight_norm", *module, name));
   return module;
 }
-/// Makes it one parameter again, with the value that it has. @throws Error when it has no weight norm
+/// Makes `name` an ordinary parameter again, with its current value. @throws Error if it has no weight norm
 template <class Holder> Holder remove_weight_norm(Holder module, const std::string& name = "weight") {
   detail::remove_parametrization("weight_norm", *module, name);
   return module;
 }
 
-/// Divides `name` of a module by its largest singular value, as a matrix of which `dim` counts the rows (Miyato et al.
-/// 2018, arXiv:1802.05957): the parameter `name`_orig takes its place. The value is estimated by power iteration from
-/// the buffers `name`_u and `name`_v, `n_power_iterations` steps of it at each call in training. By default dim is 1
-/// for transposed convolutions, 0 for others. When it is made anew: as weight_norm.
+/// Divides `name` of a module by its largest singular value (Miyato et al. 2018, arXiv:1802.05957). The parameter
+/// `name`_orig replaces `name`. The singular value is that of the matrix whose rows are the slices of `name`_orig along
+/// `dim`; the default of dim is 1 for transposed convolutions and 0 for other modules. It is estimated by power
+/// iteration, with n_power_iterations steps at each call in training, from vectors in the buffers `name`_u and
+/// `name`_v. As with weight_norm, `name` is computed again whenever the module is called by its handle or by a
+/// Sequential.
 /// @throws Error unless the module has such a parameter and n_power_iterations is positive
 template <class Holder>
 Holder spectral_norm(Holder module, const std::string& name = "weight", int64_t n_power_iterations = 1,
@@ -59,7 +61,7 @@ Holder spectral_norm(Holder module, const std::string& name = "weight", int64_t 
                             detail::member_tensor("spectral_norm", *module, name));
   return module;
 }
-/// Makes it one parameter again, with the value that it has. @throws Error when it has no spectral norm
+/// Makes `name` an ordinary parameter again, with its current value. @throws Error if it has no spectral norm
 template <class Holder> Holder remove_spectral_norm(Holder module, const std::string& name = "weight") {
   detail::remove_parametrization("spectral_norm", *module, name);
   return module;
