@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// Returns, for each element, whether test_elements contains it, or, with `invert`, whether they do not. Dtypes
+/// Returns, for each element, whether test_elements contain it, or, with `invert`, whether they do not. Dtypes
 /// promote. assume_unique is ignored.
 /// @throws Error for bool
 Tensor isin(const Tensor& elements, const Tensor& test_elements, detail::Flag assume_unique = false,
