@@ -1,4 +1,4 @@
-// Positions drawn with given probabilities: multinomial.
+// Indices drawn with given probabilities: multinomial.
 #include "tandem/ops/random/multinomial.h"
 
 #include <limits>
