@@ -46,8 +46,8 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
                ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
                is_half(x.dtype()) ? ", or it of float32" : "");
 }
-/// Returns the dtype in which kernels compute with elements of `dtype`. Kernels also keep values that exist once for
-/// each row or channel in it: statistics, losses, weights.
+/// Returns the dtype in which kernels compute with elements of `dtype`, and keep values that exist once per row or
+/// channel: statistics, losses, weights.
 inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
 /// Converts a weight or bias, or an undefined tensor, into the form that kernels take with elements of `dtype`:
 /// contiguous, of accumulate_type(dtype), without a graph.

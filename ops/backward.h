@@ -24,9 +24,9 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
 /// gradient is 0 where y is 0, and for p below 1, whose slope at 0 is infinite, also where x is 0. p must not be 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
-/// Returns an alias of x, the input of an operation that is composed of others. PyTorch computes such a gradient with
-/// one kernel, so its graph leads to all inputs. To match it, the alias makes a gradient that is differentiated again
-/// depend on x, `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
+/// Returns an alias of x, the input of an operation that is composed of others. PyTorch computes the gradient of such
+/// an operation with one kernel, whose graph leads to all inputs. To match it, a gradient that passes the alias is
+/// recorded as depending on x, `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
 Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.

@@ -1,5 +1,5 @@
-// Macros that declare the operations listed in core/elementwise_ops.h in headers: the function, its in-place version,
-// and its out version.
+// Macros with which headers declare the operations listed in core/elementwise_ops.h: the function, its in-place
+// version, and its out version.
 #pragma once
 #include "tandem/core/tensor.h"
 

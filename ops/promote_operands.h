@@ -114,7 +114,7 @@ inline void check_precise(const char* op, DType dtype) {
   TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": dtype is ", dtype, "; accepted: float32 and float64");
 }
 
-/// Checks an in-place operation: x must keep its sizes, and its dtype must be able to hold the result. @throws Error
+/// Checks an in-place operation. @throws Error unless x keeps its sizes, and its dtype can hold the result
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result);
 /// Returns whether a kernel that writes x can take `other` unconverted: it has x's dtype, and x's device or is a 0-dim
 /// CPU tensor.
@@ -122,7 +122,7 @@ inline bool stands_beside(const Tensor& x, const Tensor& other) {
   return other.dtype() == x.dtype() &&
          (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
 }
-/// Checks an in-place operation with a number: x's dtype must be able to hold the number's kind. @throws Error
+/// Checks an in-place operation with a number. @throws Error unless x's dtype can hold numbers of this kind
 void check_number_held(const char* op, const Tensor& x, const Scalar& s);
 
 inline Tensor like(const Operands& o, DType dtype) { return core::empty_for(o.sizes, dtype, o.device, o.a, o.b); }

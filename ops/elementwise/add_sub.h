@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// Returns a + alpha b. Operands broadcast, and dtypes promote. For two bools this is a logical or.
+/// Returns a + alpha b. Operands broadcast, and dtypes promote. For two bools, returns a or (alpha and b).
 inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 /// Returns a - alpha b. @throws Error if a or b is bool

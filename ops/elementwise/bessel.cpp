@@ -18,7 +18,7 @@ TANDEM_CAST_POLICY(none, i0, special_airy_ai, special_bessel_j0, special_bessel_
 
 namespace {
 
-// ---- of the lists
+// ---- listed in core/elementwise_ops.h
 
 namespace derivative {
 TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)

@@ -16,7 +16,7 @@ TANDEM_CAST_POLICY(none, copysign, div, floor_divide, fmax, fmin, fmod, heavisid
 
 namespace {
 
-// ---- the derivatives of the list
+// ---- derivatives of the listed operations
 
 namespace derivative {
 TANDEM_ARITHMETIC_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
@@ -125,7 +125,7 @@ Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }
 
-// ---- made of others
+// ---- composed of other operations
 
 Tensor Tensor::hypot(const Tensor& other) const {
   const Operands o = real_operands("hypot", *this, other);

@@ -44,7 +44,8 @@ Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha
                 [=](double t) { return alpha - beta * std::cos(2 * std::numbers::pi * t); });
 }
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
-  TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");  // e^x in a double
+  // I0(beta) grows like e^|beta|, which must fit a double.
+  TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");
   return window("kaiser_window", window_length, periodic, options, [beta](double t) {
     const double x = 2 * t - 1;
     return bessel_i0(beta * std::sqrt(std::max(1 - x * x, 0.0))) / bessel_i0(beta);

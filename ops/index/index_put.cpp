@@ -51,7 +51,8 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
     if (flat.storage() != x.storage() || !flat.is_contiguous()) return copy_elements(put(), x);
     const NoGradGuard guard;
     const Tensor from = around(clear_of(flat, rows), p.dim), places = p.at.reshape({-1}).contiguous();
-    const Tensor at = places.storage() == flat.storage() ? places.clone() : places;  // x.index_put_({x}, ...)
+    // The index may share memory with x, as in x.index_put_({x}, ...).
+    const Tensor at = places.storage() == flat.storage() ? places.clone() : places;
     Tensor to = around(flat, p.dim);
     if (accumulate)
       TANDEM_DISPATCH(device(), index_add, from, at, to);

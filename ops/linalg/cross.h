@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// Returns the cross product along dim, whose size must be 3. Without dim, it is the first dimension of size 3.
-/// Operands broadcast.
+/// Returns the cross product along dim, whose size must be 3; the default is the first dimension of size 3. Operands
+/// broadcast.
 inline Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim = {}) { return a.cross(b, dim); }
 /// Alias of cross, whose dim defaults to -1.
 Tensor linalg_cross(const Tensor& a, const Tensor& b, int64_t dim = -1);

@@ -19,8 +19,8 @@ struct BatchParts {
   virtual ~BatchParts() = default;
   /// Returns whether there is only one part.
   virtual bool is_whole() const = 0;
-  /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by those of all
-  /// parts. Returns the number of values per channel of all parts.
+  /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by the mean and the
+  /// variance of all parts. Returns the number of values per channel of all parts.
   virtual int64_t join(Tensor& mean, Tensor& var, int64_t count) const = 0;
   /// Replaces sums by the total over all parts.
   virtual void add(const Tensor& sums) const = 0;
@@ -34,8 +34,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
 bool can_norm_relu_pool(const Tensor& x);
 /// Returns whether norm_relu_pool supports this pooling of an x that it accepts: windows must lie side by side.
 bool can_norm_relu_pool(const Tensor& x, Pair kernel_size, Pair stride, Pair padding, Pair dilation, bool ceil_mode);
-/// Computes max_pool2d(relu(batch_norm(...)), kernel_size) bit by bit, in one pass without intermediate results. Graphs
-/// and traces name it batch_norm_relu_max_pool2d, or batch_norm_relu if windows have one element.
+/// Computes max_pool2d(relu(batch_norm(...)), kernel_size) with bitwise equal results, but in one pass without
+/// intermediate results. Graphs and traces name it batch_norm_relu_max_pool2d, or batch_norm_relu if windows have one
+/// element.
 Tensor norm_relu_pool(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                       const Tensor& running_var, Flag training, double momentum, double eps, Pair kernel_size);
 }  // namespace detail

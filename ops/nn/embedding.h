@@ -45,13 +45,13 @@ struct EmbeddingFuncOptions {
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // row that gets no gradient
   TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used are scaled down to this norm
   TANDEM_ARG(double, norm_type) = 2;                // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by its frequency in the batch
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by its count in the batch
 };
 struct EmbeddingBagFuncOptions {
   TANDEM_ARG(Tensor, offsets);                           // position in index at which each bag begins
   TANDEM_ARG(std::optional<double>, max_norm);           // rows that are used are scaled down to this norm
   TANDEM_ARG(double, norm_type) = 2;                     // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by its frequency in the batch
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by its count in the batch
   TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
   TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; for kSum only
   TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices

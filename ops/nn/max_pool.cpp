@@ -123,8 +123,8 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t co
   const Tensor first = tensor(starts, TensorOptions(kInt64).device(x.device())).view(sizes);
   return {y, first + chosen};
 }
-/// Pools over the last `sizes.size()` dimensions. It starts with the last one, so that of equal elements the first in
-/// row-major order is chosen.
+/// Pools over the last `sizes.size()` dimensions. It starts with the last one, so that the first of several equal
+/// elements in row-major order is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, IntArrayRef sizes) {
   check_real(op, x);
   const int64_t spatial = static_cast<int64_t>(sizes.size());

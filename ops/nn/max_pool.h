@@ -40,7 +40,7 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Trip
                                                    detail::Flag ceil_mode = false);
 /// Returns (values, indices): the largest elements of output_size windows that cover the last dimensions. Along a
 /// dimension of size H, window i of I spans i H / I, rounded down, to (i + 1) H / I, rounded up. Indices count in
-/// row-major order over these dimensions; of equal elements the first is chosen.
+/// row-major order over these dimensions. If several elements are equal, the first is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, detail::Triple output_size);

@@ -48,7 +48,7 @@ Draw next_draw(Device device, int64_t elements) {
     const PhiloxState random = generator.reserve(count);
     return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
   }
-  const auto own_state = [&] {  // each replay draws anew
+  const auto own_state = [&] {  // each replay draws new numbers
     const cuda::UncapturedGuard guard;
     return empty_state(device);
   };

@@ -44,7 +44,8 @@ inline void check_floating(const char* op, const Tensor& x) {
 }
 
 /// Checks that all elements are in [least, most]. The check reads values on the host, so it is skipped for a GPU's
-/// tensors, where it would synchronize, and while tracing or recording. @throws Error
+/// tensors, where it would synchronize, and while tracing or recording.
+/// @throws Error if an element is out of range
 inline void check_each_in_range(const char* op, const char* what, const Tensor& x, double least, double most) {
   if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;

@@ -16,8 +16,8 @@ inline Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) 
 /// Returns the logarithms of the cumulative sums of e^x along dim, without overflow, for floating dtypes. Precision as
 /// in cumprod.
 inline Tensor logcumsumexp(const Tensor& x, int64_t dim) { return x.logcumsumexp(dim); }
-/// Returns (values, indices) of the largest (cummax) or smallest (cummin) element so far along dim. Of equal elements
-/// the last index is returned. A NaN propagates.
+/// Returns (values, indices) of the largest (cummax) or smallest (cummin) element so far along dim. If several are
+/// equal, the last one's index is returned. A NaN propagates.
 inline std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) { return x.cummax(dim); }
 inline std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) { return x.cummin(dim); }
 

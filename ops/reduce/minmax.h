@@ -22,16 +22,16 @@ inline Tensor min(const Tensor& x) { return x.min(); }
 /// Aliases of maximum(a, b) and minimum(a, b), elementwise.
 inline Tensor max(const Tensor& a, const Tensor& b) { return a.maximum(b); }
 inline Tensor min(const Tensor& a, const Tensor& b) { return a.minimum(b); }
-/// Returns (values, indices) along dim. Of equal extremes the first index is returned, and this element gets the
-/// gradient.
+/// Returns (values, indices) along dim. If several elements are extremes, the index is the first one's, and this
+/// element gets the gradient.
 inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.max(dim, keepdim);
 }
 inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.min(dim, keepdim);
 }
-/// Returns the index of the largest element, int64: along dim, or, without dim, in row-major order over all elements.
-/// Of equal elements the first is returned; a NaN counts as largest.
+/// Returns the index of the largest element, int64: along dim, or, if dim is not given, in row-major order over all
+/// elements. If several are equal, the first one's index is returned. A NaN counts as largest.
 inline Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, detail::Flag keepdim = false) {
   return x.argmax(dim, keepdim);
 }

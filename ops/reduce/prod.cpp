@@ -11,8 +11,8 @@ TANDEM_CAST_POLICY(float32, prod)
 
 namespace {
 /// Returns, for each element of a vector, the product of all others. All derivatives are correct even if there are
-/// zeros. Products of pairs, of pairs of pairs and so on are computed up a tree; on the way down each half is
-/// multiplied by what is outside of it.
+/// zeros. Products of pairs, of pairs of pairs and so on are computed up a tree. On the way down, each half gets the
+/// product of everything outside of it.
 Tensor products_of_others(const Tensor& x) {
   std::vector<Tensor> levels = {x};  // each has an even size, except the last, which has size 1
   while (levels.back().size(0) > 1) {

@@ -14,8 +14,8 @@ inline std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef sizes, 
   return x.split(sizes, dim);
 }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
-/// Splits x along dim into `sections` parts of nearly equal size, of which the first may be longer by one, or at each
-/// of the indices, which may be out of range.
+/// Splits x along dim, either into `sections` parts of nearly equal size (the first ones may be longer by one), or at
+/// each of the indices, which may be out of range.
 inline std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim = 0) {
   return x.tensor_split(sections, dim);
 }
