@@ -27,7 +27,7 @@ inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
 /// Returns a number as a 0-dim tensor, to be combined with x, in the dtype of the result.
 inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
 
-/// Like number_beside(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
+/// Like beside(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
 /// the number.
 inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);

@@ -1,6 +1,6 @@
 // Bessel and Airy functions: i0; and from torch.special i0e, i1, i1e, bessel_j0, bessel_j1, bessel_y0, bessel_y1,
 // modified_bessel_i0, modified_bessel_k0, scaled_modified_bessel_k0, spherical_bessel_j0, airy_ai, ... Namespace tandem
-// has the latter with a prefix (special_bessel_j0), tandem::special without one (bessel_j0).
+// has the functions of torch.special with a prefix (special_bessel_j0), tandem::special without one (bessel_j0).
 #pragma once
 #include "tandem/ops/declare_op.h"
 #include "tandem/ops/write_result.h"

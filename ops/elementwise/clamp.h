@@ -7,7 +7,7 @@ namespace tandem {
 /// Returns min(max(x, min), max); clip is an alias. Bounds are numbers or tensors, and one of them may be missing. The
 /// dtype is x's, unless a bound has a higher category: for example, an integer x with a floating bound gives a floating
 /// result.
-/// @throws Error if both bounds are missing, or if the result would be bool
+/// @throws Error if both bounds are missing, or if bounds are numbers and the result would be bool
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
