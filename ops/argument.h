@@ -1,4 +1,4 @@
-// What operations ask of their arguments, and how the kernels of layers and losses get them. Internal.
+// Checks of the arguments of operations, and conversions of arguments for the kernels of layers and losses. Internal.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// Contiguous, and without history: for kernels.
+/// Returns x as a contiguous tensor without a graph, as kernels take it.
 inline Tensor contiguous_detached(const Tensor& x) {
   const NoGradGuard guard;
   return x.contiguous();
@@ -18,25 +18,26 @@ inline void check_real(const char* op, const Tensor& x) {
   TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
                   "; accepted: floating point");
 }
-/// @throws Error that names op and both tensors unless they are of one dtype. Every operation that does not promote its
-/// operands asks here, so that a cast policy can act in one place.
+/// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function, so
+/// that a cast policy can act in one place.
+/// @throws Error that names op and both tensors unless they are of one dtype
 inline void check_one_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.dtype() == b.dtype(), op, ": ", a_name, " is ", a.dtype(), " and ", b_name, " is ", b.dtype(),
                "; both must be of one dtype");
 }
-/// The same, and they are on one device.
+/// Checks that both tensors have one dtype and are on one device. @throws Error unless they do
 inline void check_one_kind(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.device() == b.device(), op, ": ", a_name, " is on ", a.device(), " and ", b_name, " on ", b.device(),
                "; both must be on one device");
   check_one_dtype(op, a_name, a, b_name, b);
 }
-/// The operands of a product: of one kind, and numbers.
+/// Checks the operands of a product. @throws Error unless both have one device and one dtype other than bool
 inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_one_kind(op, "a", a, "b", b);
   TANDEM_CHECK(a.dtype() != kBool, op, ": a and b are bool; accepted: one dtype of numbers for both");
 }
-/// A weight, bias or statistic, or none: `size` elements on x's device, of x's dtype or, beside a half type, of
-/// float32.
+/// Checks a weight, a bias or a statistic, which may be undefined. @throws Error unless it has `size` elements on x's
+/// device and has x's dtype; for an x of a half type float32 is accepted too
 inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
   TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
                part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
@@ -45,15 +46,16 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
                ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
                is_half(x.dtype()) ? ", or it of float32" : "");
 }
-/// In which kernels compute with elements of `dtype`, and keep what there is one of for each row or channel:
-/// statistics, losses, weights.
+/// Returns the dtype in which kernels compute with elements of `dtype`, and keep values that exist once per row or
+/// channel: statistics, losses, weights.
 inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
-/// A weight or bias, or none, as kernels take it beside elements of `dtype`.
+/// Converts a weight or bias, or an undefined tensor, into the form that kernels take with elements of `dtype`:
+/// contiguous, of accumulate_type(dtype), without a graph.
 inline Tensor prepare_part(const Tensor& part, DType dtype) {
   return part.defined() ? contiguous_detached(part.detach().to(accumulate_type(dtype))) : Tensor();
 }
 
-/// The largest finite number of a floating dtype.
+/// Returns the largest finite number of a floating dtype.
 inline double largest_of(DType type) {
   return type == kFloat64   ? std::numeric_limits<double>::max()
          : type == kFloat32 ? std::numeric_limits<float>::max()
@@ -61,8 +63,9 @@ inline double largest_of(DType type) {
                             : 0x1.fep127;
 }
 
-/// @throws Error unless a tensor of this dtype holds s: of a number's fraction nothing stays in an integer, and a
-/// negative one wraps in uint8, but one that is too large is a mistake; infinities fit floating dtypes
+/// Checks that a tensor of dtype `type` can hold s. Integer dtypes drop a fraction, and uint8 wraps negative numbers.
+/// Infinities fit every floating dtype.
+/// @throws Error if s is outside the range of `type`
 inline void check_holds(const char* op, DType type, const Scalar& s) {
   const bool holds = visit_dtype(type, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>) {
@@ -72,7 +75,7 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
       return !(size > largest_of(dtype_of<T>())) || std::isinf(size);
     } else {
       constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
-      constexpr T middle = most / 2 + 1;  // a power of two, of which a double is exact
+      constexpr T middle = most / 2 + 1;  // a power of two, which a double represents exactly
       if (s.is_floating_point())
         return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(middle) * 2;
       return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
@@ -81,10 +84,11 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
   TANDEM_CHECK(holds, op, ": the number ", s, " does not fit ", type);
 }
 
-/// A scalar is indexed as one dimension of one element.
+/// Returns the number of dimensions, but 1 for a 0-dim tensor, which is indexed like a vector of one element.
 inline int64_t rank_of(const Tensor& x) { return std::max<int64_t>(x.dim(), 1); }
 inline int64_t size_of(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
-/// (outer, size of dim, inner), contiguous and recorded nowhere.
+/// Returns x as a contiguous tensor (outer, size of dim, inner), not recorded by autograd. outer and inner are the
+/// products of the sizes before and after dim.
 inline Tensor around(const Tensor& x, int64_t dim) {
   const NoGradGuard guard;
   int64_t outer = 1, inner = 1;
@@ -93,7 +97,7 @@ inline Tensor around(const Tensor& x, int64_t dim) {
   return core::try_view(x.contiguous(), {outer, size_of(x, dim), inner});
 }
 
-/// The index as the kernels take it, int64. @throws Error unless it is int64 or int32, and on x's device
+/// Returns the index as int64, the dtype that kernels take. @throws Error unless it is int64 or int32 and on x's device
 inline Tensor checked_index(const char* op, const Tensor& x, const Tensor& index) {
   TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op, ": index is ", index.dtype(),
                "; accepted: int64 and int32");

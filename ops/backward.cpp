@@ -1,4 +1,4 @@
-// lead_gradient_to: gives the gradient of a composed operation a history that leads to its inputs.
+// lead_gradient_to: connects the gradient of a composed operation to the graph of its inputs.
 #include "tandem/ops/backward.h"
 
 #include "tandem/autograd/record.h"

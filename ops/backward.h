@@ -1,4 +1,4 @@
-// Gradients with kernels of their own. Each is an operation and can be differentiated again. Internal.
+// Gradient functions that have kernels of their own. Each is an operation and can be differentiated again. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/nn/expanding_array.h"
@@ -9,24 +9,24 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double negative_sl
 Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha);
 Tensor silu_backward(const Tensor& dy, const Tensor& x);
 Tensor gelu_backward(const Tensor& dy, const Tensor& x);
-/// Of gelu(x, "tanh").
+/// Gradient of gelu(x, "tanh").
 Tensor gelu_tanh_backward(const Tensor& dy, const Tensor& x);
 Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double threshold);
 Tensor relu_backward(const Tensor& dy, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& dy, const Tensor& y);
 Tensor tanh_backward(const Tensor& dy, const Tensor& y);
-/// Of softmax along dim, from its result y.
+/// Gradient of softmax along dim, computed from the output y of softmax.
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
-/// A bound that is NaN is none.
+/// Gradient of clamp. A NaN bound stands for a missing bound.
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
-/// The gradient of norm(x, p, dims), where y is the norm with x's dimensions: sign(x) |x|^(p-1) / y^(p-1). It is 0
-/// where y is, and, where the slope is infinite (p < 1), where x is. p is not 0.
+/// Returns the gradient of norm(x, p, dims): dy sign(x) |x|^(p-1) / y^(p-1). y is the norm, computed with keepdim. The
+/// gradient is 0 where y is 0, and for p below 1, whose slope at 0 is infinite, also where x is 0. p must not be 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
-/// x as the input of an operation that is composed of others. Where x's gradient may be differentiated again, the
-/// gradient gets a history that leads to x, `other` and `another`, with derivatives of zero, as in PyTorch, where one
-/// kernel computes it. `other` and `another` may be undefined.
+/// Returns an alias of x, the input of an operation that is composed of others. PyTorch computes the gradient of such
+/// an operation with one kernel, whose graph leads to all inputs. To match it, a gradient that passes the alias is
+/// recorded as depending on x, `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
 Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.

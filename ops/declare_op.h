@@ -1,11 +1,12 @@
-// Macros with which headers declare the operations that core/elementwise_ops.h lists: the function, its in-place form,
-// and its form with `out`.
+// Macros with which headers declare the operations listed in core/elementwise_ops.h: the function, its in-place
+// version, and its out version.
 #pragma once
 #include "tandem/core/tensor.h"
 
-// The forms with `out` write into it and give it back: it has the result's sizes, or no elements, and then gets those;
-// its dtype holds the result's kind, and is the result's own where that is x's (column `accepts`: numbers, real,
-// rounded, integral, and sign). They record nothing, and throw where a gradient is wanted.
+// Out versions (exp_out(out, x)) write the result into `out` and return it. `out` must have the result's sizes, or no
+// elements; in the latter case it is resized. Its dtype must be able to hold the result. For unary operations whose
+// `accepts` column says numbers, real, rounded or integral, and for sign, `out` must have x's dtype. Out versions are
+// not recorded by autograd, and throw if a gradient is required.
 #define TANDEM_DECLARE_UNARY_OP(name, ...)                  \
   inline Tensor name(const Tensor& x) { return x.name(); }  \
   inline Tensor& name##_(Tensor& x) { return x.name##_(); } \
@@ -15,11 +16,11 @@
   inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
-// Functions alone, with the names of torch.special.
+// Functions without methods and in-place versions, named as in torch.special.
 #define TANDEM_DECLARE_SPECIAL_OP(name, ...) \
   Tensor name(const Tensor& x);              \
   Tensor& name##_out(Tensor& out, const Tensor& x);
-// Other spellings.
+// Aliases of binary operations.
 #define TANDEM_DECLARE_BINARY_ALIAS(alias, name)                                                              \
   inline Tensor alias(const Tensor& a, const Tensor& b) { return a.name(b); }                                 \
   inline Tensor alias(const Tensor& a, const Scalar& b) { return a.name(b); }                                 \

@@ -1,5 +1,5 @@
-// Headers that sources of operations need: dispatch to kernels, records of gradients, of changes in place and of steps,
-// checks of operands, and the operations used in derivatives. Internal.
+// Includes the headers that sources of operations need: dispatch to kernels, recording of gradients, in-place changes
+// and graph steps, checks of operands, and the operations that derivatives use. Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"

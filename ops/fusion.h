@@ -1,4 +1,4 @@
-// Operations that are computed as one, without their intermediate results.
+// Fused operations: operations that run as one, without intermediate results.
 #pragma once
 #include <atomic>
 
@@ -7,12 +7,13 @@
 
 namespace tandem::detail {
 
-/// Whether that is done: nn::set_layer_fusion.
+/// Whether operations are fused; set by nn::set_layer_fusion.
 inline std::atomic<bool> fusing = true;
 
-/// What such an operation's backward returns where second derivatives are wanted: the gradients of compose(inputs),
-/// which is made of other operations, with their history; undefined for inputs that take none. They are taken for views
-/// of the inputs, so that hooks of these do not run, and one that is given twice has two gradients.
+/// Computes the backward of a fused operation when second derivatives are required: returns the gradients of
+/// compose(inputs), the same computation made of differentiable operations, with their graph. The gradient is undefined
+/// for inputs that require none. Gradients are taken with respect to views of the inputs, so hooks of the inputs do not
+/// run here, and an input given twice gets two separate gradients.
 template <class Compose>
 std::vector<Tensor> recorded_gradients(const Compose& compose, std::vector<Tensor> inputs, const Tensor& dy) {
   std::vector<Tensor> views;

@@ -24,7 +24,7 @@ variable_list values(const GradcheckFunction& f, const variable_list& inputs) {
   for (const Tensor& t : floating_outputs(f(copies))) out.push_back(t.contiguous().clone());
   return out;
 }
-// Inputs are changed and outputs read element by element, through pointers to double.
+// Checks that the inputs can be changed and read element by element, through pointers to double.
 void check_inputs(const char* op, const variable_list& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     TANDEM_CHECK(!inputs[i].requires_grad() ||
@@ -48,7 +48,7 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
     if (!x.requires_grad() || x.numel() == 0) continue;
-    // numeric[e][o]: all outputs' change with element e of the input
+    // numeric[e][o]: derivative of output o, all elements, with respect to element e of the input
     double* const element = x.detach().data<double>();
     std::vector<variable_list> numeric;
     for (int64_t e = 0; e < x.numel(); ++e) {
@@ -91,7 +91,7 @@ bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, doub
     all.push_back(seed.requires_grad_());
   }
   const auto gradients = [&](const variable_list& in) -> variable_list {
-    const EnableGradGuard on;  // the finite differences call it without gradients, but it needs its own
+    const EnableGradGuard on;  // finite differences run without gradients, but this needs its own
     variable_list args, seeds, wanted;
     for (size_t i = 0; i < in.size(); ++i) {
       Tensor t = in[i];

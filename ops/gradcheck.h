@@ -14,7 +14,7 @@ using GradcheckFunction = std::function<variable_list(const variable_list&)>;
 ///         or when an input that requires a gradient, or a floating output, is not float64 on the CPU
 bool gradcheck(const detail::GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6, double atol = 1e-5,
                double rtol = 1e-3);
-/// gradcheck of the gradients themselves, as functions of the inputs and of random output gradients.
+/// Applies gradcheck to the gradients of `f`, as functions of the inputs and of fixed, arbitrary output gradients.
 bool gradgradcheck(const detail::GradcheckFunction& f, const variable_list& inputs, double eps = 1e-6,
                    double atol = 1e-5, double rtol = 1e-3);
 

@@ -1,4 +1,4 @@
-// The in-place forms of operations that are made of others. Internal.
+// In-place versions of operations that are composed of other operations. Internal.
 #pragma once
 #include "tandem/autograd/inplace.h"
 #include "tandem/autograd/ops.h"
@@ -6,8 +6,8 @@
 
 namespace tandem::detail {
 
-/// compute(x), written back into x, which must be of its sizes and hold its kind. `others` are the tensors, defined or
-/// not, that it is computed from beside x.
+/// Writes compute(x) back into x and returns x. The result must have x's sizes and a dtype that x can hold. `others`
+/// are the other tensors, defined or not, that compute() reads.
 template <class Compute>
 Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
   const auto checked = [&](const Tensor& y) {

@@ -1,4 +1,4 @@
-// All operations.
+// Includes the headers of all operations.
 #pragma once
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/addcmul.h"

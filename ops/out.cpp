@@ -1,4 +1,4 @@
-// The forms of operations that write into a given tensor, like exp_out.
+// Helpers for the out versions of operations, such as exp_out, which write into a given tensor.
 #include "tandem/ops/out.h"
 
 #include <atomic>

@@ -1,22 +1,25 @@
-// The forms of operations that write into a given tensor, like exp_out. Internal.
+// Helpers for the out versions of operations, such as exp_out, which write into a given tensor. Internal.
 #pragma once
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
 
 namespace tandem::detail {
 
-/// Refuses what a form that records nothing would lose.
+/// Checks that autograd would lose nothing, because out versions are not recorded. @throws Error if `out` or an input
+/// requires a gradient and grad mode is on
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
-/// `out`, made ready for a result of `sizes`, dtype and device: where it has others it gets these, with a warning
-/// unless it has no elements; its dtype can hold the result's kind. Returns whether it has been resized.
+/// Prepares `out` for a result of the given sizes, dtype and device. Resizes it if its sizes differ, with a warning
+/// unless it has no elements. Returns whether it has been resized.
+/// @throws Error if `out` is on another device, or its dtype cannot hold the result
 bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
-/// Gives `out`, which has just been resized, the strides of the result, which leave no gaps.
+/// Gives `out`, which has just been resized, the dense strides of the result.
 void restride(const Tensor& out, const Shape& strides);
-/// Whether target shares elements with source in other places, so that writing it changes what is still to be read.
+/// Returns whether target and source partly overlap in memory, so that writing to target could change elements of
+/// source that are still to be read. Identical views do not count as overlapping.
 bool overlaps(const Tensor& target, const Tensor& source);
 
-/// run(y) computes the elementwise result of one or two `inputs` into y: into `out` itself where it is of the result's
-/// dtype and overlaps none.
+/// Writes the elementwise result of one or two `inputs` into `out`; run(y) computes it into y. If `out` has the
+/// result's dtype and overlaps no input, y is `out`; otherwise y is a temporary tensor that is copied.
 template <class Run>
 Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntArrayRef sizes, DType dtype,
                   Device device, Run&& run) {
@@ -35,8 +38,8 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
   return out;
 }
 
-/// compute() gives the result of `inputs`, which is then copied: for results that are small beside what they are made
-/// of, and operations that are made of others.
+/// Copies the result of compute() into `out`. For results that are small compared with the `inputs`, and for operations
+/// composed of others.
 template <class Compute>
 Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Compute&& compute) {
   check_out(op, out, inputs);
@@ -49,7 +52,7 @@ Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Com
   return out;
 }
 template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
-  const autograd::TensorRefs inputs = {input};  // not in the call: a Tensor from {input} is this overload again
+  const autograd::TensorRefs inputs = {input};  // in the call, a Tensor from {input} would select this overload again
   return assign_out(op, out, inputs, compute);
 }
 

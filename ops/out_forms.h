@@ -1,7 +1,7 @@
-// The forms that write into given tensors, of operations for which the result is computed first and then copied.
-// name_out(out, ...) takes the arguments of name(...); ops/declare_op.h says what `out` must be. They
-// record nothing, and throw where a gradient is wanted. Operations whose kernels write into `out` itself have their
-// forms beside them.
+// Out versions of operations that compute the result first and then copy it into the given tensors. name_out(out, ...)
+// takes the arguments of name(...); ops/declare_op.h says what `out` must be. Out versions are not recorded by
+// autograd, and throw if a gradient is required. Operations whose kernels write into `out` directly declare their out
+// versions beside the operation.
 #pragma once
 #include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/ops.h"
@@ -42,7 +42,7 @@ namespace tandem {
   X(uniform) X(unsqueeze_copy) X(upsample_bicubic2d) X(upsample_bilinear2d) X(upsample_linear1d)                       \
   X(upsample_nearest1d) X(upsample_nearest2d) X(upsample_nearest3d) X(upsample_trilinear3d) X(var) X(vdot)             \
   X(view_copy) X(where) X(zero) X(zeros_like) X(conv_tbc) X(convolution) X(embedding_renorm)
-// Of these the second argument is a list, which braces may give.
+// Functions whose second argument is a list, which may be written in braces.
 #define TANDEM_OUT_FORMS_OF_LISTS(X)                                                                                   \
   X(adaptive_avg_pool1d) X(adaptive_avg_pool2d) X(adaptive_avg_pool3d) X(affine_grid_generator) X(all) X(any)          \
   X(as_strided_copy) X(avg_pool1d) X(avg_pool2d) X(avg_pool3d) X(col2im) X(constant_pad_nd) X(count_nonzero)           \
@@ -51,14 +51,14 @@ namespace tandem {
   X(replication_pad3d) X(resize) X(roll) X(special_logsumexp) X(squeeze_copy) X(std) X(upsample_bicubic2d)             \
   X(upsample_bilinear2d) X(upsample_linear1d) X(upsample_nearest1d) X(upsample_nearest2d) X(upsample_nearest3d)        \
   X(upsample_trilinear3d) X(var) X(view_copy)
-// Of a list of tensors.
+// Functions of a list of tensors.
 #define TANDEM_OUT_FORMS_OF_TENSORS(X)                                                                                 \
   X(block_diag) X(cat) X(chain_matmul) X(column_stack) X(concat) X(concatenate) X(dstack) X(hstack)                    \
   X(linalg_multi_dot) X(row_stack) X(stack) X(vstack)
-// New tensors, of the dtype and the device of `out`.
+// Functions that make a tensor of given sizes, with the dtype and device of `out`.
 #define TANDEM_OUT_FORMS_OF_SIZES(X)                                                                                   \
   X(full) X(ones) X(rand) X(randn) X(zeros)
-// The same of numbers.
+// Functions that make a tensor from numbers, with the dtype and device of `out`.
 #define TANDEM_OUT_FORMS_OF_NUMBERS(X)                                                                                 \
   X(arange) X(bartlett_window) X(blackman_window) X(eye) X(hamming_window) X(hann_window) X(kaiser_window)             \
   X(linspace) X(logspace) X(randint) X(randperm) X(range) X(scalar_tensor) X(tril_indices) X(triu_indices)
@@ -132,7 +132,8 @@ TANDEM_TWO_OUT_FORMS(TANDEM_DECLARE_TWO_OUT)
   }
 TANDEM_THREE_OUT_FORMS(TANDEM_DECLARE_THREE_OUT)
 #undef TANDEM_DECLARE_THREE_OUT
-/// Each of `out` gets one of the parts, of which there are as many.
+/// Writes each part into the tensor of `out` at the same position. @throws Error unless there are as many tensors as
+/// parts
 #define TANDEM_DECLARE_SPLIT_SIZES_OUT(name)                                                   \
   inline void name##_out(TensorList out, const Tensor& x, IntArrayRef list, int64_t dim = 0) { \
     detail::write_results(#name "_out", out, tandem::name(x, list, dim));                      \
@@ -147,27 +148,28 @@ TANDEM_DECLARE_SPLIT_SIZES_OUT(unsafe_split_with_sizes)
 TANDEM_DECLARE_SPLIT_OUT(split_copy)
 TANDEM_DECLARE_SPLIT_OUT(unsafe_split)
 #undef TANDEM_DECLARE_SPLIT_OUT
-/// Each of `out` gets one of the slices along dim, of which there are as many.
+/// Writes each slice of x along dim into the tensor of `out` at the same position. @throws Error unless there are as
+/// many tensors as slices
 inline void unbind_copy_out(TensorList out, const Tensor& x, int64_t dim = 0) {
   detail::write_results("unbind_copy_out", out, unbind_copy(x, dim));
 }
-/// Uninitialised elements of these sizes.
+/// Resizes `out` to these sizes; its elements are uninitialised.
 inline Tensor& empty_out(Tensor& out, IntArrayRef sizes) {
   return detail::write_result("empty_out", out, empty(sizes, out.options()));
 }
 inline Tensor& empty_strided_out(Tensor& out, IntArrayRef sizes, IntArrayRef /*strides*/) {
   return empty_out(out, sizes);
 }
-/// A norm over some dimensions.
+/// Out version of norm over some dimensions.
 template <class... Args>
 Tensor& norm_out(Tensor& out, const Tensor& x, double p, IntArrayRef dims, const Args&... args) {
   return detail::write_result("norm_out", out, norm(x, p, dims, args...));
 }
-/// Uninitialised elements of these sizes.
+/// Resizes `out` to these sizes; its elements are uninitialised. The layout is ignored.
 inline Tensor& empty_permuted_out(Tensor& out, IntArrayRef sizes, IntArrayRef /*physical_layout*/) {
   return empty_out(out, sizes);
 }
-/// x repeated so often along each dimension, written into `out`.
+/// Writes x, repeated `repeats` times along each dimension, into `out`.
 inline Tensor& repeat_out(Tensor& out, const Tensor& x, IntArrayRef repeats) {
   return detail::write_result("repeat_out", out, x.repeat(repeats));
 }

@@ -1,4 +1,4 @@
-// Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices.
+// Prepares operands for kernels: turns numbers into tensors, promotes dtypes, and determines devices.
 #include "tandem/ops/promote_operands.h"
 
 #include "tandem/kernels/elementwise.h"

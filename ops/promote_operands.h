@@ -1,42 +1,46 @@
-// Prepares operands before a kernel sees them: numbers beside tensors, dtypes, devices. Internal.
+// Prepares operands for kernels: turns numbers into tensors, promotes dtypes, and determines devices. Internal.
 #pragma once
 #include "tandem/autograd/record.h"
 #include "tandem/ops/promotion.h"
 
 namespace tandem {
 
-/// Of add and sub: alpha is a bool only where the result is one, an integer where that is of integers, and in the
-/// dtype's range; and bools are not subtracted. @throws Error that names op
+/// Checks the alpha of add and sub. @throws Error that names op if alpha is a bool and the result is not, if alpha is a
+/// floating-point number and the result is not, or if alpha is outside the range of the result's dtype
 void check_alpha(const char* op, DType result, const Scalar& alpha);
 void check_subtraction(const char* op, bool either_is_bool);
 
 namespace detail {
 
-/// The common dtype of three, of which those with dimensions decide unless another's kind is higher.
+/// Returns the common dtype of three tensors. Tensors with dimensions decide, unless a 0-dim tensor has a higher
+/// category.
 DType result_type(const Tensor& x, const Tensor& a, const Tensor& b);
-/// By which dtypes promote: floating point before integers before bool.
+/// Returns the category that type promotion compares: 2 for floating point, 1 for integers, 0 for bool.
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
-/// An operation on floating types: integers and bool become the default floating dtype first.
+/// Converts integers and bool to the default floating dtype, for operations on floating dtypes.
 inline Tensor floating(const Tensor& x) { return x.is_floating_point() ? x : x.to(get_default_dtype()); }
-/// A number as a 0-dim tensor beside tensors of that device. Beside a GPU's it stays on the host, from which the
-/// kernel's launch takes it along.
+/// Returns a number as a 0-dim tensor, to be combined with tensors on `device`. For a GPU the tensor stays on the host,
+/// and the kernel receives the number as a launch argument.
 inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
   return core::scalar(s, dtype, device.is_cuda() ? Device(kCPU) : device);
 }
-/// The same beside x, in the dtype of the result.
+/// Returns a number as a 0-dim tensor, to be combined with x, in the dtype of the result.
 inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
 
-/// As beside, for true division: never an integer, of which the number might be more than the dtype holds.
+/// Like beside(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
+/// the number.
 inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);
   return number_beside(x.device(), s, is_floating_point(type) ? type : get_default_dtype());
 }
-/// An integer has no quotient and no rest by 0. On a GPU, where a check would have to wait, both are 0; a divisor on
-/// the host is checked for it too.
+/// Checks that no integer is divided by 0. A divisor on a GPU is not checked, because the check would synchronize;
+/// there the quotient and the remainder by 0 are 0.
+/// @throws Error if b is an integer tensor on the host that contains 0
 void check_divisor(const char* op, const Tensor& b, const Shape& sizes);
-/// The column of that name in core/elementwise_ops.h.
+/// Values of the column `accepts` in core/elementwise_ops.h.
 enum class Accepts { any, numbers, counted, floating, real, stepped, rounded, divided, powers, integral, integers };
-/// @throws Error that names op unless it accepts the dtype. What becomes another dtype first is accepted here.
+/// Checks that the operation accepts the dtype; a dtype that is converted first is accepted. @throws Error that names
+/// op
 inline void check_accepted(const char* op, Accepts accepts, DType type) {
   switch (accepts) {
     case Accepts::numbers:
@@ -62,12 +66,14 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
   }
 }
 
-/// x, or a number on the host that stands beside a GPU's tensor: moved there if a gradient is to come back.
+/// Returns x, but moves it to `device` if it is a 0-dim CPU tensor that is combined with a GPU's tensors and requires a
+/// gradient.
 inline Tensor placed(const Tensor& x, Device device) {
   const bool number = device.is_cuda() && x.is_cpu() && x.dim() == 0;
   return number && autograd::wants_grad(x) ? x.to(device) : x;
 }
-/// Where two tensors are combined: both must be there, but for a 0-dim CPU tensor beside a GPU's.
+/// Returns the device on which two tensors are combined. Both must be on it, except that a 0-dim CPU tensor may be
+/// combined with a GPU's tensor.
 inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
   if (a.is_cuda() && b.is_cpu() && b.dim() == 0) return a.device();
   if (b.is_cuda() && a.is_cpu() && a.dim() == 0) return b.device();
@@ -75,7 +81,7 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
                "; both must be on one device");
   return a.device();
 }
-/// x in that dtype, placed for that device: in nearly every call itself.
+/// Converts x to `type` and places it for `device`. In nearly every call x is returned unchanged.
 inline Tensor operand(const Tensor& x, Device device, DType type) {
   if (x.dtype() == type && x.device() == device) [[likely]]
     return x;
@@ -86,7 +92,8 @@ struct Operands {
   Shape sizes;
   Device device;
 };
-/// Both in the common dtype (a floating one if asked), on one device.
+/// Converts both tensors to the common dtype (a floating one if to_floating) and returns them with the broadcast sizes
+/// and the common device.
 inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool to_floating = false) {
   const Device device = common_device(op, a, b);
   DType type = a.dtype() == b.dtype() ? a.dtype() : result_type(a, b);
@@ -95,7 +102,7 @@ inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool t
           a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
 
-/// Both as they are combined, floating point already. @throws Error that names op
+/// Like prepare(), for operations that accept floating dtypes only. @throws Error that names op for another dtype
 inline Operands real_operands(const char* op, const Tensor& a, const Tensor& b) {
   Operands o = prepare(op, a, b);
   check_accepted(op, Accepts::real, o.a.dtype());
@@ -107,14 +114,15 @@ inline void check_precise(const char* op, DType dtype) {
   TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": dtype is ", dtype, "; accepted: float32 and float64");
 }
 
-/// Of an operation in place: x keeps its shape, and its dtype holds the result's kind.
+/// Checks an in-place operation. @throws Error unless x keeps its sizes, and its dtype can hold the result
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result);
-/// Whether a kernel that writes x takes `other` as it is: a number on the host may stand beside a GPU's tensor.
+/// Returns whether a kernel that writes x can take `other` unconverted: it has x's dtype, and x's device or is a 0-dim
+/// CPU tensor.
 inline bool stands_beside(const Tensor& x, const Tensor& other) {
   return other.dtype() == x.dtype() &&
          (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));
 }
-/// Of an operation in place with a number: x's dtype holds numbers of its kind.
+/// Checks an in-place operation with a number. @throws Error unless x's dtype can hold numbers of this kind
 void check_number_held(const char* op, const Tensor& x, const Scalar& s);
 
 inline Tensor like(const Operands& o, DType dtype) { return core::empty_for(o.sizes, dtype, o.device, o.a, o.b); }

@@ -11,7 +11,7 @@ DType promote_types(DType a, DType b) {
     if (!is_floating_point(a)) return b;
     if (!is_floating_point(b)) return a;
     if (a == kFloat64 || b == kFloat64) return kFloat64;
-    return kFloat32;  // two different ones of float32, float16, bfloat16
+    return kFloat32;  // two different dtypes of float32, float16, bfloat16
   }
   if (a == kBool) return b;
   if (b == kBool) return a;
@@ -24,7 +24,7 @@ DType promote_types(DType a, DType b) {
 
 DType result_type(const Tensor& a, const Tensor& b) {
   if ((a.dim() == 0) == (b.dim() == 0)) return promote_types(a.dtype(), b.dtype());
-  const Tensor& ranked = a.dim() ? a : b;  // the one with dimensions decides unless the other's kind is higher
+  const Tensor& ranked = a.dim() ? a : b;  // decides unless the category of the other tensor is higher
   const Tensor& plain = a.dim() ? b : a;
   return detail::category(plain.dtype()) > detail::category(ranked.dtype())
              ? promote_types(ranked.dtype(), plain.dtype())

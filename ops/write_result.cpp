@@ -1,4 +1,4 @@
-// Copies a result into the tensor that the caller gave: write_result, which the functions with `out` call.
+// Copies a result into the tensor that the caller gave: write_result, which out versions of operations call.
 #include "tandem/ops/write_result.h"
 
 #include "tandem/ops/out.h"
@@ -12,7 +12,7 @@ void write_results(const char* op, TensorList out, const std::vector<Tensor>& pa
   TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
                " parts; accepted: the same number of both");
   for (size_t i = 0; i < parts.size(); ++i) {
-    Tensor each = out[i];  // another handle on it
+    Tensor each = out[i];  // another handle to the same tensor
     write_result(op, each, parts[i]);
   }
 }

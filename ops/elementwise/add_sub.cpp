@@ -47,13 +47,13 @@ Tensor& add_scaled_out(const char* op, Tensor& out, const Tensor& a, const Tenso
 void check_subtraction(const char* op, const Tensor& a, const Tensor& b) {
   tandem::check_subtraction(op, a.dtype() == kBool || b.dtype() == kBool);
 }
-/// -alpha; a bool stays one, for check_alpha to refuse.
+/// Returns -alpha. A bool is returned unchanged, so that check_alpha can refuse it.
 Scalar negated(const Scalar& alpha) {
   return alpha.is_boolean()          ? alpha
          : alpha.is_floating_point() ? Scalar(-alpha.to_double())
                                      : Scalar(-alpha.to_int64());
 }
-/// A number to add in place: x must hold it.
+/// Returns the number s as a tensor that can be added to x in place. @throws Error unless x's dtype can hold it
 Tensor addend(const char* op, const Tensor& x, const Scalar& s) {
   check_number_held(op, x, s);
   return number_beside(x.device(), s, x.dtype());

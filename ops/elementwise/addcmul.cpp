@@ -1,4 +1,4 @@
-// Sums with a scaled product or quotient: addcmul, addcdiv, in place too.
+// Sums with a scaled product or quotient: addcmul, addcdiv.
 #include "tandem/ops/elementwise/addcmul.h"
 
 #include "tandem/ops/define_op.h"
@@ -10,10 +10,10 @@ TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
   check_accepted("addcmul", Accepts::numbers, type);
-  // Beside integers a number counts without its fraction, as in PyTorch; they must hold it.
+  // For an integer result, the fraction of `value` is dropped, as in PyTorch; the dtype must hold the number.
   const Scalar factor =
       visit_dtype(type, [&]<class T>() { return std::is_integral_v<T> ? Scalar(value.to<T>()) : value; });
-  return to(type) + a.to(type) * factor * b.to(type);  // in this order, as PyTorch: what overflows depends on it
+  return to(type) + a.to(type) * factor * b.to(type);  // same order as PyTorch, which decides what overflows
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
   return formula_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });

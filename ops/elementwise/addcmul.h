@@ -1,14 +1,15 @@
-// Sums with a scaled product or quotient: addcmul, addcdiv, in place too.
+// Sums with a scaled product or quotient: addcmul, addcdiv.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// x + value a b; integers stay integers, and then the fraction of `value` is cut off, as in PyTorch.
+/// Returns x + value a b. If all tensors are of integers, so is the result, and the fraction of `value` is dropped, as
+/// in PyTorch.
 inline Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1) {
   return x.addcmul(a, b, value);
 }
-/// x + value a / b. @throws Error where a and b are both of integers or bool
+/// Returns x + value a / b. @throws Error unless a or b has a floating dtype
 inline Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1) {
   return x.addcdiv(a, b, value);
 }

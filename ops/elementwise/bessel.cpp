@@ -1,4 +1,4 @@
-// Bessel's and Airy's functions: i0, i0e, i1 and i1e of the lists in core/elementwise_ops.h, and those that the host
+// Bessel and Airy functions: i0, i0e, i1 and i1e, listed in core/elementwise_ops.h, and the functions that the host
 // computes: bessel_j0, bessel_y0, modified_bessel_k0, airy_ai, ...
 #include "tandem/ops/elementwise/bessel.h"
 
@@ -18,13 +18,13 @@ TANDEM_CAST_POLICY(none, i0, special_airy_ai, special_bessel_j0, special_bessel_
 
 namespace {
 
-// ---- of the lists
+// ---- listed in core/elementwise_ops.h
 
 namespace derivative {
 TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
-/// y / x of a function that is x / 2 beside 0.
+/// Returns y / x, where y is an odd function of x that is x / 2 near 0; so the quotient at 0 is 1/2.
 Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
   const Tensor zero = x == 0;
   return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
@@ -51,7 +51,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Slope = Tensor (*)(const Tensor& x);
-/// Each element's value, computed in float64. slope: the derivative, of public operations; null if there is none.
+/// Applies `function` to each element on the host, in float64. `slope` is the derivative, made of public operations;
+/// null if there is none.
 Tensor on_host(const char* op, const Tensor& given, double (*function)(double), Slope slope = nullptr) {
   const Tensor x = given.is_floating_point() ? given : given.to(get_default_dtype());
   check_precise(op, x.dtype());
@@ -67,7 +68,7 @@ Tensor on_host(const char* op, const Tensor& given, double (*function)(double), 
     detail::fail<NotImplementedError>(__FILE__, __LINE__, op, ": it has no derivative");
   });
 }
-/// e^x K_order(x) for a large x, by its asymptotic series.
+/// Returns e^x K_order(x) for large x, from the asymptotic series.
 double scaled_k_far(double order, double x) {
   double term = 1, sum = 1;
   for (int k = 1; k < 12; ++k) sum += term *= (4 * order * order - (2 * k - 1) * (2 * k - 1)) / (8 * k * x);
@@ -83,13 +84,13 @@ double k(double order, double x) {
   if (x == 0) return kInfinity;
   return x > 100 ? scaled_k_far(order, x) * std::exp(-x) : std::cyl_bessel_k(order, x);
 }
-/// By Bessel functions of order 1/3 of z = 2/3 |x|^(3/2).
+/// Returns Ai(x), from Bessel functions of order 1/3 of z = 2/3 |x|^(3/2).
 double airy(double x) {
   if (!std::isfinite(x)) return kNan;
   if (x == 0) return 0.35502805388781723926;  // 3^(-2/3) / Gamma(2/3)
   const double z = 2.0 / 3 * std::pow(std::abs(x), 1.5), third = 1.0 / 3;
   if (x > 0) return std::sqrt(x * third) / std::numbers::pi * k(third, z);
-  // Ai(-x) = sqrt(x) / 3 (J_{1/3}(z) + J_{-1/3}(z)), of which the latter is cos(pi / 3) J - sin(pi / 3) Y.
+  // Ai(-x) = sqrt(x) / 3 (J_{1/3}(z) + J_{-1/3}(z)), and J_{-1/3} = cos(pi / 3) J_{1/3} - sin(pi / 3) Y_{1/3}.
   const double j = std::cyl_bessel_j(third, z), y = std::cyl_neumann(third, z);
   return std::sqrt(-x) * third * (1.5 * j - std::sqrt(0.75) * y);
 }
@@ -118,7 +119,7 @@ Tensor special_bessel_y1(const Tensor& x) {
       "special_bessel_y1", x, [](double x) { return x > 0    ? ::y1(x)
                                                     : x == 0 ? -kInfinity
                                                              : kNan; },
-      [](const Tensor& x) {  // infinite at 0, where both parts are
+      [](const Tensor& x) {  // infinite at 0, where the difference would be NaN
         return where(x == 0, Scalar(kInfinity), special_bessel_y0(x) - special_bessel_y1(x) / x);
       });
 }

@@ -1,4 +1,4 @@
-// Functions of two tensors, element by element: the lists in core/elementwise_ops.h, and those that are made of others.
+// Elementwise functions of two tensors: those listed in core/elementwise_ops.h, and those composed of other operations.
 #include "tandem/ops/elementwise/binary.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ TANDEM_CAST_POLICY(none, copysign, div, floor_divide, fmax, fmin, fmod, heavisid
 
 namespace {
 
-// ---- the derivatives of the list
+// ---- derivatives of the listed operations
 
 namespace derivative {
 TANDEM_ARITHMETIC_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
@@ -35,7 +35,7 @@ TANDEM_BINARY_DERIVATIVES(pow) {
   if (ctx.needs_grad(1)) dy = dz * where((x == 0) & (y >= 0), zeros_like(dz), ctx.saved(2) * x.log());
   return {dx, dy};
 }
-/// The rounded quotient of x and y: its derivative is zero, whatever that of the quotient is.
+/// Records the rounded quotient of x and y with derivatives of zero.
 Tensor rounded_quotient(const Tensor& rounded, const Tensor& x, const Tensor& y) {
   return record("rounded_quotient", rounded, {x, y}, {},
                 [x = Shape(x.sizes()), y = Shape(y.sizes())](const Context&, const Tensor& dz) -> Grads {
@@ -55,7 +55,8 @@ TANDEM_BINARY_DERIVATIVES(remainder) {
 TANDEM_BINARY_DERIVATIVES(floor_divide) {
   throw NotImplementedError("floor_divide has no derivative; detach what it divides");
 }
-/// Equal values share the gradient, as PyTorch has it: half to each. Beside a NaN both get all of it.
+/// Gradients of maximum and minimum. Equal values get half the gradient each, as in PyTorch. If an operand is NaN, each
+/// operand gets the whole gradient.
 Grads shared(const Context& ctx, const Tensor& dz, Tensor (Tensor::*loses)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
   return {where((x.*loses)(y), Scalar(0), half), where((y.*loses)(x), Scalar(0), half)};
@@ -64,11 +65,11 @@ TANDEM_BINARY_DERIVATIVES(maximum) { return shared(ctx, dz, &Tensor::lt); }
 TANDEM_BINARY_DERIVATIVES(minimum) { return shared(ctx, dz, &Tensor::gt); }
 TANDEM_BINARY_DERIVATIVES(atan2) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), total = x * x + y * y;
-  const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());  // at the origin 0, as in PyTorch
+  const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());  // 0 at the origin, as in PyTorch
   return {dz * y * scale, ctx.needs_grad(1) ? dz * x.neg() * scale : Tensor()};
 }
-/// Of fmax and fmin: half to each where both are equal. A NaN gets nothing beside a number, and x all beside another
-/// NaN.
+/// Gradients of fmax and fmin. Equal values get half the gradient each. If one operand is NaN, the other gets the whole
+/// gradient; if both are NaN, x gets it.
 Grads shared_by_numbers(const Context& ctx, const Tensor& dz, Tensor (Tensor::*wins)(const Tensor&) const) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), half = where(x == y, dz * 0.5, dz);
   const Tensor of_x = (x.*wins)(y) | y.isnan();
@@ -103,7 +104,7 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
       y = o.a.floor_divide(o.b);
     else if (!tandem::is_floating_point(o.a.dtype()))
       y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
-    else if (is_half(o.a.dtype()))  // whose quotient may be rounded up to a whole number
+    else if (is_half(o.a.dtype()))  // in half precision a quotient may round up to an integer
       y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
     else
       y = o.a.div(o.b).trunc();
@@ -124,7 +125,7 @@ Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }
 
-// ---- made of others
+// ---- composed of other operations
 
 Tensor Tensor::hypot(const Tensor& other) const {
   const Operands o = real_operands("hypot", *this, other);
@@ -147,10 +148,10 @@ Tensor Tensor::copysign(const Tensor& other) const {
   {
     const NoGradGuard guard;
     const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
-    y = like(o, o.a.dtype());  // which where() would lay out as `negative` is
+    y = like(o, o.a.dtype());  // where() would give it the layout of `negative`
     TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
-  const Tensor none;  // the gradient of the sign is 0, and needs nothing
+  const Tensor none;  // the gradient of the sign is 0 and needs no saved tensor
   const bool wanted = autograd::wants_grad(o.a);
   return record("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
                 [](const Context& ctx, const Tensor& dy) -> Grads {

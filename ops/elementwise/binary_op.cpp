@@ -1,4 +1,4 @@
-// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists.
+// Shared implementation of the binary operations listed in core/elementwise_ops.h.
 #include "tandem/ops/elementwise/binary_op.h"
 
 namespace tandem::detail {
@@ -16,13 +16,14 @@ DType result_type(const BinaryOp& op, const Operands& o) { return op.gives_bool 
 /// Returns whether op is logical_and, logical_or or logical_xor. Their in-place forms are not recorded, as in PyTorch:
 /// x keeps its history.
 bool is_logic(const BinaryOp& op) { return op.gives_bool && std::string_view(op.name).starts_with("logical_"); }
-/// What is saved: only what the gradients that are wanted ask for, so that the rest may be changed in place.
+/// Returns the tensors to save: only those that the required gradients need, so that the others may be changed in
+/// place.
 BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   return (autograd::wants_grad(a) ? op.for_x : BinaryOp::Saves::nothing) |
          (autograd::wants_grad(b) ? op.for_y : BinaryOp::Saves::nothing);
 }
 
-/// nextafter of half types: a step is one in their bits, away from 0 or towards it.
+/// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards it.
 Tensor stepped(const Tensor& a, const Tensor& b) {
   const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
   const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
@@ -72,19 +73,19 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
     run(op, a, clear_of(a, b), a);
   };
   const auto beside = [&](const Tensor& old) {
-    if (op.gives_bool)  // steps, which have no slope
+    if (op.gives_bool)  // comparisons are step functions: their gradient is 0
       return record(op.inplace_name, binary(op, old, b).to(old.dtype()), {old, b}, {},
                     [sizes = Shape(b.sizes())](const Context&, const Tensor& dz) -> Grads {
                       return {zeros_like(dz), zeros(sizes, dz.options())};
                     });
-    // a is written over, so what backward needs of it is kept as a copy.
+    // a will be overwritten, so if backward needs it, a copy is saved.
     return binary(op, holds(saves(op, old, b), BinaryOp::Saves::x) ? old.clone() : old, b).to(old.dtype());
   };
   const AutoGradMode mode(is_grad_enabled() && !is_logic(op));
   return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor none;  // what has no derivative loses none
+  const Tensor none;  // an operation without a derivative has no gradient to lose
   check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
   const Operands o = operands(op, op.out_name, a, b);
   return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
@@ -95,7 +96,7 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
     return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);
   if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
-    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // whose derivative has none, as in PyTorch
+    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // the second derivative does not exist, as in PyTorch
     return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
   }
   return binary(op, a, y);

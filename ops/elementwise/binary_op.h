@@ -1,30 +1,30 @@
-// Shared implementation of the operations of two tensors that core/elementwise_ops.h lists: BinaryOp is a line of a
-// list, from which the operation, its in-place form and its form with an output come. Internal.
+// Shared implementation of the binary operations listed in core/elementwise_ops.h. A BinaryOp describes one line of a
+// list; the operation, its in-place version and its out version are made from it. Internal.
 #pragma once
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 
-/// A line of the lists.
+/// Description of an operation: one line of the lists.
 struct BinaryOp {
-  /// What a gradient needs, as bits.
+  /// Tensors that a gradient needs, as bits.
   enum class Saves : unsigned { nothing = 0, x = 1, y = 2, x_y = 3, output = 4, x_y_output = 7 };
   const char *name, *inplace_name, *out_name;
   Accepts accepts;
   Saves for_x, for_y;
   bool gives_bool;
   void (*run)(const Tensor& a, const Tensor& b, Tensor& z);
-  Grads (*derivative)(const Context& ctx, const Tensor& dz);  // null: it has none
+  Grads (*derivative)(const Context& ctx, const Tensor& dz);  // null if the operation has no derivative
 };
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b);
 Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b);
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b);
-/// Returns b as the second operand beside a.
+/// Returns the number b as a tensor that is the second operand beside a.
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
-/// @throws NotImplementedError where a gradient of the first operand is wanted
+/// @throws NotImplementedError if a gradient of the first operand is required
 void refuse_first(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail
@@ -34,7 +34,7 @@ void refuse_first(const Context& ctx, const char* op);
 #define TANDEM_DECLARE_BINARY_DERIVATIVES(name, ...) Grads name(const Context& ctx, const Tensor& dz);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
-/// Defines a line as a constant.
+/// Defines a line of a list as a constant.
 #define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, gives_bool, derivative)                        \
   constexpr BinaryOp name{                                                                             \
       #name,                                                                                           \
@@ -52,7 +52,7 @@ void refuse_first(const Context& ctx, const char* op);
   TANDEM_BINARY_LINE(name, accepts, for_x, for_y, false, nullptr)
 #define TANDEM_COMPARISON_LINE(name, F, accepts, for_x, for_y, what) \
   TANDEM_BINARY_LINE(name, accepts, for_x, for_y, true, nullptr)
-/// Defines the methods of a line, and its functions with an output.
+/// Defines the methods of an operation, and its out versions.
 #define TANDEM_DEFINE_BINARY(name, ...)                                                                           \
   Tensor Tensor::name(const Tensor& other) const { return binary(line::name, *this, other); }                     \
   Tensor& Tensor::name##_(const Tensor& other) const { return binary_inplace(line::name, self(), other); }        \

@@ -1,4 +1,4 @@
-// Operations on bits: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift.
+// Bitwise operations: bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift.
 #include "tandem/ops/elementwise/bitwise.h"
 
 #include "tandem/ops/elementwise/binary_op.h"

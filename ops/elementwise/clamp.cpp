@@ -1,4 +1,4 @@
-// Clamping: clamp, clip, clamp_min, clamp_max, in place and with out.
+// Clamping: clamp, clip, clamp_min, clamp_max, with in-place and out versions.
 #include "tandem/ops/elementwise/clamp.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, clamp);
 
 namespace {
-/// The dtype that clamp gives. @throws Error where that is bool
+/// Returns the dtype of clamp's result. @throws Error if it is bool
 DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   DType type = x.dtype();
   for (const std::optional<Scalar>& bound : {min, max})
@@ -26,7 +26,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
   TANDEM_CHECK(min || max, "clamp: neither min nor max was given");
   if (const DType type = clamped_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
   const Tensor& x = *this;
-  // A bound that is missing, or beyond what the dtype holds, is the dtype's own.
+  // If a bound is missing, or beyond the dtype's range, the limit of the dtype takes its place.
   const auto bound = [&](const std::optional<Scalar>& given, bool is_low) -> Scalar {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (is_floating_point()) return given.value_or(is_low ? -kInfinity : kInfinity);
@@ -69,7 +69,8 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
     const NoGradGuard guard;
     y = to(detail::result_type(*this, min, max)).maximum(min).minimum(max);
   }
-  // At a bound x shares the gradient with it, half to each, unless the bounds are equal. A NaN is passed on by x.
+  // Where x equals a bound, x and the bound get half the gradient each; if the bounds are equal, x gets all of it. The
+  // gradient of a NaN in x goes to x.
   return record("clamp", y, {*this, min, max}, {*this, min, max}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), low = ctx.saved(1), high = ctx.saved(2);
     const Tensor ordered = low <= high, apart = low < high;

@@ -1,11 +1,13 @@
-// Clamping: clamp, clip, clamp_min, clamp_max, in place and with out.
+// Clamping: clamp, clip, clamp_min, clamp_max, with in-place and out versions.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// min(max(x, min), max) in x's dtype, or a floating one where a bound is one and x is of integers; clip is another
-/// spelling. Bounds are numbers or tensors, of which one may be undefined.
+/// Returns min(max(x, min), max); clip is an alias. Bounds are numbers or tensors, and one of them may be missing. The
+/// dtype is x's, unless a bound has a higher category: for example, an integer x with a floating bound gives a floating
+/// result.
+/// @throws Error if both bounds are missing, or if bounds are numbers and the result would be bool
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
@@ -22,7 +24,7 @@ inline Tensor& clip_(Tensor& x, std::optional<Scalar> min, std::optional<Scalar>
   return x.clamp_(min, max);
 }
 inline Tensor& clip_(Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp_(min, max); }
-/// One bound of clamp.
+/// clamp with one bound.
 inline Tensor clamp_min(const Tensor& x, const Scalar& bound) { return x.clamp_min(bound); }
 inline Tensor clamp_min(const Tensor& x, const Tensor& bound) { return x.clamp_min(bound); }
 inline Tensor& clamp_min_(Tensor& x, const Scalar& bound) { return x.clamp_min_(bound); }

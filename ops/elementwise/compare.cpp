@@ -1,5 +1,5 @@
-// Comparisons: the lists in core/elementwise_ops.h (eq, ..., isnan, ...), isclose, allclose, equal, isin, isreal,
-// isposinf, isneginf.
+// Comparisons: those listed in core/elementwise_ops.h (eq, ..., isnan, ...), and isclose, allclose, equal, isin,
+// isreal, isposinf, isneginf.
 #include "tandem/ops/elementwise/compare.h"
 
 #include <limits>

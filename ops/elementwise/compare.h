@@ -5,8 +5,9 @@
 
 namespace tandem {
 
-/// Whether each element is among the others, or with `invert` is not; dtypes promote. It may be said that neither holds
-/// an element twice, which changes nothing. @throws Error for bool
+/// Returns, for each element, whether test_elements contain it, or, with `invert`, whether they do not. Dtypes
+/// promote. assume_unique is ignored.
+/// @throws Error for bool
 Tensor isin(const Tensor& elements, const Tensor& test_elements, detail::Flag assume_unique = false,
             detail::Flag invert = false);
 Tensor isin(const Tensor& elements, const Scalar& test_element, detail::Flag assume_unique = false,
@@ -14,31 +15,33 @@ Tensor isin(const Tensor& elements, const Scalar& test_element, detail::Flag ass
 Tensor isin(const Scalar& element, const Tensor& test_elements, detail::Flag assume_unique = false,
             detail::Flag invert = false);
 
-/// Whether |a - b| <= atol + rtol |b| everywhere; false where the sizes differ. NaNs differ unless equal_nan.
-/// @throws Error where the dtypes differ, or the sizes do not broadcast
+/// Returns whether |a - b| <= atol + rtol |b| for all elements of the broadcast operands. NaNs are close to each other
+/// only with equal_nan.
+/// @throws Error if the dtypes differ, or the sizes do not broadcast
 inline bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) {
   return a.allclose(b, rtol, atol, equal_nan);
 }
-/// Whether both have the same sizes and elements. A NaN is equal to nothing.
+/// Returns whether both tensors have the same sizes and elements. A NaN is not equal to anything.
 inline bool equal(const Tensor& a, const Tensor& b) { return a.equal(b); }
 
-// Tensor's methods of these names.
+// Functions that call the methods of the same name.
 
 inline bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
 
-// core/elementwise_ops.h says what they compute.
+// core/elementwise_ops.h says what each function computes.
 #define TANDEM_DECLARE_PREDICATE(name, ...) \
   inline Tensor name(const Tensor& x) { return x.name(); }
 TANDEM_PREDICATE_OPS(TANDEM_DECLARE_PREDICATE)
 #undef TANDEM_DECLARE_PREDICATE
 TANDEM_ORDER_OPS(TANDEM_DECLARE_BINARY_OP)
-// Other spellings.
+// Aliases.
 TANDEM_ORDER_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
-/// Whether x is the positive infinity, the negative one, a real number (all of them are).
+/// Elementwise tests: whether x is positive infinity, negative infinity, or a real number (always true).
 inline Tensor isposinf(const Tensor& x) { return x.isposinf(); }
 inline Tensor isneginf(const Tensor& x) { return x.isneginf(); }
 inline Tensor isreal(const Tensor& x) { return x.isreal(); }
-/// Whether |a - b| <= atol + rtol |b|, elementwise; both of one dtype
+/// Returns whether |a - b| <= atol + rtol |b|, elementwise. NaNs are close to each other only with equal_nan. a and b
+/// must have one dtype.
 inline Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8,
                       bool equal_nan = false) {
   return a.isclose(b, rtol, atol, equal_nan);

@@ -1,18 +1,18 @@
-// Complex numbers and other kinds of tensors that LibTorch has and Tandem has not: conj, conj_physical, resolve_conj,
-// real, is_complex, is_sparse, is_quantized, ...
+// LibTorch's functions for complex numbers and for kinds of tensors that Tandem does not have: conj, conj_physical,
+// resolve_conj, real, is_complex, is_sparse, is_quantized, ...
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// What LibTorch does to complex numbers: of real ones x itself.
+/// LibTorch's functions of complex numbers. Every number here is real, so they return x itself.
 inline Tensor conj(const Tensor& x) { return x; }
 inline Tensor conj_physical(const Tensor& x) { return x; }
 inline Tensor& conj_physical_(Tensor& x) { return x; }
 inline Tensor resolve_conj(const Tensor& x) { return x; }
 inline Tensor resolve_neg(const Tensor& x) { return x; }
 inline Tensor real(const Tensor& x) { return x; }
-/// What Tandem has not: false of every tensor.
+/// Tests for kinds of tensors that Tandem does not have: always false.
 #define TANDEM_DECLARE_ABSENT_KIND(name) \
   inline bool name(const Tensor& x) { return x.name(); }
 TANDEM_ABSENT_KINDS(TANDEM_DECLARE_ABSENT_KIND)

@@ -1,10 +1,10 @@
-// Error functions: erf, erfc, erfinv. torch.special has more of them: ops/elementwise/special.h.
+// Error functions: erf, erfc, erfinv. ops/elementwise/special.h has more, from torch.special.
 #pragma once
 #include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
-// core/elementwise_ops.h says what they compute.
+// core/elementwise_ops.h says what each function computes.
 TANDEM_ERF_OPS(TANDEM_DECLARE_UNARY_OP)
 
 }  // namespace tandem

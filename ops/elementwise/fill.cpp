@@ -1,4 +1,4 @@
-// Filling with one number: fill, zero, and both in place.
+// Filling with one number: fill, zero, and their in-place versions.
 #include "tandem/ops/elementwise/fill.h"
 
 #include "tandem/kernels/fill.h"
@@ -13,7 +13,7 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
   check_changeable(op, x);
   detail::check_holds(op, x.dtype(), value);
   const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
-  if (!x.requires_grad()) {  // elements that are one in memory do no harm here
+  if (!x.requires_grad()) {  // aliased elements, as in an expanded tensor, do no harm here
     direct();
     x.bump_version();
     return x;

@@ -1,16 +1,16 @@
-// Filling with one number: fill, zero, and both in place.
+// Filling with one number: fill, zero, and their in-place versions.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// A tensor of x's sizes, dtype and strides with one number everywhere; its gradient for x is 0. A tensor for value has
-/// no dimension, and gets the sum of the gradients.
+/// Returns a tensor with x's sizes, dtype and strides, filled with one number. The gradient of x is 0. If value is a
+/// tensor, it must be 0-dim; its gradient is the sum of the result's gradient.
 Tensor fill(const Tensor& x, const Scalar& value);
 Tensor fill(const Tensor& x, const Tensor& value);
-/// Zeros of x's sizes, dtype and strides.
+/// Returns zeros with x's sizes, dtype and strides.
 Tensor zero(const Tensor& x);
-/// In place: every element becomes the value, or 0.
+/// In-place versions: set every element to the value, or to 0.
 inline Tensor& fill_(Tensor& x, const Scalar& value) { return x.fill_(value); }
 inline Tensor& fill_(Tensor& x, const Tensor& value) { return x.fill_(value); }
 inline Tensor& zero_(Tensor& x) { return x.zero_(); }

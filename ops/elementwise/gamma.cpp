@@ -21,7 +21,7 @@ TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 TANDEM_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
 TANDEM_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
 // clang-format on
-/// x^(a - 1) e^-x / Gamma(a), the slope of igamma
+/// Returns x^(a - 1) e^-x / Gamma(a), the derivative of igamma with respect to x.
 Tensor gamma_density(const Context& ctx) {
   const Tensor a = ctx.saved(0), x = ctx.saved(1);
   return ((a - 1) * x.log() - x - a.lgamma()).exp();
@@ -49,7 +49,7 @@ Tensor Tensor::polygamma(int64_t n) const {
   if (n == 0) return x.digamma();
   Tensor y;
   {
-    const NoGradGuard guard;  // by the zeta function (Abramowitz and Stegun 6.4.10)
+    const NoGradGuard guard;  // from the zeta function (Abramowitz and Stegun 6.4.10)
     y = special_zeta(Scalar(n + 1), x) * ((n % 2 == 1 ? 1 : -1) * std::tgamma(static_cast<double>(n) + 1));
   }
   return record("polygamma", y, {x}, {x},

@@ -19,8 +19,8 @@ void check_lerp(const Tensor& start, const Tensor& end) {
 
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end);
-  const double w = weight.to_double();  // from the nearer end, so that 0 and 1 give the ends themselves
-  const Tensor way = *this - end;       // start first: the result lies as it does
+  const double w = weight.to_double();  // starts at the nearer end, so that 0 and 1 give the ends exactly
+  const Tensor way = *this - end;       // start comes first: it determines the result's layout
   return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {

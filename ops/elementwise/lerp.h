@@ -4,7 +4,8 @@
 
 namespace tandem {
 
-/// start + weight (end - start). All of one floating dtype. @throws Error unless they are
+/// Returns start + weight (end - start). @throws Error unless start, end and, if it is a tensor, weight have one
+/// floating dtype
 inline Tensor lerp(const Tensor& start, const Tensor& end, const Scalar& weight) { return start.lerp(end, weight); }
 inline Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) { return start.lerp(end, weight); }
 

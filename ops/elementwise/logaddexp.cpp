@@ -10,7 +10,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, logaddexp, logaddexp2);
 
 namespace {
-/// log(base^a + base^b) where the natural logarithm of the base is `scale`.
+/// Returns log(base^a + base^b); `scale` is the natural logarithm of the base.
 Tensor log_add(const char* op, const Tensor& a, const Tensor& b, double scale) {
   const Operands o = real_operands(op, a, b);
   Tensor y;

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// ln(e^a + e^b) and log2(2^a + 2^b), without overflow, of floating-point numbers
+/// Returns ln(e^a + e^b), or log2(2^a + 2^b), computed without overflow, for floating dtypes.
 inline Tensor logaddexp(const Tensor& a, const Tensor& b) { return a.logaddexp(b); }
 inline Tensor logaddexp2(const Tensor& a, const Tensor& b) { return a.logaddexp2(b); }
 

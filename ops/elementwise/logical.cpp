@@ -1,4 +1,4 @@
-// Logic: logical_and, logical_or, logical_xor, logical_not.
+// Logical operations: logical_and, logical_or, logical_xor, logical_not.
 #include "tandem/ops/elementwise/logical.h"
 
 #include "tandem/ops/elementwise/binary_op.h"

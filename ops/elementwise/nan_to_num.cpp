@@ -1,4 +1,4 @@
-// NaN and infinities replaced by numbers: nan_to_num, nan_to_num_.
+// Replacing NaN and infinities by numbers: nan_to_num, nan_to_num_.
 #include "tandem/ops/elementwise/nan_to_num.h"
 
 #include "tandem/ops/define_op.h"

@@ -1,11 +1,10 @@
-// Operators of tensors: +, -, *, /, %, ==, !=, <, <=, >, >=, &, |, ^. Those of one tensor and those in place are
-// methods.
+// Binary operators of tensors: +, -, *, /, %, ==, !=, <, <=, >, >=, &, |, ^. Unary and in-place operators are methods.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Operators are the functions add, sub, mul, div, remainder, eq, ..., bitwise_and, bitwise_or and bitwise_xor.
+/// Operators that call the functions add, sub, mul, div, remainder, eq, ..., bitwise_and, bitwise_or and bitwise_xor.
 #define TANDEM_OPERATOR(symbol, name)                                                   \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
@@ -24,7 +23,7 @@ TANDEM_OPERATOR(&, bitwise_and)
 TANDEM_OPERATOR(|, bitwise_or)
 TANDEM_OPERATOR(^, bitwise_xor)
 #undef TANDEM_OPERATOR
-/// The same with a number in front.
+/// Operators whose first operand is a number.
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }
 inline Tensor operator*(const Scalar& a, const Tensor& b) { return b.mul(a); }
 Tensor operator-(const Scalar& a, const Tensor& b);

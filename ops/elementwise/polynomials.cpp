@@ -16,7 +16,8 @@ Tensor number_for(const Tensor& x, const Scalar& value) {
   return number_beside(x.device(), value, value.is_floating_point() ? kFloat64 : kInt64);
 }
 
-/// p_0 = 1, p_1 = first(x), p_{k + 1} = next(k, x, p_k, p_{k - 1}), of which each element takes that of its degree.
+/// Computes p_0 = 1, p_1 = first(x), p_{k + 1} = next(k, x, p_k, p_{k - 1}), and selects p_n for each element of degree
+/// n.
 template <class First, class Next>
 Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, First first, Next next) {
   DType dtype = result_type(given, degrees);
@@ -42,12 +43,12 @@ Tensor polynomial(const char* op, const Tensor& given, const Tensor& degrees, Fi
 Tensor chebyshev_step(double /*k*/, const Tensor& x, const Tensor& here, const Tensor& before) {
   return 2 * x * here - before;
 }
-/// A Chebyshev polynomial is told by its one of degree 1.
+/// Computes a Chebyshev polynomial. The kinds differ only in p_1 = slope x + offset.
 Tensor chebyshev(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
   return polynomial(
       op, x, n, [=](const Tensor& x) { return slope * x + offset; }, chebyshev_step);
 }
-/// Of 2 x - 1, computed in x's floating dtype.
+/// Computes a Chebyshev polynomial of 2 x - 1, in x's floating dtype.
 Tensor shifted(const char* op, const Tensor& x, const Tensor& n, double slope, double offset) {
   const Tensor real = x.is_floating_point() ? x : x.to(get_default_dtype());
   return chebyshev(op, 2 * real - 1, n, slope, offset);

@@ -1,14 +1,15 @@
-// Orthogonal polynomials of torch.special: Chebyshev, Hermite, Laguerre, Legendre. In namespace tandem as
-// special_legendre_polynomial_p, in tandem::special as legendre_polynomial_p. Of float32 and float64; integers and bool
-// become the default floating dtype first.
+// Orthogonal polynomials of torch.special: Chebyshev, Hermite, Laguerre, Legendre. Namespace tandem has them with a
+// prefix (special_legendre_polynomial_p), tandem::special without one (legendre_polynomial_p). They accept float32 and
+// float64; integers and bool become the default floating dtype first.
 #pragma once
 #include "tandem/ops/write_result.h"
 
 namespace tandem {
 
-// p(x, n): x and the degrees n broadcast, either may be a number, and p is 0 for a negative degree. A degree with a
-// fraction counts without it. The gradient is that of x, and by recurrence, as the values are: n steps for all
-// elements, of which the host reads the largest. @throws NotImplementedError for half types
+// Functions p(x, n) with argument x and degree n. x and n broadcast, and either may be a number. The fraction of a
+// degree is dropped, and p is 0 for a negative degree. Values are computed by recurrence, with as many steps for every
+// element as the largest degree, which the host reads. Only x has a gradient; autograd derives it from the recurrence.
+// @throws NotImplementedError for half types
 // clang-format off
 #define TANDEM_POLYNOMIALS(X)                                                                                          \
   X(chebyshev_polynomial_t,         "Chebyshev's of the first kind: cos(n acos x)")                                    \

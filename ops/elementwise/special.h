@@ -1,6 +1,6 @@
-// torch.special: functions under its names, in namespace tandem as special_erf and in tandem::special as erf. Those
-// that are operations of another name are only spelled otherwise. Integers and bool become the default floating dtype
-// first, unless the operation that is meant says otherwise.
+// Functions of torch.special. Namespace tandem has them with a prefix (special_erf), tandem::special without one (erf).
+// Some are aliases of operations with other names. Integers and bool become the default floating dtype first, unless
+// the aliased operation treats them otherwise.
 #pragma once
 #include "tandem/ops/elementwise/bessel.h"
 #include "tandem/ops/elementwise/binary.h"
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-// core/elementwise_ops.h says what they compute.
+// core/elementwise_ops.h says what each function computes.
 TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_SPECIAL_OP)
 #define TANDEM_DECLARE_SPECIAL_BINARY(name, ...)                     \
   Tensor name(const Tensor& x, const Tensor& y);                     \
@@ -24,15 +24,16 @@ TANDEM_SPECIAL_ERF_OPS(TANDEM_DECLARE_SPECIAL_OP)
 TANDEM_SPECIAL_BINARY_OPS(TANDEM_DECLARE_SPECIAL_BINARY)
 #undef TANDEM_DECLARE_SPECIAL_BINARY
 
-/// -x ln(x); 0 at 0, and -inf below
+/// Returns the entropy term -x ln(x): 0 at 0, and -inf for negative x.
 Tensor special_entr(const Tensor& x);
 Tensor& special_entr_out(Tensor& out, const Tensor& x);
-/// The normal distribution function, and its logarithm, which is exact far below 0 too
+/// ndtr returns the cumulative distribution function of the standard normal distribution, log_ndtr its logarithm, which
+/// is accurate for large negative x too.
 Tensor special_ndtr(const Tensor& x);
 Tensor& special_ndtr_out(Tensor& out, const Tensor& x);
 Tensor special_log_ndtr(const Tensor& x);
 Tensor& special_log_ndtr_out(Tensor& out, const Tensor& x);
-/// x ln(1 + y), which is 0 where x is 0, unless y is NaN
+/// Returns x ln(1 + y). If x is 0, the result is 0 unless y is NaN.
 Tensor special_xlog1py(const Tensor& x, const Tensor& y);
 Tensor special_xlog1py(const Tensor& x, const Scalar& y);
 Tensor special_xlog1py(const Scalar& x, const Tensor& y);
@@ -40,7 +41,7 @@ Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Tensor& y);
 Tensor& special_xlog1py_out(Tensor& out, const Tensor& x, const Scalar& y);
 Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
 
-// Other spellings of one operand's operations, and all of them in tandem::special.
+// Aliases of unary operations, with the prefix special_ here, and without it in tandem::special.
 #define TANDEM_SPECIAL_SPELLING(alias, name)                                 \
   inline Tensor special_##alias(const Tensor& x) { return tandem::name(x); } \
   inline Tensor& special_##alias##_out(Tensor& out, const Tensor& x) { return tandem::name##_out(out, x); }
@@ -59,7 +60,7 @@ namespace special {
 TANDEM_SPECIAL_FUNCTIONS(TANDEM_SPECIAL_FUNCTION)
 }  // namespace special
 
-// Other spellings of two operands' operations.
+// Aliases of binary operations.
 #define TANDEM_SPECIAL_SPELLING2(prefix, alias, name, A, B)                          \
   inline Tensor prefix##alias(const A& x, const B& y) { return tandem::name(x, y); } \
   inline Tensor& prefix##alias##_out(Tensor& out, const A& x, const B& y) { return tandem::name##_out(out, x, y); }
@@ -68,22 +69,22 @@ TANDEM_SPECIAL_SPELLING2(special_, gammaincc, igammac, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(special_, xlogy, xlogy, Scalar, Tensor)
-// Other spellings of logit, mvlgamma, polygamma, softmax and log_softmax of x in `dtype`, and logsumexp.
+// Aliases of logit, mvlgamma, polygamma and logsumexp; softmax and log_softmax with a dtype.
 
 inline Tensor special_logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor& special_logit_out(Tensor& out, const Tensor& x, std::optional<double> eps = {}) {
   return logit_out(out, x, eps);
 }
 inline Tensor special_multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
-/// Another spelling of mvlgamma, written into `out`.
+/// Out version of special_multigammaln.
 inline Tensor& special_multigammaln_out(Tensor& out, const Tensor& x, int64_t p) { return mvlgamma_out(out, x, p); }
 inline Tensor special_polygamma(int64_t n, const Tensor& x) { return x.polygamma(n); }
 inline Tensor& special_polygamma_out(Tensor& out, int64_t n, const Tensor& x) { return polygamma_out(out, n, x); }
-/// softmax of x in `dtype`, its own unless given.
+/// Returns softmax along dim, computed in `dtype` (default: x's dtype).
 inline Tensor special_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
   return x.to(dtype.value_or(x.dtype())).softmax(dim);
 }
-/// log_softmax of x in `dtype`, its own unless given.
+/// Returns log_softmax along dim, computed in `dtype` (default: x's dtype).
 inline Tensor special_log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}) {
   return x.to(dtype.value_or(x.dtype())).log_softmax(dim);
 }
@@ -102,7 +103,7 @@ TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
-// As the functions named special_logit and so on.
+// Same as the functions with the prefix special_.
 
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
@@ -116,7 +117,7 @@ inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dty
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.logsumexp(dims, keepdim);
 }
-/// The forms that write into `out`.
+/// Defines the out version `form` of a function of any arguments.
 #define TANDEM_SPECIAL_OUT(form, function)                                                 \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

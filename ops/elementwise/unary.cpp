@@ -1,4 +1,4 @@
-// Functions of one tensor, element by element: the list in core/elementwise_ops.h, and those that are made of others.
+// Elementwise functions of one tensor: those listed in core/elementwise_ops.h, and those composed of other operations.
 #include "tandem/ops/elementwise/unary.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(none, abs, acosh, angle, asinh, atan, atanh, ceil, cos, deg2r
 
 namespace {
 
-// ---- the derivatives of the list
+// ---- derivatives of the listed operations
 
 namespace derivative {
 TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
@@ -60,7 +60,7 @@ TANDEM_MATH_OPS(TANDEM_DIFFERENTIABLE_UNARY_LINE)
 
 TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY)
 
-// ---- made of others
+// ---- composed of other operations
 
 Tensor Tensor::round(int64_t decimals) const {
   if (decimals == 0) return round();
@@ -75,7 +75,8 @@ Tensor& Tensor::round_(int64_t decimals) const {
 Tensor Tensor::angle() const {
   const Tensor x = is_floating_point() ? *this : to(get_default_dtype());
   const Tensor positive = tandem::where(x.isnan(), x.detach(), zeros_like(x));
-  return tandem::where(x < 0, Scalar(std::numbers::pi), positive) + x.sign() * 0;  // whose gradient is 0
+  // The last term is 0. It connects the result to x with a gradient of 0.
+  return tandem::where(x < 0, Scalar(std::numbers::pi), positive) + x.sign() * 0;
 }
 Tensor Tensor::deg2rad() const { return floating(*this) * (std::numbers::pi / 180); }
 Tensor Tensor::rad2deg() const { return floating(*this) * (180 / std::numbers::pi); }
@@ -95,7 +96,7 @@ Tensor Tensor::logit(std::optional<double> eps) const {
     const Tensor x = ctx.saved(0), slope = 1 / (x * (1 - x));
     if (eps) return {dy * slope.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
     return {dy * slope.masked_fill((x < 0) | (x > 1), std::nan(""))
-                     .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // of -0 too
+                     .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // for -0 too
   });
 }
 Tensor Tensor::signbit() const {
@@ -115,8 +116,7 @@ std::tuple<Tensor, Tensor> Tensor::frexp() const {
     const NoGradGuard guard;
     const Tensor wide = dtype() == kFloat64 ? *this : to(kFloat32), size = wide.abs();
     const Tensor usual = size.isfinite() & (size != 0), safe = tandem::where(usual, size, Scalar(1));
-    // The logarithm is rounded, and may be a whole number too large or too small. 2^-e is two powers of which neither
-    // overflows.
+    // log2 is rounded, so the exponent may be off by one. 2^-e is computed as two factors, which do not overflow.
     const Tensor e = safe.log2().floor() + 1, half = (e * 0.5).floor();
     const Tensor m = safe * half.neg().exp2() * (half - e).exp2(), large = m >= 1, small = m < 0.5;
     const Tensor fraction = tandem::where(large, m * 0.5, tandem::where(small, m * 2, m));

@@ -1,38 +1,40 @@
-// Functions of one tensor, element by element: abs, neg, exp, log, sqrt, sin, tanh, floor, round, sign, reciprocal,
-// square, ..., deg2rad, sinc, logit, angle, signbit, frexp. Activations, erf, gamma, comparisons, logical_not and
-// bitwise_not have files of their own. Dtypes promote as in PyTorch; gradients are of floating dtypes.
+// Elementwise functions of one tensor: abs, neg, exp, log, sqrt, sin, tanh, floor, round, sign, reciprocal, square,
+// ..., deg2rad, sinc, logit, angle, signbit, frexp. Activations, erf, gamma, comparisons, logical_not and bitwise_not
+// have their own files. Dtypes promote as in PyTorch; only floating dtypes have gradients.
 #pragma once
 #include "tandem/ops/declare_op.h"
 
 namespace tandem {
 
-// core/elementwise_ops.h says what they compute.
+// core/elementwise_ops.h says what each function computes.
 TANDEM_MATH_OPS(TANDEM_DECLARE_UNARY_OP)
-// Other spellings.
+// Aliases.
 #define TANDEM_DECLARE_UNARY_ALIAS(alias, name)              \
   inline Tensor alias(const Tensor& x) { return x.name(); }  \
   inline Tensor& alias##_(Tensor& x) { return x.name##_(); } \
   inline Tensor& alias##_out(Tensor& out, const Tensor& x) { return name##_out(out, x); }
 TANDEM_UNARY_ALIASES(TANDEM_DECLARE_UNARY_ALIAS)
 #undef TANDEM_DECLARE_UNARY_ALIAS
-/// To so many digits behind the point, of integers and of what is negative before it; the gradient is 0.
+/// Rounds to `decimals` digits after the decimal point; a negative number counts digits before the point. The gradient
+/// is 0. @throws Error unless x is floating-point or decimals is 0
 inline Tensor round(const Tensor& x, int64_t decimals) { return x.round(decimals); }
 inline Tensor& round_(Tensor& x, int64_t decimals) { return x.round_(decimals); }
-/// 0, or pi where x is below 0; NaN of NaN. The gradient is 0.
+/// Returns pi where x is negative, 0 where it is not, and NaN for NaN. The gradient is 0.
 inline Tensor angle(const Tensor& x) { return x.angle(); }
-/// An angle in degrees as radians, and the other way round.
+/// Convert angles from degrees to radians, and from radians to degrees.
 inline Tensor deg2rad(const Tensor& x) { return x.deg2rad(); }
 inline Tensor rad2deg(const Tensor& x) { return x.rad2deg(); }
-/// sin(pi x) / (pi x), and 1 at 0
+/// Returns sin(pi x) / (pi x), and 1 at 0.
 inline Tensor sinc(const Tensor& x) { return x.sinc(); }
-/// ln(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]
+/// Returns ln(x / (1 - x)). If eps is given, x is clamped to [eps, 1 - eps] first.
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
-/// Whether x is below 0 or -0 (a NaN is not).
+/// Returns whether x is negative or -0. NaN gives false.
 inline Tensor signbit(const Tensor& x) { return x.signbit(); }
-/// x itself. @throws Error for bool
+/// Returns x itself. @throws Error for bool
 inline Tensor positive(const Tensor& x) { return x.positive(); }
-/// (mantissa, exponent): x = mantissa 2^exponent with |mantissa| in [1/2, 1) of x's dtype, and an int32; of 0, NaN and
-/// the infinities x itself and 0. @throws Error unless x is floating-point
+/// Returns (mantissa, exponent) with x = mantissa 2^exponent. mantissa has x's dtype and its absolute value is in [1/2,
+/// 1); exponent is int32. 0, NaN and infinities give x itself and exponent 0.
+/// @throws Error unless x is floating-point
 inline std::tuple<Tensor, Tensor> frexp(const Tensor& x) { return x.frexp(); }
 
 inline Tensor& deg2rad_(Tensor& x) { return x.deg2rad_(); }

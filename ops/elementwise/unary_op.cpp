@@ -1,9 +1,9 @@
-// Shared implementation of the operations of one tensor that core/elementwise_ops.h lists.
+// Shared implementation of the unary operations listed in core/elementwise_ops.h.
 #include "tandem/ops/elementwise/unary_op.h"
 
 namespace tandem::detail {
 namespace {
-/// x as op computes with it.
+/// Converts x to the dtype in which op computes.
 Tensor operand(const UnaryOp& op, const char* name, const Tensor& x) {
   if (op.accepts == Accepts::floating) return floating(x);
   if (op.accepts == Accepts::counted) return x.dtype() == kBool ? x.to(kInt64) : x;
@@ -28,7 +28,7 @@ Tensor unary(const UnaryOp& op, const Tensor& input) {
                  : op.saves == UnaryOp::Saves::output ? y
                                                       : none},
                 [&op](const Context& ctx, const Tensor& dy) -> Grads {
-                  // What saved nothing may be gone through a second time.
+                  // saved() is not called if nothing was saved, so such a node can run backward a second time.
                   return {op.derivative(dy, op.saves == UnaryOp::Saves::nothing ? Tensor() : ctx.saved(0))};
                 });
 }
@@ -45,20 +45,20 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
     const NoGradGuard guard;
     copy_elements(unary(op, x), x);
   };
-  // x is written over, so what backward needs of it is kept as a copy.
+  // x will be overwritten, so if backward needs it, a copy is saved.
   const auto beside = [&](const Tensor& old) {
     return unary(op, op.saves == UnaryOp::Saves::input ? old.clone() : old).to(x.dtype());
   };
-  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // without one x keeps its history, as in PyTorch
+  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // no derivative: x keeps its history, as in PyTorch
   return autograd::inplace(op.inplace_name, x, {}, direct, beside);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
-  const Tensor none;  // what has no derivative loses none
+  const Tensor none;  // an operation without a derivative has no gradient to lose
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
   const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
   TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
-               x.dtype(), "; both must be of one dtype");  // PyTorch's ops convert none but these either
+               x.dtype(), "; both must be of one dtype");  // as in PyTorch, which converts for the same operations only
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
 }

@@ -1,12 +1,12 @@
-// Shared implementation of the operations of one tensor that core/elementwise_ops.h lists: UnaryOp is a line of a list,
-// from which the operation, its in-place form and its form with an output come. Internal.
+// Shared implementation of the unary operations listed in core/elementwise_ops.h. A UnaryOp describes one line of a
+// list; the operation, its in-place version and its out version are made from it. Internal.
 #pragma once
 #include "tandem/kernels/elementwise.h"
 #include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
 
-/// A line of the list.
+/// Description of an operation: one line of the lists.
 struct UnaryOp {
   enum class Saves { nothing, input, output };
   const char *name, *inplace_name, *out_name;
@@ -14,7 +14,7 @@ struct UnaryOp {
   Saves saves;
   bool gives_bool;
   void (*run)(const Tensor& x, Tensor& y);
-  Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null: it has none
+  Tensor (*derivative)(const Tensor& dy, const Tensor& s);  // null if the operation has no derivative
 };
 Tensor unary(const UnaryOp& op, const Tensor& input);
 Tensor& unary_inplace(const UnaryOp& op, Tensor& x);
@@ -22,10 +22,10 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 
 }  // namespace tandem::detail
 
-/// Defines the derivative of a line: dx, computed from dy and s, the tensor that the list says is saved.
+/// Defines the derivative of an operation: dx, computed from dy and s, the saved tensor that the list names.
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
-/// Defines a line as a constant.
+/// Defines a line of a list as a constant.
 #define TANDEM_UNARY_LINE(name, accepts, saves, gives_bool, derivative)                               \
   constexpr UnaryOp name{#name,                                                                       \
                          #name "_",                                                                   \
@@ -37,12 +37,12 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
                          derivative};
 #define TANDEM_DIFFERENTIABLE_UNARY_LINE(name, F, accepts, saves, what) \
   TANDEM_UNARY_LINE(name, accepts, saves, false, derivative::name)
-/// Defines the methods of a line, and its function with an output.
+/// Defines the methods of an operation, and its out version.
 #define TANDEM_DEFINE_UNARY(name, ...)                                          \
   Tensor Tensor::name() const { return unary(line::name, *this); }              \
   Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-/// Defines the functions of a line that has no methods: those with the names of torch.special.
+/// Defines the functions of an operation of torch.special, which has no methods.
 #define TANDEM_DEFINE_SPECIAL(name, ...)                        \
   Tensor name(const Tensor& x) { return unary(line::name, x); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }

@@ -1,4 +1,4 @@
-// Choice by a condition: where.
+// Choosing between two tensors by a condition: where.
 #include "tandem/ops/elementwise/where.h"
 
 #include "tandem/ops/define_op.h"
@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, where);
 
 namespace {
-/// check_holds, but where's numbers become infinite in a half type, as in PyTorch.
+/// Like check_holds, but a number may overflow to infinity in a half type, as in PyTorch.
 void check_chosen(DType type, const Scalar& s) {
   if (!is_half(type)) check_holds("where", type, s);
 }

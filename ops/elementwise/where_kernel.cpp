@@ -1,4 +1,4 @@
-// How where and masked_fill call the kernel of where.
+// Launches the kernel of where, for where and masked_fill.
 #include "tandem/ops/elementwise/where_kernel.h"
 
 #include "tandem/kernels/elementwise.h"

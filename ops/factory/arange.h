@@ -1,14 +1,16 @@
-// Sequences by steps: arange, range.
+// Sequences with a given step: arange, range.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// start, start + step, ... below end. int64 when all are integers.
+/// Returns start, start + step, ..., excluding end. start defaults to 0. The dtype defaults to int64 if all numbers are
+/// integers, and to the default floating dtype otherwise. @throws Error if steps do not lead from start to end
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options);
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
-/// arange with the end included, of the default dtype even where all are integers.
+/// Like arange, but includes end, and the dtype defaults to the default floating dtype even if all numbers are
+/// integers.
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& options);
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});
 

@@ -1,4 +1,4 @@
-// New tensors without values: empty, empty_like, empty_strided, empty_permuted.
+// Uninitialised tensors: empty, empty_like, empty_strided, empty_permuted.
 #include "tandem/ops/factory/empty.h"
 
 #include "tandem/ops/factory/make_empty.h"

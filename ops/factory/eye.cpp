@@ -1,4 +1,4 @@
-// The unit matrix: eye.
+// The identity matrix: eye.
 #include "tandem/ops/factory/eye.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sequences of so many numbers: linspace, logspace.
+// Sequences with a given number of values: linspace, logspace.
 #include "tandem/ops/factory/linspace.h"
 
 #include "tandem/kernels/fill.h"
@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Both ends cut to integers first, and then what lies between them, as in PyTorch: counted from the nearer end.
+/// Truncates start and end to integers, interpolates from the nearer end, and truncates the values, as PyTorch does.
 static Tensor integer_linspace(double start, double end, int64_t steps, const TensorOptions& options) {
   Tensor host = core::empty({steps}, options.dtype(), kCPU);
   if (steps == 0) return host.to(options.device());
@@ -29,12 +29,12 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
   if (!is_floating_point(options.dtype())) return finish_new(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
-  if (steps > 1) core::select(out, 0, -1).fill_(end);  // exactly, whatever the step rounds to
+  if (steps > 1) core::select(out, 0, -1).fill_(end);  // exact, because steps add rounding errors
   return finish_new(out, options);
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const DType type = options.dtype();
-  const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);  // powers of the rounded would be far off
+  const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);  // rounded exponents would be too inaccurate
   TANDEM_CHECK(type != kBool, "logspace: dtype is bool; accepted: numbers");
   Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
   y = (full({}, base, wide).pow(y)).to(type);

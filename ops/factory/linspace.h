@@ -1,12 +1,13 @@
-// Sequences of so many numbers: linspace, logspace.
+// Sequences with a given number of values: linspace, logspace.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// `steps` values from start to end, both included; of an integer dtype, both cut to integers first, then all between.
+/// Returns `steps` evenly spaced values from start to end, both included. For an integer dtype, first start and end and
+/// then all values are truncated to integers.
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options = {});
-/// `steps` powers of `base`, whose exponents are linspace(start, end, steps).
+/// Returns `steps` powers of `base` with the exponents linspace(start, end, steps).
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base = 10.0,
                 const TensorOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Helpers of the functions that make new tensors: they allocate memory as the options say.
+// Helpers that allocate new tensors as the options say.
 #include "tandem/ops/factory/make_empty.h"
 
 namespace tandem::detail {

@@ -1,17 +1,17 @@
-// Helpers of the functions that make new tensors: they allocate memory as the options say. Internal.
+// Helpers that allocate new tensors as the options say. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::detail {
 
-/// Uninitialised, of another dtype than the options' perhaps.
+/// Returns an uninitialised tensor of the given dtype; everything else comes from the options.
 Tensor make_empty(const char* op, IntArrayRef sizes, DType dtype, const TensorOptions& options);
-/// Options with x's dtype and device where they leave these open.
+/// Returns the options with x's dtype and device filled in where the options do not set them.
 TensorOptions made_as(const Tensor& x, const TensorOptions& options);
-/// As x is, but for what the options say.
+/// Returns an uninitialised tensor like x, except for what `given` and `format` set.
 Tensor make_empty_like(const char* op, const Tensor& x, const TensorOptions& given, std::optional<MemoryFormat> format);
-/// t, which requires a gradient if the options say so.
+/// Returns t, after setting requires_grad if the options say so.
 Tensor finish_new(Tensor t, const TensorOptions& options);
 
 }  // namespace tandem::detail

@@ -1,4 +1,5 @@
-// New tensors like another one: the methods new_empty, new_empty_strided, new_full, new_ones, new_zeros.
+// New tensors with the dtype and device of another: the methods new_empty, new_empty_strided, new_full, new_ones,
+// new_zeros.
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/factory/make_empty.h"
 

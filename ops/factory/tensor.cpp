@@ -1,4 +1,4 @@
-// Tensors of given values: tensor, scalar_tensor.
+// Tensors with given values: tensor, scalar_tensor.
 #include "tandem/ops/factory/tensor.h"
 
 #include <algorithm>

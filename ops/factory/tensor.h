@@ -1,11 +1,11 @@
-// Tensors of given values: tensor, scalar_tensor.
+// Tensors with given values: tensor, scalar_tensor.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
 namespace detail {
-/// A tensor of the values given: a number, a list, or nested lists of equal lengths.
+/// Values of a new tensor: a number, a list, or nested lists of equal lengths.
 class NestedList {
  public:
   template <class T>
@@ -23,10 +23,11 @@ class NestedList {
   Scalar kind_of_empty_ = 0.0;
 };
 }  // namespace detail
-/// tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). The dtype follows from the values' kind (int64,
-/// bool, or the default floating dtype) unless the options name one.
+/// Returns a tensor with the given values: tensor(3.0), tensor({1, 2, 3}), tensor({{1.f, 2.f}, {3.f, 4.f}}). Unless the
+/// options set a dtype, it is int64 for integers, bool for bools, and the default floating dtype for floating-point
+/// numbers.
 Tensor tensor(const detail::NestedList& values, const TensorOptions& options = {});
-/// A tensor of no dimension, of the default dtype unless the options name one.
+/// Returns a 0-dim tensor, of the default dtype unless the options set one.
 Tensor scalar_tensor(const Scalar& value, const TensorOptions& options = {});
 
 }  // namespace tandem

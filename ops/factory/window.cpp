@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-/// weight(n / N) for n from 0 on, computed on the host in double.
+/// Returns weight(n / N) for n = 0, 1, ..., computed on the host in double. N is length - 1, or length if periodic.
 template <class Weight>
 Tensor window(const char* op, int64_t length, bool periodic, const TensorOptions& options, const Weight& weight) {
   TANDEM_CHECK(length >= 0, op, ": window_length is ", length, "; it must not be negative");
@@ -20,7 +20,7 @@ Tensor window(const char* op, int64_t length, bool periodic, const TensorOptions
     for (size_t n = 0; n < weights.size(); ++n) weights[n] = weight(static_cast<double>(n) / last);
   return tensor(weights, options.dtype(options.dtype()));
 }
-/// I0(x) = sum of (x^2 / 4)^k / (k!)^2, all terms of one sign
+/// Returns I0(x), the sum of (x^2 / 4)^k / (k!)^2. All terms are positive, so nothing cancels.
 double bessel_i0(double x) {
   double sum = 1, term = 1;
   for (double k = 1; term > sum * 1e-17; ++k) sum += term *= x * x / 4 / (k * k);
@@ -35,7 +35,7 @@ Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const Tenso
 Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options) {
   return window("blackman_window", window_length, periodic, options, [](double t) {
     const double angle = 2 * std::numbers::pi * t;
-    return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;  // in this order the ends are 0, as in PyTorch
+    return 0.08 * std::cos(2 * angle) - 0.5 * std::cos(angle) + 0.42;  // this order makes the ends 0, as in PyTorch
   });
 }
 Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
@@ -44,7 +44,8 @@ Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha
                 [=](double t) { return alpha - beta * std::cos(2 * std::numbers::pi * t); });
 }
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options) {
-  TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");  // e^x in a double
+  // I0(beta) grows like e^|beta|, which must fit a double.
+  TANDEM_CHECK(std::abs(beta) <= 700, "kaiser_window: beta is ", beta, "; accepted: -700 to 700");
   return window("kaiser_window", window_length, periodic, options, [beta](double t) {
     const double x = 2 * t - 1;
     return bessel_i0(beta * std::sqrt(std::max(1 - x * x, 0.0))) / bessel_i0(beta);

@@ -1,12 +1,14 @@
-// Window functions of signal processing: bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window:
-// vectors of window_length weights, of the default floating dtype unless the options name another.
+// Window functions of signal processing: bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window.
+// Each returns a vector of window_length weights, of the default floating dtype unless the options set another.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-// A periodic window is that of window_length + 1 without its last weight, which a Fourier transform repeats. n counts
-// from 0, and N is the length less 1. A window of one weight is 1. @throws Error for integers and a negative length
+// In the formulas n = 0, 1, ... is the index and N is window_length - 1. A periodic window is the window of length
+// window_length + 1 without its last weight, so N is window_length; it suits Fourier transforms. A window of length 1
+// is {1}.
+// @throws Error for an integer dtype or a negative length
 
 /// 1 - |2 n / N - 1|
 Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
@@ -38,7 +40,7 @@ inline Tensor hann_window(int64_t window_length, detail::Flag periodic, const Te
 inline Tensor hann_window(int64_t window_length, const TensorOptions& options = {}) {
   return hann_window(window_length, true, options);
 }
-/// I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), I0 the modified Bessel function of order 0
+/// I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), where I0 is the modified Bessel function of order 0
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options = {});
 inline Tensor kaiser_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
   return kaiser_window(window_length, periodic, 12.0, options);

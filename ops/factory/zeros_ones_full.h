@@ -1,18 +1,19 @@
-// New tensors of one number: zeros, ones, full, and zeros_like, ones_like, full_like.
+// New tensors filled with one number: zeros, ones, full, zeros_like, ones_like, full_like.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Zeros, row-major, float32 on the CPU unless the options name another dtype, device or format.
+/// Returns zeros: contiguous, of the default dtype, on the CPU, unless the options set another format, dtype or device.
 Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {});
-/// Zeros as empty_like gives them.
+/// Returns zeros with the sizes, dtype, device and layout that empty_like would choose.
 Tensor zeros_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
-/// Ones, as zeros().
+/// Returns ones, with the defaults of zeros().
 Tensor ones(IntArrayRef sizes, const TensorOptions& options = {});
-/// Ones as empty_like gives them.
+/// Returns ones with the sizes, dtype, device and layout that empty_like would choose.
 Tensor ones_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
-/// Every element is `value`, whose kind gives the dtype unless the options name one.
+/// Returns a tensor filled with `value`. Unless the options set a dtype, it is int64, bool or the default floating
+/// dtype, depending on `value`.
 Tensor full(IntArrayRef sizes, const Scalar& value, const TensorOptions& options = {});
 Tensor full_like(const Tensor& x, const Scalar& value, const TensorOptions& options = {},
                  std::optional<MemoryFormat> format = {});

@@ -1,4 +1,4 @@
-// Shared by index and index_put: numbers and slices give a view, tensors name positions in that view.
+// Shared by index and index_put: numbers and slices give a view, and index tensors name positions in that view.
 #include "tandem/ops/index/advanced_index.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// Whether a tensor among the indices is a mask. uint8 is the dtype that masks once had.
+/// Returns whether an index tensor is a mask. uint8 was the dtype of masks in early versions of PyTorch.
 static bool is_mask(const Tensor& index) { return index.dtype() == kBool || index.dtype() == kUInt8; }
 Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
                            std::vector<std::pair<int64_t, Tensor>>& tensors) {
@@ -66,7 +66,8 @@ void detail::check_mask(const char* op, const Tensor& x, int64_t dim, const Tens
   TANDEM_CHECK(mask.device() == x.device(), op, ": a mask on ", mask.device(), " for x on ", x.device());
 }
 
-/// Positions along `dim`, counted from its front. One look at them on the host is less than the calls of seven kernels.
+/// Converts negative positions along `dim` to non-negative ones. For indices on the CPU, one pass on the host is
+/// cheaper than launching seven kernels.
 static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
   check_not_recorded(op, "the host looks whether the positions are in range");
   const Tensor list = places.contiguous();
@@ -98,7 +99,7 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
     dims.push_back(dim);
     if (index.is_cpu()) {
       positions.push_back(wrapped_on_host(op, x, dim, places));
-    } else {  // where the kernel reports what is out of range, and nothing waits
+    } else {  // on a GPU the kernel reports positions out of range, without synchronizing
       positions.push_back(where(places < 0, places + x.size(dim), places));
     }
   }
@@ -111,7 +112,7 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
   for (int64_t d = p.dim; d < x.dim(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
   p.moved = neighbours ? x : x.permute(p.order);
-  if (x.is_cuda() && p.count > 1) {  // what is outside one dimension must be outside all of them together
+  if (x.is_cuda() && p.count > 1) {  // a position outside one dimension must be outside the flattened ones too
     int64_t total = 1;
     for (const int64_t d : dims) total *= x.size(d);
     for (size_t k = 0; k < dims.size(); ++k)

@@ -1,4 +1,5 @@
-// Shared by index and index_put: numbers and slices give a view, tensors name positions in that view. Internal.
+// Shared by index and index_put: numbers and slices give a view, and index tensors name positions in that view.
+// Internal.
 #pragma once
 #include <utility>
 
@@ -7,23 +8,23 @@
 
 namespace tandem::detail {
 
-/// Applies numbers (also those that are a tensor of no dimension), slices, None and Ellipsis; other tensors are left
-/// for later with the dimension they index. A view, or `whole` itself.
+/// Applies the numbers (including 0-dim integer tensors), slices, None and Ellipsis among the indices. Other tensors
+/// are appended to `tensors` with the dimension that they index. Returns a view, or `whole` itself.
 Tensor basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
                    std::vector<std::pair<int64_t, Tensor>>& tensors);
-/// What the tensors among the indices point at: x with the dimensions that they index side by side, as PyTorch has them
-/// (where they are if they are neighbours, else in front), and positions in those.
+/// Positions that the index tensors name. The dimensions that they index are brought together, as in PyTorch: if they
+/// are adjacent, they stay where they are; otherwise they move to the front.
 struct Pointed {
   Tensor moved;  // x.permute(order)
   Shape order;
-  int64_t dim = 0, count;  // the indexed ones among moved's dimensions
-  Tensor at;               // of the shape that the index tensors broadcast to
+  int64_t dim = 0, count;  // first of the indexed dimensions in moved, and their number
+  Tensor at;               // positions in flat() along dim; the index tensors' broadcast shape
   Tensor flat() const { return count > 1 ? moved.flatten(dim, dim + count - 1) : moved; }
 };
 Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors);
 /// @throws Error unless mask is on x's device and has the sizes of x's dimensions from `dim` on
 void check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask);
-/// A list in which what is missing stands for a whole dimension, as index({...}) takes it.
+/// Converts a list of optional tensors into entries of index({...}); a missing tensor selects the whole dimension.
 std::vector<indexing::TensorIndex> index_entries(ArrayRef<std::optional<Tensor>> indices);
 
 }  // namespace tandem::detail

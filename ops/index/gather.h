@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; index is of the output's shape.
+/// Returns y with y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and accordingly for other dims. y has index's shape.
 inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return x.gather(dim, index); }
 
 }  // namespace tandem

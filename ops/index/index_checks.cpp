@@ -7,7 +7,7 @@ namespace tandem::detail {
 
 Tensor from_front(const Tensor& places, int64_t n) { return where(places < 0, places + n, places); }
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0)  // of any dtype, as in PyTorch
+  if (index.numel() == 0)  // any dtype is accepted, as in PyTorch
     return index.device() == x.device() ? index.to(kInt64) : checked_index(op, x, index);
   TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
                "; both must have the same number of dimensions");

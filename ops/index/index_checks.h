@@ -5,9 +5,9 @@
 
 namespace tandem::detail {
 
-/// Places counted from the end where they are negative.
+/// Converts negative positions, which count from the end of n elements, to non-negative ones.
 Tensor from_front(const Tensor& places, int64_t n);
-/// The index as the kernels take it. An index without elements reaches nothing, whatever its shape.
+/// Checks the index of gather or scatter and returns it as int64. An index without elements is accepted in any shape.
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index);
 
 }  // namespace tandem::detail

@@ -9,14 +9,15 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, index_copy);
 
 namespace {
-/// A 1-d index along dim as scatter takes it, for slices of `sizes`.
+/// Expands a 1-d index along dim to `sizes`, as scatter takes it.
 Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
   if (sizes.empty()) return index.reshape({});
   Shape column(sizes.size(), 1);
   column[static_cast<size_t>(dim)] = index.numel();
   return index.reshape(column).expand(sizes);
 }
-/// @throws Error unless index is 1-d and source has its slices
+/// Checks the operands of index_copy and returns the index in the form that scatter takes. @throws Error unless index
+/// is 1-d and source has one slice per element of index
 Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor places = checked_index(op, x, index);
   check_one_kind(op, "x", x, "source", source);

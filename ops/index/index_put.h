@@ -4,8 +4,9 @@
 
 namespace tandem {
 
-/// Reads, or writes `value` (which broadcasts) to, the places that several index tensors point to together; an entry
-/// that is missing stands for all of its dimension. With `accumulate` values are added, to what comes twice twice.
+/// Writes `value`, which broadcasts, to the elements that x.index(indices) reads. A missing tensor in the list selects
+/// the whole dimension. With `accumulate` values are added, and a position named twice receives both values. index_put
+/// returns a changed copy.
 Tensor& index_put_(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value,
                    detail::Flag accumulate = false);
 Tensor index_put(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value,

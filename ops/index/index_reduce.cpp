@@ -1,4 +1,4 @@
-// index_reduce and index_reduce_: reduce the slices whose indices name one position.
+// index_reduce and index_reduce_: reduce slices that are assigned to the same position.
 #include "tandem/ops/index/index_reduce.h"
 
 #include "tandem/ops/index/reduce_by_place.h"

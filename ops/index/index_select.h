@@ -5,11 +5,12 @@
 
 namespace tandem {
 
-/// Slices of x along dim at the positions of a 1-d index. @throws IndexError on a position out of range
+/// Returns the slices of x along dim at the positions that a 1-d index lists. @throws IndexError if a position is out
+/// of range
 inline Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) { return x.index_select(dim, index); }
 
 namespace detail {
-/// index_select for the op that the user called.
+/// index_select, with the name of the calling operation for error messages.
 Tensor select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index);
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Filling where a mask holds: masked_fill, masked_fill_.
+// Filling where a mask is true: masked_fill, masked_fill_.
 #include "tandem/ops/index/masked_fill.h"
 
 #include "tandem/ops/define_op.h"
@@ -12,7 +12,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);
   return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
-                /*row_major=*/true);  // as in PyTorch, and its gradient too
+                /*row_major=*/true);  // as PyTorch lays out the result and the gradient
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");

@@ -1,10 +1,10 @@
-// Filling where a mask holds: masked_fill.
+// Filling where a mask is true: masked_fill.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// x with `value`, a number or a tensor of no dimension, where mask holds; both broadcast. mask is bool.
+/// Returns x with `value`, a number or a 0-dim tensor, where the bool tensor mask is true. x and mask broadcast.
 inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Scalar& value) {
   return x.masked_fill(mask, value);
 }

@@ -1,4 +1,4 @@
-// masked_scatter and masked_scatter_: write the elements of a source, in order, where a mask is true.
+// masked_scatter and masked_scatter_: write the elements of a source, in order, to the positions where a mask is true.
 #include "tandem/ops/index/masked_scatter.h"
 
 #include "tandem/ops/argument.h"
@@ -25,10 +25,10 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
                     return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
                   });
   }
-  // The k-th that is true takes element k: the kernel reports a k that source does not have.
+  // The k-th true position takes element k of source; the kernel reports a k out of range.
   const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
   const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
-  return tandem::where(hit.reshape(sizes), from, x);  // contiguous for a strided mask too
+  return tandem::where(hit.reshape(sizes), from, x);  // contiguous even if the mask is strided
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),

@@ -1,11 +1,12 @@
-// masked_scatter: writes the elements of a source, in order, where a mask is true.
-// Each returns a changed copy of x; the methods whose names end in _ change x itself.
+// masked_scatter: writes the elements of a source, in order, to the positions where a mask is true.
+// masked_scatter returns a changed copy of x; the method masked_scatter_ changes x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// The elements of source, in order, where mask, which broadcasts with x, is true. @throws Error where source has fewer
+/// Returns x with elements of source, in order, where mask is true. x and mask broadcast. @throws Error if source has
+/// fewer elements than mask has true ones
 inline Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
   return x.masked_scatter(mask, source);
 }

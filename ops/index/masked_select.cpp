@@ -1,4 +1,4 @@
-// masked_select: selects the elements at which a mask is true.
+// masked_select: selects the elements where a mask is true.
 #include "tandem/ops/index/masked_select.h"
 
 #include "tandem/core/loop/run_loop.h"

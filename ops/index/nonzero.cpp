@@ -23,7 +23,7 @@ Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
   const NoGradGuard guard;
   const TensorOptions options = TensorOptions(kInt64).device(device());
   const Tensor hit = (*this != 0).reshape({-1}), place = hit.to(kInt64).cumsum(0) - 1;
-  // The k-th goes to row k; all others to a row behind the last, which is cut off.
+  // The k-th non-zero element goes to row k; all other elements go to an extra row at the end, which is cut off.
   const Tensor row = tandem::where(hit & (place < size), place, size);
   Tensor at = full({size + 1}, -1, options).scatter(0, row, arange(numel(), options)).narrow(0, 0, size);
   const Tensor none = at < 0;

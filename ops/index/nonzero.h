@@ -1,22 +1,23 @@
-// Non-zero elements: nonzero, nonzero_static, nonzero_numpy, argwhere, count_nonzero, is_nonzero. None has a
-// derivative.
+// Non-zero elements: nonzero, nonzero_static, nonzero_numpy, argwhere, count_nonzero, is_nonzero. These functions have
+// no derivatives.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Positions of non-zero elements: (count, dim) int64.
+/// Returns the positions of the non-zero elements as an int64 tensor (count, dim).
 Tensor nonzero(const Tensor& x);
-/// The positions of what is not 0, as nonzero gives them; nonzero_numpy: a vector for each dimension.
+/// argwhere is an alias of nonzero; nonzero_numpy returns the positions as one vector per dimension.
 inline Tensor argwhere(const Tensor& x) { return x.argwhere(); }
 inline std::vector<Tensor> nonzero_numpy(const Tensor& x) { return x.nonzero_numpy(); }
-/// The first `size` rows of nonzero(x); where there are fewer, rows of fill_value follow. A Graph may record it.
+/// Returns the first `size` rows of nonzero(x), padded with rows of fill_value if there are fewer. As the result's size
+/// does not depend on the values, a graph can record it.
 inline Tensor nonzero_static(const Tensor& x, int64_t size, int64_t fill_value = -1) {
   return x.nonzero_static(size, fill_value);
 }
-/// How many elements are not 0, as int64: over all dimensions, some, or one.
+/// Returns the number of non-zero elements over the given dimensions, or over all of them, as int64.
 inline Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {}) { return x.count_nonzero(dims); }
-/// Whether the one element of x is not 0.
+/// Returns whether the only element of x is not 0. @throws Error unless x has one element
 inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 
 }  // namespace tandem

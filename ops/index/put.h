@@ -1,11 +1,12 @@
 // put: writes or adds elements at flat positions.
-// Each returns a changed copy of x; the methods whose names end in _ change x itself.
+// put returns a changed copy of x; the method put_ changes x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Writes (or adds) as many elements of source as index has to the places that take reads.
+/// Writes the elements of source to the positions that take(x, index) reads, or adds them if accumulate. source must
+/// have as many elements as index.
 inline Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, detail::Flag accumulate = false) {
   return x.put(index, source, accumulate);
 }

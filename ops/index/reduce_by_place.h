@@ -1,4 +1,4 @@
-// Sums, products, means and extremes of the elements whose indices name one position, for scatter_reduce and
+// Sums, products, means and extremes of the elements that an index assigns to the same position, for scatter_reduce and
 // index_reduce. Internal.
 #pragma once
 #include "tandem/core/internal.h"
@@ -7,11 +7,12 @@
 namespace tandem::detail {
 
 enum class Reduce { sum, prod, mean, amax, amin };
-/// The reduction of that name. @throws Error that names op for any other name
+/// Returns the reduction with that name; "sum" is accepted if with_sum. @throws Error that names op for any other name
 Reduce parse_reduce(const char* op, const std::string& name, bool with_sum);
-/// Indices that scatter_add would refuse are refused here, under this op's name.
+/// Checks the sizes, dtypes and devices of the operands as scatter_add would. @throws Error that names op
 void check_reduce_places(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source);
-/// An index as far as gather and scatter reach, and source cut to it.
+/// Reduces the elements of source into x along dimension d. index may be smaller than x and source, as in gather and
+/// scatter; source is cut to its sizes.
 Tensor reduce_by_place(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
                        Reduce how, bool include_self);
 

@@ -16,7 +16,7 @@ Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& ind
   scatter_into(op, out, dim, index, source, add);
   return out;
 }
-/// The part of source, which may be larger, that the index has places for, in the index's shape.
+/// Narrows source to the sizes of index, and gives it index's shape.
 Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor source) {
   bool fits = index.numel() == 0 || rank_of(source) == rank_of(index);
   for (int64_t d = 0; fits && index.numel() > 0 && d < rank_of(index); ++d) {
@@ -50,7 +50,7 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& source) c
                 });
 }
 
-/// scatter and scatter_add in place.
+/// In-place version of scatter and scatter_add.
 static Tensor& scatter_over(const char* op, Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                             bool add) {
   dim = wrap_dim(op, dim, x.dim());
@@ -77,7 +77,7 @@ bool adds(const std::string& reduce) {
                "\"; accepted: \"add\" and \"multiply\"");
   return reduce == "add";
 }
-/// One number for each place of the index.
+/// Returns `value` repeated for each element of index.
 Tensor filled_for(const Tensor& x, const Tensor& index, const Scalar& value) {
   return full(index.sizes(), value, x.options());
 }

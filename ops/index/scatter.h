@@ -1,21 +1,23 @@
 // scatter and scatter_add: write or add elements along a dimension at the positions that an index names.
-// Each returns a changed copy of x; the methods whose names end in _ change x itself.
+// scatter and scatter_add return a changed copy of x; the methods whose names end in _ change x itself.
 // Indices are int64 or int32; source has the dtype and device of x.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// x with source written where index says: y[index[i][j]][j] = source[i][j] for dim 0, and so on. source may be larger
-/// than index: what is beyond is left out.
+/// Returns x with elements of source written to it: y[index[i][j]][j] = source[i][j] for dim 0, and accordingly for
+/// other dims. source may be larger than index; the excess is ignored.
 inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter(dim, index, source);
 }
-/// x with source added where index says: what meets in one place is added up.
+/// Returns x with elements of source added at the positions that scatter would write. Elements with the same position
+/// are summed.
 inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter_add(dim, index, source);
 }
-/// scatter of one number; with `reduce`, "add" or "multiply", it is joined with what was there.
+/// scatter of one number. With `reduce`, "add" or "multiply", source or value is added to the elements of x or
+/// multiplied with them.
 inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value) {
   return x.scatter(dim, index, value);
 }

@@ -5,11 +5,11 @@
 
 namespace tandem::detail {
 
-/// x cut to index's sizes, except along dim: what gather and scatter can reach.
+/// Narrows x to index's sizes in all dimensions but dim: the part that gather and scatter can access.
 Tensor reachable(Tensor x, int64_t dim, const Tensor& index);
-/// Writes into `out` itself, which is contiguous.
+/// Scatters source into `out`, which must be contiguous.
 void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, bool add);
-/// In place what `write` gives of a tensor. It is given a copy where history is kept: it may save what it is given.
+/// Writes write(x) into x. If autograd records, `write` receives a copy of x, because it may save its argument.
 template <class Write>
 Tensor& write_in_place(const char* op, Tensor& x, autograd::TensorRefs others, const Write& write) {
   return autograd::inplace(

@@ -1,4 +1,4 @@
-// scatter_reduce and scatter_reduce_: reduce the elements whose indices name one position.
+// scatter_reduce and scatter_reduce_: reduce elements that are assigned to the same position.
 #include "tandem/ops/index/scatter_reduce.h"
 
 #include "tandem/ops/index/reduce_by_place.h"
@@ -12,7 +12,8 @@ Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& so
                               Flag include_self) const {
   const Reduce how = parse_reduce("scatter_reduce", reduce, /*with_sum=*/true);
   const int64_t d = wrap_dim("scatter_reduce", dim, this->dim());
-  const bool reaches_nothing = index.numel() == 0 && index.device() == device();  // then of any dtype, as in scatter
+  // An index without elements may have any dtype, as in scatter.
+  const bool reaches_nothing = index.numel() == 0 && index.device() == device();
   const Tensor places = reaches_nothing ? index.to(kInt64) : checked_index("scatter_reduce", *this, index);
   check_reduce_places("scatter_reduce", *this, d, index, source);
   return reduce_by_place("scatter_reduce", *this, d, places, source, how, include_self);

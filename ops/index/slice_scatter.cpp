@@ -1,4 +1,4 @@
-// Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
+// Replacing the elements of a view: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #include "tandem/ops/index/slice_scatter.h"
 
 #include "tandem/ops/argument.h"
@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, as_strided_scatter, diagonal_scatter, select_scatter, slice_scatter);
 
 namespace {
-/// x as it is, with what select, slice, diagonal or as_strided give of it replaced.
+/// Copies source into view(whole) and returns whole.
 template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
   check_one_kind(op, "x", whole, "source", source);

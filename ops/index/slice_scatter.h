@@ -1,11 +1,11 @@
-// Replacing a view of a copy: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
+// Replacing the elements of a view: slice_scatter, select_scatter, diagonal_scatter and as_strided_scatter.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// x with source in the place of x.select(dim, index), x.slice(...), x.diagonal(...), x.as_strided(...), which gives
-/// the shape that source must have. as_strided_scatter takes an x whose elements lie without gaps.
+/// Return a copy of x in which source replaces x.select(dim, index), x.slice(...), x.diagonal(...) or
+/// x.as_strided(...). source must have the shape of that view. as_strided_scatter requires a dense x.
 inline Tensor select_scatter(const Tensor& x, const Tensor& source, int64_t dim, int64_t index) {
   return x.select_scatter(source, dim, index);
 }

@@ -26,7 +26,7 @@ Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim)
   Shape from = common, to = common;
   from[at] = size(d);
   to[at] = indices.size(d);
-  // An index outside goes round, as in PyTorch; without elements there is nothing to go round.
+  // Positions out of range wrap around, as in PyTorch. If the size is 0, there is nothing to wrap around.
   const Tensor index = checked_index("take_along_dim", *this, indices);
   const Tensor places = size(d) > 0 ? index.remainder(size(d)) : index;
   return expand(from).gather(d, places.expand(to));

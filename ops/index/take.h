@@ -4,10 +4,11 @@
 
 namespace tandem {
 
-/// The elements of x at these places in row-major order, from the end where negative, in index's shape.
+/// Returns the elements of x at these positions in row-major order, in index's shape. Negative positions count from the
+/// end.
 inline Tensor take(const Tensor& x, const Tensor& index) { return x.take(index); }
-/// gather, of x and indices that broadcast in all dimensions but dim. An index outside the size of dim counts modulo
-/// it. Without dim, x and indices are flattened in row-major order, and an index outside throws IndexError.
+/// gather for x and indices that broadcast in all dimensions but dim. A position outside dim wraps around modulo the
+/// size. Without dim, x and indices are flattened in row-major order, and a position out of range throws IndexError.
 inline Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim = {}) {
   return x.take_along_dim(indices, dim);
 }

@@ -1,4 +1,4 @@
-// TensorIndex and how it is printed; Tensor::index({...}) and the function index.
+// Printing of TensorIndex; Tensor::index({...}) and the function index.
 #include "tandem/ops/index/tensor_index.h"
 
 #include <limits>
@@ -27,7 +27,7 @@ Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return 
 
 namespace indexing {
 std::ostream& operator<<(std::ostream& out, const Slice& slice) {
-  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 2;  // LibTorch's number for an end that was left out
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 2;  // LibTorch's value for a missing end
   const bool back = slice.step < 0;
   return out << slice.start.value_or(back ? kFar : 0) << ':' << slice.stop.value_or(back ? -kFar - 1 : kFar) << ':'
              << slice.step;

@@ -4,7 +4,7 @@
 
 namespace tandem::detail {
 
-/// Dimensions, or none given.
+/// An optional list of dimensions.
 struct OptionalDims {
   OptionalDims(std::nullopt_t = std::nullopt) {}
   OptionalDims(int64_t dim) : given(true), dims{dim} {}

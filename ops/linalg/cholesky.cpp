@@ -1,4 +1,5 @@
-// Factors of positive-definite matrices: linalg_cholesky, linalg_cholesky_ex, cholesky_solve, cholesky_inverse.
+// Cholesky factors of positive-definite matrices: linalg_cholesky, linalg_cholesky_ex, cholesky_solve,
+// cholesky_inverse.
 #include "tandem/ops/linalg/cholesky.h"
 
 #include "tandem/ops/linalg/host_lapack.h"
@@ -26,7 +27,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
                 [upper](const Context& ctx, const Grads& dy) -> Grads {
                   const Tensor L = upper ? ctx.saved(0).mT() : ctx.saved(0), dL = upper ? dy[0].mT() : dy[0];
                   const Tensor inner = L.mT().matmul(dL).tril();
-                  const Tensor both = inner + inner.tril(-1).mT();  // L^T a^- L, times 2 but for the diagonal
+                  const Tensor both = inner + inner.tril(-1).mT();  // 2 L^T da L
                   const Tensor left = linalg_solve_triangular(L.mT(), both * 0.5, /*upper=*/true);
                   return {linalg_solve_triangular(L, left, /*upper=*/false, /*left=*/false)};
                 });

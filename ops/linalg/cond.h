@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// The norm p of a times that of its inverse; of p = 2 (the default) and -2 the ratio of singular values, for any
-/// sizes. Infinite for a singular matrix.
+/// Returns the condition number: the norm of order p of a, times the norm of the inverse of a. For p = 2 (the default)
+/// and -2 it is a ratio of singular values, and matrices need not be square. It is infinite for a singular matrix.
 Tensor linalg_cond(const Tensor& a, const std::optional<Scalar>& p = {});
 Tensor linalg_cond(const Tensor& a, std::string_view p);
 

@@ -4,9 +4,10 @@
 
 namespace tandem {
 
-/// The cross product along dim, of size 3; without it along the first dimension of that size. Operands broadcast.
+/// Returns the cross product along dim, whose size must be 3; the default is the first dimension of size 3. Operands
+/// broadcast.
 inline Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim = {}) { return a.cross(b, dim); }
-/// Another spelling of cross.
+/// Alias of cross, whose dim defaults to -1.
 Tensor linalg_cross(const Tensor& a, const Tensor& b, int64_t dim = -1);
 
 }  // namespace tandem

@@ -13,18 +13,18 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, det, linalg_det, linalg_slogdet, logdet, slogdet);
 
 namespace {
-/// 1 or -1: by how many rows were exchanged.
+/// Returns the sign of the permutation: 1 for an even number of row exchanges, -1 for an odd one.
 Tensor parity_of(const Tensor& pivots, DType dtype) {
   const Tensor own = arange(1, pivots.size(-1) + 1, TensorOptions(kInt32).device(pivots.device()));
   return ((pivots != own).to(kInt64).sum(-1) % 2 * -2 + 1).to(dtype);
 }
-/// Over the last dimension; of none 1.
+/// Returns the product over the last dimension; 1 if it has no elements.
 Tensor product_of(const Tensor& x) {
   return x.size(-1) == 0 ? ones(leading_sizes(x, 1), x.options()) : x.cumprod(-1).select(-1, -1);
 }
-/// The derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative is
-/// det(U) det(V) U M V^T, where M_ij = -B_ji p_ij beside the diagonal, M_ii = sum over j != i of B_jj p_ij, and p_ij is
-/// the product of the singular values other than the i-th and the j-th.
+/// Returns the derivative of a's cofactors in direction h, for any a. With a = U S V^T and B = U^T h V, the derivative
+/// is det(U) det(V) U M V^T. Off the diagonal, M_ij = -B_ji p_ij; on it, M_ii = sum over j != i of B_jj p_ij. p_ij is
+/// the product of all singular values but the i-th and the j-th.
 Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
@@ -35,8 +35,8 @@ Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const Tensor M = (p * B.diagonal(0, -2, -1).unsqueeze(-2)).sum(-1).diag_embed() - B.mT() * p;
   return sign.unsqueeze(-1).unsqueeze(-1) * U.matmul(M).matmul(Vh);
 }
-/// The cofactors, of singular matrices too: they are polynomials of a's elements, so that a U whose zeros are replaced
-/// by machine precision gives them up to rounding.
+/// Returns the cofactors of a, which may be singular. Cofactors are polynomials of a's elements, so replacing zeros on
+/// U's diagonal by machine precision changes them only by rounding errors.
 Tensor cofactors(const Tensor& a) {
   Tensor y;
   {
@@ -47,11 +47,13 @@ Tensor cofactors(const Tensor& a) {
     const Tensor sides = times_identity(value, a.size(-1));
     y = linalg_lu_solve(lu + missing.diag_embed(), pivots, sides, true, /*adjoint=*/true);
   }
-  // A determinant's second derivative is symmetric: the gradient is the derivative in the gradient's direction.
+  // The second derivative of a determinant is symmetric, so the gradient is the derivative of the cofactors in
+  // direction dy.
   return record("cofactors", y, {a}, {a},
                 [](const Context& ctx, const Tensor& dy) -> Grads { return {cofactors_along(ctx.saved(0), dy)}; });
 }
-/// Whether rounding decides an element of some U's diagonal: then solving by the factors gives no derivatives.
+/// Returns whether an element on the diagonal of some U is as small as rounding errors. Then solving with the factors
+/// does not give correct derivatives.
 bool any_nearly_singular(const Tensor& a) {
   const NoGradGuard guard;
   const Tensor d = std::get<0>(linalg_lu_factor_ex(a.detach())).diagonal(0, -2, -1).abs();
@@ -70,8 +72,7 @@ Tensor linalg_det(const Tensor& a) {
   }
   return record(kName, y, {a}, {a, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor a = ctx.saved(0);
-    if (a.size(-1) <= 1)
-      return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // the determinant of one element is the element
+    if (a.size(-1) <= 1) return {dy.unsqueeze(-1).unsqueeze(-1).expand(a.sizes())};  // a 1x1 determinant is its element
     if (a.numel() == 0) return {zeros_like(a)};
     if (!is_grad_enabled() || any_nearly_singular(a)) return {dy.unsqueeze(-1).unsqueeze(-1) * cofactors(a)};
     return {linalg_solve(a.mT(), times_identity(dy * linalg_det(a), a.size(-1)))};
@@ -92,9 +93,9 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
     value = from_host(d.abs().log().sum(-1), leading_sizes(a), a.device());
   }
   return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
-    if (!dy[1].defined()) return {Tensor()};  // the sign is flat
+    if (!dy[1].defined()) return {Tensor()};  // the sign has a gradient of 0
     const Tensor a = ctx.saved(0);
-    // Infinite or NaN if a is singular; a second derivative does not exist there, and throws, as in PyTorch.
+    // Infinite or NaN if a is singular. The second derivative does not exist there and throws, as in PyTorch.
     return {std::get<0>(solve(kName, a.mT(), times_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
   });
 }

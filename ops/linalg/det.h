@@ -4,13 +4,13 @@
 
 namespace tandem {
 
-/// The determinant of a. It has first and second derivatives at any rank.
+/// Returns the determinant. First and second derivatives exist for singular matrices too.
 Tensor linalg_det(const Tensor& a);
 Tensor det(const Tensor& a);
-/// (sign, ln |det|): 0 and -inf for a singular matrix.
+/// Returns (sign, ln |det|), which are 0 and -inf for a singular matrix.
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a);
 std::tuple<Tensor, Tensor> slogdet(const Tensor& a);
-/// ln det a, NaN where the determinant is negative.
+/// Returns ln det a: -inf for a singular matrix, NaN for a negative determinant.
 Tensor logdet(const Tensor& a);
 
 }  // namespace tandem

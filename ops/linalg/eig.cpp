@@ -1,4 +1,4 @@
-// Eigenvalues and their vectors: linalg_eigh, linalg_eigvalsh of symmetric matrices; linalg_eig, linalg_eigvals.
+// Eigenvalues and eigenvectors: linalg_eigh and linalg_eigvalsh for symmetric matrices; linalg_eig and linalg_eigvals.
 #include "tandem/ops/linalg/eig.h"
 
 #include "tandem/ops/linalg/host_lapack.h"
@@ -28,7 +28,7 @@ std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO) {
     Tensor inner;
     if (dy[0].defined()) inner = dy[0].diag_embed();
     if (dy[1].defined()) {
-      // Eigenvectors stay orthonormal: only the skew-symmetric part of V^T dV counts.
+      // Eigenvectors stay orthonormal, so only the skew-symmetric part of V^T dV contributes.
       const Tensor turn = v.mT().matmul(dy[1]), skew = (turn - turn.mT()) * 0.5 / differences(w);
       inner = inner.defined() ? inner + skew : skew;
     }

@@ -1,15 +1,16 @@
-// Eigenvalues and their vectors: linalg_eigh, linalg_eigvalsh of symmetric matrices; linalg_eig, linalg_eigvals.
+// Eigenvalues and eigenvectors: linalg_eigh and linalg_eigvalsh for symmetric matrices; linalg_eig and linalg_eigvals.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// (values, vectors) of symmetric matrices. Only the lower ("L") or upper ("U") triangle is read. Values ascend.
-/// Vectors are unique only as far as linalg_svd says. The gradient is symmetric.
+/// Returns the eigenvalues, ascending, and eigenvectors of symmetric matrices. Only the lower ("L") or upper ("U")
+/// triangle is read. Eigenvectors are not unique; linalg_svd says which of their functions have gradients. The gradient
+/// is symmetric.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO = "L");
-/// The values alone.
+/// Returns the eigenvalues of linalg_eigh.
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO = "L");
-/// @throws NotImplementedError: the eigenvalues of a matrix that is not symmetric are complex numbers
+/// @throws NotImplementedError always: a matrix that is not symmetric may have complex eigenvalues
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a);
 Tensor linalg_eigvals(const Tensor& a);
 

@@ -1,4 +1,4 @@
-// Between tensors and LAPACK's kernels: matrices by columns, on the host, and back; checks, LU factors.
+// Converts between tensors and the column-major matrices that LAPACK takes on the host; checks; LU factors.
 #include "tandem/ops/linalg/host_lapack.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Between tensors and LAPACK's kernels: matrices by columns, on the host, and back. Internal. Tensors of a GPU are
-// copied to the host and their results back, which waits for the GPU.
+// Converts between tensors and the column-major matrices that LAPACK takes on the host. A GPU's tensors are copied to
+// the host and results copied back, which synchronizes. Internal.
 #pragma once
 #include <limits>
 
@@ -8,44 +8,48 @@
 
 namespace tandem::detail {
 
-/// @throws Error unless x is (..., m, n) of float32 or float64
+/// @throws Error unless x has shape (..., m, n) and is float32 or float64
 void check_matrices(const char* op, const Tensor& x);
-/// @throws Error unless it is (..., n, n) as well
+/// @throws Error unless x has shape (..., n, n) and is float32 or float64
 void check_square(const char* op, const Tensor& x);
-/// The sizes before the last `last` ones, and how many matrices these are.
+/// Returns the sizes of x without the last `last` ones: the batch dimensions.
 inline IntArrayRef leading_sizes(const Tensor& x, size_t last = 2) {
   return x.sizes().slice(0, x.sizes().size() - last);
 }
-/// Sizes with more behind them.
+/// Returns sizes with `more` appended.
 Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more);
-/// x's device, or the host's for a tensor of a GPU.
+/// Returns the device where LAPACK computes: x's device for a CPU tensor, the CPU for a GPU's tensor.
 inline Device host_of(const Tensor& x) { return x.is_cpu() ? x.device() : Device(kCPU); }
-/// A copy of the matrices of x (..., m, n) on the host, by columns: contiguous (batch, n, m), recorded nowhere.
+/// Copies the matrices x (..., m, n) to the host, column-major: a contiguous tensor (batch, n, m), not recorded by
+/// autograd.
 Tensor to_columns(const char* op, const Tensor& x);
-/// Such a tensor as (leading..., m, n) on `device`, and one of (batch, ...) as (leading..., ...).
+/// from_columns turns column-major matrices (batch, n, m) into (leading..., m, n) on `device`; from_host turns a tensor
+/// (batch, ...) into (leading..., ...).
 Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device);
 Tensor from_host(const Tensor& y, IntArrayRef leading, Device device);
-/// The transposed matrices of a result, which is no view for its user.
+/// Transposes the matrices of a result. The result does not count as a view for the user.
 Tensor transpose_result(const Tensor& y);
-/// @throws LinAlgError that names the first matrix for which info is not 0, and what that says (its value follows)
+/// Checks that info is 0 for every matrix. @throws LinAlgError that names the first matrix whose info is not 0, with
+/// `meaning` and the value
 void check_info(const char* op, const Tensor& info, const char* meaning);
 
-/// The factors of P^T a = L U, on the host, as the kernel lu_factor gives them.
+/// Factors of P^T a = L U on the host, as the kernel lu_factor returns them.
 struct LuFactors {
   Tensor lu, pivots, info;
 };
 LuFactors factor_lu(const char* op, const Tensor& a);
-/// Both with the batch that they broadcast to. @throws Error unless both are matrices of one dtype and device
+/// Broadcasts the batch dimensions of both. @throws Error unless both are matrices with one dtype and one device
 std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b);
-/// Whether b is vectors beside matrices a, by PyTorch's rule: one, or of a's sizes but the last.
+/// Returns whether b holds vectors rather than matrices, by PyTorch's rule: b is 1-d, or has the sizes of a without the
+/// last.
 inline bool is_vector_side(const Tensor& a, const Tensor& b) {
   return b.dim() == 1 || (a.dim() - 1 == b.dim() && b.sizes() == leading_sizes(a, 1));
 }
-/// x on the diagonals of matrices: (..., n) or, of one number a matrix, (...) repeated.
+/// Returns matrices (..., n, n) with x (...), one number per matrix, repeated on the diagonal.
 Tensor times_identity(const Tensor& x, int64_t n);
-/// At (i, j) x[j] - x[i], with ones in place of the zeros of the diagonal.
+/// Returns the matrix of differences x[j] - x[i] at (i, j), with ones on the diagonal.
 Tensor differences(const Tensor& x);
-/// Machine precision.
+/// Returns the machine precision of float32 or float64.
 inline double precision(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }

@@ -4,9 +4,9 @@
 
 namespace tandem {
 
-/// The inverse of a. @throws LinAlgError for a singular matrix
+/// Returns the inverse of a. @throws LinAlgError for a singular matrix
 Tensor linalg_inv(const Tensor& a);
-/// (inverse, info): as linalg_inv, but a singular matrix is an error only with check_errors.
+/// Returns (inverse, info). Like linalg_inv, but throws for a singular matrix only if check_errors.
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors = false);
 Tensor inverse(const Tensor& a);
 

@@ -1,4 +1,4 @@
-// tandem::linalg: the functions of ops/linalg/linalg.h under LibTorch's names of torch::linalg.
+// Namespace tandem::linalg: the functions of ops/linalg/linalg.h, named as in torch::linalg.
 #pragma once
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::linalg {
 
-// Each is linalg_name of ops/linalg/linalg.h with the same arguments.
+// Each function calls the function linalg_NAME of ops/linalg/linalg.h with the same arguments.
 
 inline Tensor norm(const Tensor& x, const std::optional<Scalar>& ord = {}, tandem::detail::OptionalDims dim = {},
                    tandem::detail::Flag keepdim = false, std::optional<DType> dtype = {}) {

@@ -4,10 +4,12 @@
 
 namespace tandem {
 
-/// (solution, residuals, rank, singular values): least squares |a x - b|, of b as in linalg_solve. Drivers: "gelsy"
-/// (QR with pivots, the default), "gels" (QR, of full rank), "gelsd", "gelss" (singular values). Singular values below
-/// rcond (machine precision times max(m, n)) times the largest count as 0. What a driver does not give is empty; there
-/// are residuals, sums of squares for each column, where m > n and every rank is n, but not by "gelsy".
+/// Returns (solution, residuals, rank, singular values) of the least-squares problem that minimizes |a x - b|. b may be
+/// vectors or matrices, as in linalg_solve. Drivers: "gelsy" (QR with pivoting, the default), "gels" (QR; full rank
+/// required), "gelsd" and "gelss" (singular values). Singular values up to rcond times the largest count as 0; rcond
+/// defaults to machine precision times max(m, n). Results that a driver does not compute are empty. Residuals, a sum of
+/// squares for each column, exist if m > n and every matrix has rank n, but not for "gelsy".
+/// @throws LinAlgError if "gels" finds a matrix without full rank, or singular values do not converge
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const Tensor& b,
                                                         std::optional<double> rcond = {},
                                                         std::optional<std::string_view> driver = {});

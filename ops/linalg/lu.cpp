@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, li
 
 namespace {
 
-/// The order of rows that pivots mean: row i of P^T a is row order[i] of a.
+/// Returns the row order that the pivots describe: row i of P^T a is row order[i] of a.
 Tensor order_of(const Tensor& pivots, int64_t rows) {
   const NoGradGuard guard;
   const Tensor host = contiguous_detached(pivots.to(host_of(pivots)));
@@ -19,7 +19,7 @@ Tensor order_of(const Tensor& pivots, int64_t rows) {
   TANDEM_DISPATCH_HOST(flat.device(), row_order, flat, order);
   return from_host(order, leading_sizes(pivots, 1), pivots.device());
 }
-/// P (..., m, m): column i has its one in row order[i].
+/// Returns the permutation matrix P (..., m, m): column i has its 1 in row order[i].
 Tensor permutation_of(const Tensor& pivots, int64_t rows, DType dtype) {
   const Tensor order = order_of(pivots, rows);
   const Tensor places = arange(rows, TensorOptions(kInt64).device(order.device()));
@@ -31,16 +31,16 @@ Tensor lower_of(const Tensor& lu) {
 }
 Tensor upper_of(const Tensor& lu) { return lu.narrow(-2, 0, std::min(lu.size(-2), lu.size(-1))).triu(); }
 
-/// The gradient of P^T a, from those of L (below the diagonal) and U (on it and above).
+/// Returns the gradient of P^T a. gL is the gradient of L below the diagonal, gU the gradient of U on and above it.
 Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Tensor& gU) {
   const int64_t m = L.size(-2), n = U.size(-1), k = std::min(m, n);
-  if (m > k) {  // L2 = a2 U^-1, and the rest of a square matrix
+  if (m > k) {  // tall: L2 = a2 U^-1 for the rows below, then the square part
     const Tensor g2 = gL.narrow(-2, k, m - k), L2 = L.narrow(-2, k, m - k);
     const Tensor below = linalg_solve_triangular(U.mT(), g2, /*upper=*/false, /*left=*/false);
     const Tensor rest = gU - L2.mT().matmul(below);
     return cat({lu_backward(L.narrow(-2, 0, k), U, gL.narrow(-2, 0, k), rest), below}, -2);
   }
-  if (n > k) {  // U2 = L^-1 a2
+  if (n > k) {  // wide: U2 = L^-1 a2 for the columns to the right
     const Tensor g2 = gU.narrow(-1, k, n - k), U2 = U.narrow(-1, k, n - k);
     const Tensor beside = linalg_solve_triangular(L.mT(), g2, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
     const Tensor rest = gL - beside.matmul(U2.mT());

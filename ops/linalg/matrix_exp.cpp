@@ -8,8 +8,9 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_matrix_exp, matrix_exp);
 
 namespace {
-/// sum of x^i / i! up to 19: of matrices with a norm up to 1.09, exact in double. Five polynomials of x, x^2 and x^3
-/// are joined by powers of x^4 (Paterson and Stockmeyer 1973): seven products in place of 18.
+/// Returns the Taylor polynomial of degree 19, sum of x^i / i!, which is exact in double for norms up to 1.09. It is
+/// evaluated as five cubic polynomials combined by powers of x^4 (Paterson and Stockmeyer 1973), with seven products
+/// instead of 18.
 Tensor taylor(const Tensor& x) {
   const Tensor x2 = x.matmul(x), x3 = x2.matmul(x), x4 = x2.matmul(x2);
   const Tensor one = eye(x.size(-1), x.options());
@@ -22,10 +23,10 @@ Tensor taylor(const Tensor& x) {
   }
   return y;
 }
-/// e^a without history: a is halved until its norm is small, each matrix as often as it needs.
+/// Returns e^a without a graph. Each matrix is halved until its norm is small, and the result is squared as often.
 Tensor exponential(const char* op, const Tensor& a) {
   const Tensor norms = a.abs().sum({-2}).amax({-1});
-  // How often, 0 where it is small or not finite.
+  // Number of halvings per matrix; 0 if the norm is small or not finite.
   const Tensor wanted = (norms / 1.09).log2().ceil();
   const Tensor halvings = where((wanted > 0) & wanted.isfinite(), wanted, Scalar(0)).unsqueeze(-1).unsqueeze(-1);
   check_not_recorded(op, "chooses its number of products by the norm of the matrix");
@@ -44,7 +45,7 @@ Tensor linalg_matrix_exp(const Tensor& a) {
     y = a.numel() == 0 ? empty_like(a) : exponential(kName, a.detach());
   }
   return record(kName, y, {a}, {a}, [](const Context& ctx, const Tensor& dy) -> Grads {
-    // Above the diagonal of e^[[a^T, dy], [0, a^T]] stands the derivative (Najfeld and Havel 1995).
+    // The derivative is the upper right block of e^[[a^T, dy], [0, a^T]] (Najfeld and Havel 1995).
     const Tensor t = ctx.saved(0).mT();
     const int64_t n = t.size(-1);
     const Tensor whole = cat({cat({t, dy}, -1), cat({zeros_like(t), t}, -1)}, -2);

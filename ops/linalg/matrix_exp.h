@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// e^a by scaling, a Taylor polynomial and squaring.
+/// Returns e^a, computed by scaling, a Taylor polynomial and squaring.
 Tensor linalg_matrix_exp(const Tensor& a);
 Tensor matrix_exp(const Tensor& a);
 

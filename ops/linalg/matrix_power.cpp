@@ -15,7 +15,7 @@ Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
     return record("linalg_matrix_power", eye(a.size(-1), a.options()).expand(a.sizes()).clone(MemoryFormat::Contiguous),
                   {a}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
   Tensor square = n < 0 ? linalg_inv(a) : a, y;
-  // Of a power's bits, the lowest first.
+  // Binary exponentiation, from the lowest bit of |n|.
   for (uint64_t rest = n < 0 ? -static_cast<uint64_t>(n) : static_cast<uint64_t>(n); rest; rest >>= 1) {
     if (rest & 1) y = y.defined() ? y.matmul(square) : square;
     if (rest > 1) square = square.matmul(square);

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// a^n: of the inverse for n < 0, the identity for n = 0.
+/// Returns a^n for square matrices: a power of the inverse if n is negative, the identity if n is 0.
 Tensor linalg_matrix_power(const Tensor& a, int64_t n);
 Tensor matrix_power(const Tensor& a, int64_t n);
 

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-/// How many singular values count, as int64, by the bounds of linalg_pinv; tol is atol.
+/// Returns the number of singular values above the bounds of linalg_pinv, as int64; tol is atol.
 Tensor linalg_matrix_rank(const Tensor& a, const std::optional<Tensor>& atol = {},
                           const std::optional<Tensor>& rtol = {}, bool hermitian = false);
 Tensor linalg_matrix_rank(const Tensor& a, std::optional<double> atol, std::optional<double> rtol,

@@ -8,7 +8,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, chain_matmul, linalg_multi_dot);
 
 namespace {
-/// Matrices first to last, cut where the fewest multiplications follow: cuts[first][last].
+/// Multiplies matrices first to last, split at cuts[first][last], where the fewest multiplications follow.
 Tensor multiply_chain(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& cuts, size_t first,
                       size_t last) {
   if (first == last) return matrices[first];

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// The product of matrices in the order that takes the fewest multiplications. linalg_multi_dot: of two or more, of
-/// which the first and the last may be vectors.
+/// Returns the product of matrices, multiplied in the order that takes the fewest multiplications. linalg_multi_dot
+/// takes two or more tensors, and the first and the last of them may be vectors.
 Tensor chain_matmul(TensorList matrices);
 Tensor linalg_multi_dot(TensorList tensors);
 

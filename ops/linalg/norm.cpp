@@ -19,7 +19,7 @@ TANDEM_CAST_POLICY(none, norm_except_dim);
 namespace {
 
 Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
-/// The matrices' two dimensions as the last ones, in order.
+/// Moves the two dimensions of the matrices to the end, in order.
 Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(dim.size() == 2 && x.dim() >= 2, op, ": x is ", x.sizes(), " and dim ", dim,
                "; accepted: two dimensions of it");
@@ -57,7 +57,7 @@ Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": ord is \"", ord, "\"; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // whose backward leads to the result itself
+  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // with a backward of its own
   return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
@@ -95,7 +95,7 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
 }
 
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
-  if (p == 2 && is_half(x.dtype())) {  // the small tensors alone are float32
+  if (p == 2 && is_half(x.dtype())) {  // only dy and y, which are small, are float32
     const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);
     return x * slope.masked_fill(flat, 0).to(x.dtype());
   }
@@ -105,11 +105,11 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
     const Tensor flat = y == 0;
     return dy * (x / tandem::where(flat, Scalar(1), y)).masked_fill(flat, 0);
   }
-  if (std::isinf(p)) {  // the largest or smallest share it evenly, NaNs among themselves
+  if (std::isinf(p)) {  // equal extremes share the gradient evenly, and so do NaNs
     const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
-  // Raises x / y to the power: powers of x and of y may overflow.
+  // Raises x / y to the power, because powers of x or of y may overflow.
   const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
   Tensor slope = x.sign() * part.abs().pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
@@ -117,7 +117,7 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
   return slope * tandem::where(y == 0, Scalar(0), dy / whole.pow(p - 1));
 }
 namespace {
-/// (sum |x|^p)^(1/p) without history. |x| is divided by its largest element first, for p < 0 by its smallest.
+/// Returns (sum |x|^p)^(1/p) without a graph. |x| is divided by its largest element first, or by its smallest if p < 0.
 Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const ReducedDims r("norm", x, dims);
   if (r.count == 0) return r.restore(r.flat_output(kFloat64).zero_(), keepdim);
@@ -127,10 +127,10 @@ Tensor norm_by_powers(const Tensor& x, double p, IntArrayRef dims, bool keepdim)
   TANDEM_DISPATCH(x.device(), sum_of_powers, r.x, scale, p, flat);
   return r.restore(flat.pow(1 / p) * scale, keepdim);
 }
-/// The norm without history, of a half type as float32.
+/// Returns the norm without a graph. For a half type the result may be float32.
 Tensor norm_of(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   const NoGradGuard guard;
-  if (p == 0) return (x != 0).to(x.dtype()).sum(dims, keepdim);  // how many are not zero
+  if (p == 0) return (x != 0).to(x.dtype()).sum(dims, keepdim);  // counts non-zero elements
   if (p == 1) return x.abs().sum(dims, keepdim);
   if (std::isinf(p)) return p > 0 ? x.abs().amax(dims, keepdim) : x.abs().amin(dims, keepdim);
   if (p != 2) return norm_by_powers(x, p, dims, keepdim);
@@ -164,7 +164,7 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   for (int64_t k = 0; k < this->dim(); ++k)
     if (k != d) others.push_back(k);
   const Tensor lengths = detach().norm(p.to_double(), others, true), over = lengths > maxnorm;
-  // The recorded norm leaves out the slices that are not shortened: a NaN among them would make the gradient NaN.
+  // The recorded norm excludes slices that are not scaled, because a NaN in them would make the gradient NaN.
   const Tensor length = autograd::any_wants_grad({*this})
                             ? tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true)
                             : lengths;

@@ -11,13 +11,15 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_pinv, pinverse);
 
 Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a) {
-  // Differentiate p = p a p, where a p and p a are symmetric. The rest lies outside of a's rows and columns.
+  // Differentiates p = p a p, where a p and p a are symmetric. -p^T dp p^T is the part within a's row and column
+  // spaces; the other terms lie outside them.
   const Tensor pt = p.mT(), g = dp.mT();
   const Tensor down = g.matmul(p).matmul(pt), across = pt.matmul(p).matmul(g);
   return down - a.matmul(p.matmul(down)) + across - across.matmul(p).matmul(a) - pt.matmul(dp).matmul(pt);
 }
 
-/// The pseudoinverse, and its gradient by its own formula: that of singular vectors would not exist for equal values.
+/// Returns the pseudoinverse. Its gradient has a formula of its own, because singular vectors of equal values have
+/// none.
 static Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
   hermitian ? check_square(op, a) : check_matrices(op, a);
   Tensor p;

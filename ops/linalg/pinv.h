@@ -5,13 +5,14 @@
 namespace tandem {
 
 namespace detail {
-/// The gradient of the pseudoinverse p of a (Golub and Pereyra 1973), given that of p.
+/// Returns the gradient of a (Golub and Pereyra 1973), where p is the pseudoinverse of a and dp is the gradient of p.
 Tensor pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a);
 }  // namespace detail
 
-/// The pseudoinverse (..., n, m), by singular values, or eigenvalues of hermitian (symmetric) matrices: those up to
-/// max(atol, rtol times the largest) count as 0. rtol is machine precision times max(m, n) where neither is given, and
-/// 0 beside atol; rcond is rtol. Tensors of them are one for each matrix.
+/// Returns the pseudoinverse (..., n, m), computed from singular values, or, if hermitian (symmetric), from
+/// eigenvalues. Values up to max(atol, rtol times the largest value) count as 0. If neither bound is given, rtol is
+/// machine precision times max(m, n); if only atol is given, rtol is 0. rcond is another name of rtol. A bound that is
+/// a tensor has one element per matrix.
 Tensor linalg_pinv(const Tensor& a, const std::optional<Tensor>& atol = {}, const std::optional<Tensor>& rtol = {},
                    bool hermitian = false);
 Tensor linalg_pinv(const Tensor& a, std::optional<double> atol, std::optional<double> rtol, bool hermitian = false);

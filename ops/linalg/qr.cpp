@@ -1,4 +1,4 @@
-// QR factors and Householder's reflectors: linalg_qr, geqrf, linalg_householder_product, orgqr, ormqr.
+// QR factors and Householder reflectors: linalg_qr, geqrf, linalg_householder_product, orgqr, ormqr.
 #include "tandem/ops/linalg/qr.h"
 
 #include "tandem/ops/linalg/host_lapack.h"
@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, geqrf, linalg_householder_product, linalg_qr, orgqr,
 
 namespace {
 
-/// Reflectors and their factors, as geqrf gives them, on the host by columns.
+/// Reflectors and their scale factors, as geqrf returns them: on the host, column-major.
 struct Reflectors {
   Tensor a, tau;
 };
@@ -22,10 +22,10 @@ Reflectors factor_qr(const char* op, const Tensor& x) {
   return r;
 }
 
-/// The gradient of a = Q R (Giles 2008; Walter and Lehmann 2010); that of Q or of R may be undefined.
+/// Returns the gradient of a = Q R (Giles 2008; Walter and Lehmann 2010). dQ or dR may be undefined.
 Tensor qr_backward(const Tensor& Q, const Tensor& R, const Tensor& dQ, const Tensor& dR) {
   const int64_t k = Q.size(-1), n = R.size(-1);
-  if (n > k) {  // further columns of R are Q^T a
+  if (n > k) {  // the further columns of R are Q^T times the further columns of a
     const Tensor dV = dR.defined() ? dR.narrow(-1, k, n - k) : zeros_like(R.narrow(-1, k, n - k));
     const Tensor part = Q.matmul(R.narrow(-1, k, n - k)).matmul(dV.mT());
     const Tensor dU = dR.defined() ? dR.narrow(-1, 0, k) : Tensor();
@@ -84,7 +84,8 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
 std::tuple<Tensor, Tensor> Tensor::geqrf() const { return tandem::geqrf(*this); }
 
 namespace {
-/// c times the reflectors H_0 H_1 ... from the left, or the transpose of that, one after the other: differentiable.
+/// Applies the reflectors H_0 H_1 ..., or the transpose of their product, to c from the left, one by one;
+/// differentiable.
 Tensor reflect(const Tensor& x, const Tensor& tau, Tensor c, bool transpose) {
   const int64_t k = tau.size(-1);
   const Tensor v = x.narrow(-1, 0, k).tril(-1) + eye(x.size(-2), k, x.options());
@@ -103,7 +104,7 @@ void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
                op, ": x is ", x.sizes(), " and tau ", tau.sizes(),
                "; accepted: (..., m, n) with m >= n, and (..., k) with k <= n");
 }
-/// (batch, k) contiguous on x's host.
+/// Returns tau as a contiguous tensor (batch, k) on the host.
 Tensor host_factors(const Tensor& tau) {
   const Tensor host = contiguous_detached(tau.detach().to(host_of(tau)));
   return core::try_view(host, {numel_of(leading_sizes(tau, 1)), tau.size(-1)});

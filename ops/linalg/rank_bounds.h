@@ -5,13 +5,13 @@
 
 namespace tandem::detail {
 
-/// The bounds, of each matrix or of all.
+/// Bounds for each matrix, or one bound for all.
 struct Bounds {
   std::optional<Tensor> atol, rtol;
 };
-/// Numbers as tensors of the dtype that singular values of a have.
+/// Converts the bounds to 0-dim tensors of a's dtype and device.
 Bounds bounds_of(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
-/// Which of the values (..., k), absolute ones, count.
+/// Returns a mask of the `values` (..., k), singular or absolute eigenvalues of a, that exceed the bounds.
 Tensor counting(const char* op, const Tensor& a, const Tensor& values, const Bounds& bounds);
 
 }  // namespace tandem::detail

@@ -8,7 +8,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_solve, linalg_solve_ex, linalg_solve_triangular, triangular_solve);
 
 namespace {
-/// x of a x = b with one batch of both, and info.
+/// Solves a x = b for operands with equal batch dimensions; returns (x, info).
 std::tuple<Tensor, Tensor> solve_matrices(const Tensor& a, const Tensor& b) {
   static constexpr const char* kName = "linalg_solve_ex";
   const LuFactors f = factor_lu(kName, a);
@@ -46,7 +46,7 @@ Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left) {
 }
 
 namespace {
-/// Solutions of a x = b for triangular a, of one batch: without checks, recorded.
+/// Solves a x = b for triangular a and operands with equal batch dimensions, without checks; recorded by autograd.
 Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitriangular) {
   static constexpr const char* kName = "linalg_solve_triangular";
   const Tensor factor = to_columns(kName, a);

@@ -9,16 +9,17 @@ namespace detail {
 std::tuple<Tensor, Tensor> solve(const char* op, const Tensor& a, const Tensor& b, bool left, bool check_errors);
 }  // namespace detail
 
-/// x of a x = b, or of x a = b unless left. b is matrices, or vectors: of one dimension, or of a's sizes but the last.
+/// Solves a x = b, or x a = b unless left, for x. b holds matrices or vectors; it holds vectors if it is 1-d, or has
+/// the sizes of a without the last. @throws LinAlgError for a singular matrix
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left = true);
-/// (x, info): as linalg_solve, but a singular matrix is an error only with check_errors.
+/// Returns (x, info). Like linalg_solve, but throws for a singular matrix only if check_errors.
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left = true,
                                            bool check_errors = false);
-/// x of a x = b, or of x a = b unless left, reading one triangle of a, with ones for its diagonal if unitriangular.
-/// A zero on the diagonal gives infinities.
+/// Solves a x = b, or x a = b unless left, for x. Only the upper or lower triangle of a is read, and if unitriangular,
+/// its diagonal counts as ones. A zero on the diagonal gives infinities.
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left = true,
                                bool unitriangular = false);
-/// (x, a copy of a) with a x = b, or a^T x = b.
+/// Returns (x, a copy of a), where x solves a x = b, or a^T x = b if transpose.
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper = true, bool transpose = false,
                                             bool unitriangular = false);
 

@@ -14,8 +14,8 @@ namespace {
 Tensor scale_columns(const Tensor& x, const Tensor& by) { return x * by.unsqueeze(-2); }
 Tensor scale_rows(const Tensor& x, const Tensor& by) { return x * by.unsqueeze(-1); }
 
-/// Townsend 2016, "Differentiating the singular value decomposition": k columns and rows of vectors; gradients may be
-/// undefined.
+/// Returns the gradient of a (Townsend 2016, "Differentiating the singular value decomposition"). U has k columns, and
+/// Vh has k rows. dU, dS and dVh may be undefined.
 Tensor svd_backward(const Tensor& U, const Tensor& S, const Tensor& Vh, const Tensor& dU, const Tensor& dS,
                     const Tensor& dVh) {
   const int64_t m = U.size(-2), n = Vh.size(-1), k = S.size(-1);
@@ -59,7 +59,7 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
     u = make({batch, full ? m : k, m});
     vt = make({batch, n, full ? n : k});
   }
-  if (k == 0) {  // no call: of the vectors that are there, any will do
+  if (k == 0) {  // LAPACK is not called: any orthonormal vectors will do
     const NoGradGuard guard;
     if (vectors && u.numel() > 0) u.copy_(eye(m, u.options()).expand(u.sizes()));
     if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));

@@ -4,9 +4,10 @@
 
 namespace tandem {
 
-/// The inverse of the linear map that a's last dimensions are the source of, its first `ind` the image.
+/// Returns the inverse of a linear map of tensors. The first `ind` dimensions of a are the image, the others the
+/// source.
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind = 2);
-/// x with tensordot(a, x, x.dim()) = b; dims of a, if given, are moved to its end first.
+/// Solves tensordot(a, x, x.dim()) = b for x. If dims is given, these dimensions of a are moved to the end first.
 Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, detail::OptionalDims dims = {});
 
 }  // namespace tandem

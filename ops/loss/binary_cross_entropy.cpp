@@ -12,8 +12,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logits);
 
 namespace {
-/// Written out, since the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
-/// d/dx = (x - t) / max(x (1 - x), 1e-12), with PyTorch's bound, a float.
+/// Has a derivative of its own, because the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
+/// d/dx = (x - t) / max(x (1 - x), 1e-12). The bound is a float, as in PyTorch.
 Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
@@ -25,17 +25,17 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1);
                   Tensor dx, dt;
                   if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
-                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // without the bound, as PyTorch's
+                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // not clamped, as in PyTorch
                   return {dx, dt};
                 });
 }
-/// ln(1 + e^-x), whose derivative is exact everywhere
+/// Returns ln(1 + e^-x), with an exact derivative everywhere.
 Tensor negative_log_sigmoid(const Tensor& x) {
   return softplus(x.neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
 }
-/// (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written out, since
-/// that of the parts is wrong at the kink they share at 0, and cancels away from it:
-/// d/dx = c sigmoid(x) - w t
+/// Returns (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written
+/// out, because the parts' derivatives are wrong at their common kink at 0, and cancel away from it: d/dx = c
+/// sigmoid(x) - w t
 Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
   Tensor losses;
   {

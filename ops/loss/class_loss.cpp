@@ -1,4 +1,4 @@
-// Losses of class indices: checks of their arguments, and means by weight.
+// Shared parts of losses of class indices: checks of arguments, and weighted means.
 #include "tandem/ops/loss/class_loss.h"
 
 #include "tandem/kernels/nll.h"

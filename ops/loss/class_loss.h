@@ -1,25 +1,28 @@
-// Losses of class indices: the parts that nll_loss and cross_entropy share. Internal.
+// Shared parts of nll_loss and cross_entropy, the losses whose targets are class indices. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::detail {
 
-/// x[i, target[i]]; some other element of the row where target lies outside.
+/// Returns x[i, target[i]] for each row i; x[i, 0] if the target is out of range.
 Tensor at_targets(const Tensor& x, const Tensor& target);
-/// Losses of rows of classes, from tensors as the kernels take them: of each row, or their mean.
+/// A loss of rows of classes, computed from tensors in the form that kernels take; returns the loss of each row, or the
+/// mean.
 using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
-/// Room for one number for each row, in the dtype that kernels keep them in.
+/// Returns an uninitialised tensor with one element for each row, of the dtype in which kernels keep it
+/// (accumulate_type).
 Tensor one_each(const Tensor& rows);
 struct Averaged {
-  Tensor loss, total;  // total of the weights; undefined where loss still is that of each row
+  Tensor loss, total;  // total: sum of the weights; undefined if loss holds each row's loss
 };
 Averaged averaged(const Tensor& losses, const Tensor& weights, bool mean);
-/// Indices of uint8, which PyTorch accepts too, as int64. Other dtypes stay as they are, and are refused.
+/// Converts uint8 indices, which PyTorch accepts too, to int64. Other dtypes are returned unchanged; they are refused
+/// later.
 Tensor class_indices(const Tensor& target);
 
-/// A loss of class indices: checks what it is given (x goes by `name`), and calls f with rows of classes: every
-/// position is a sample of its own.
+/// Computes a loss of class indices: checks the arguments (errors call x `name`), and calls f with rows of classes, one
+/// row for each sample and position.
 Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
                   Reduction reduction, int64_t ignore_index, RowLoss f);
 

@@ -13,8 +13,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, cross_entropy);
 
 namespace {
-/// dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel gets from log_sum.
-/// total: as nll_backward's.
+/// Returns dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel computes
+/// from log_sum. nll_backward describes `total`.
 Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
                               const Tensor& weights, const Tensor& log_sum, int64_t ignore_index) {
   if (total.defined() && is_grad_enabled())
@@ -45,7 +45,7 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
                                                  ctx.saved(3), ignore_index)};
                 });
 }
-/// -sum_c target[n, c] weight[c] log_prob[n, c] for targets that are probabilities.
+/// Returns -sum_c target[n, c] weight[c] log_prob[n, c] for targets that hold probabilities.
 Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                         int64_t ignore_index, double label_smoothing) {
   TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is ", ignore_index,
@@ -82,7 +82,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
   const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
-  // The uniform part: -sum_c weight[c] log_prob[n, c] / C over the targets that count, averaged by their weights.
+  // The uniform part of the smoothed target: -sum_c weight[c] log_prob[n, c] / C for targets that are not ignored; the
+  // mean divides by the sum of their weights.
   const double classes = static_cast<double>(x.size(dim));
   Tensor spread = log_prob;
   if (weight.defined()) {
@@ -91,8 +92,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
     spread = spread * weight.to(x.dtype()).view(sizes);
   }
   const Tensor ignored = target == ignore_index;
-  const DType wide = accumulate_type(x.dtype());  // sums over many samples do not fit float16
-  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);  // times 0 would leave a NaN
+  const DType wide = accumulate_type(x.dtype());  // a sum over many samples may overflow float16
+  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);  // 0 * NaN would stay NaN
   Tensor smooth = spread;
   if (reduction == Reduction::sum) smooth = spread.sum();
   if (reduction == Reduction::mean) {

@@ -1,17 +1,20 @@
-// Cross entropy: cross_entropy and cross_entropy_loss. Namespace and names as torch:: has them.
+// Cross entropy: cross_entropy and cross_entropy_loss. Namespace and names as in torch::.
 #pragma once
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem {
 
-/// The loss of a classifier whose last layer gives logits x (N, C): nll_loss of log_softmax(x), with label_smoothing of
-/// the target towards the uniform distribution. Without smoothing the two are one kernel, and backward reads x again:
-/// it must not change in place before. A target of x's sizes, of floating point, holds the probability of each class:
-/// -sum_c target[n, c] weight[c] log_prob[n, c], of which the mean is that of all samples whatever their weights; there
-/// is no ignore_index then.
+/// Returns the loss of a classifier with logits x: nll_loss of log_softmax(x). label_smoothing, in [0, 1], mixes the
+/// target with the uniform distribution. Without smoothing, one kernel computes both steps, and backward reads x again,
+/// so x must not be changed in place before. A floating-point target with x's sizes holds the probability of each
+/// class. The loss is then -sum_c target[n, c] weight[c] log_prob[n, c], Reduction::mean averages over samples
+/// regardless of weights, and ignore_index is not supported.
+/// @param x       logits: (C), (N, C) or (N, C, d...), floating point
+/// @param target  class indices as in nll_loss, or probabilities
+/// @param weight  (C) or undefined
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                      Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
-/// Another name of it.
+/// Alias of cross_entropy.
 inline Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                                  Reduction reduction = Reduction::mean, int64_t ignore_index = -100,
                                  double label_smoothing = 0) {

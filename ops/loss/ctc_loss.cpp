@@ -1,4 +1,4 @@
-// Connectionist temporal classification, by the forward recursion over the steps of the input: ctc_loss.
+// Connectionist temporal classification, computed by the forward recursion over the input's steps: ctc_loss.
 #include "tandem/ops/loss/ctc_loss.h"
 
 #include <limits>
@@ -11,12 +11,12 @@ TANDEM_CAST_POLICY(float32, ctc_loss);
 
 namespace {
 
-/// The logarithm of a probability of 0. A number in the place of -infinity, whose derivatives would be NaN; what is
-/// added to it is lost in rounding.
+/// Logarithm of a probability of 0. Derivatives of -infinity would be NaN, so this is a finite number, large enough
+/// that what is added to it is lost in rounding.
 constexpr double kImpossible = -1e30;
 
-/// Of each sample a row (N, 2 S + 1): its classes with blanks between them and around. What is behind the end of a
-/// target is a blank too.
+/// Returns rows (N, 2 S + 1), one for each sample: the classes of the target, with a blank before, between and after
+/// them. Positions after the end of a target are blanks too.
 Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, int64_t blank) {
   const int64_t samples = static_cast<int64_t>(lengths.size());
   int64_t longest = 0, total = 0;
@@ -45,7 +45,7 @@ Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, 
   }
   return tensor(rows, TensorOptions(kInt64).device(targets.device())).view({samples, 2 * longest + 1});
 }
-/// x (N, L) moved by `steps` to the right, with kImpossible in front.
+/// Shifts the columns of x (N, L) to the right by `steps`, and fills the front with kImpossible.
 Tensor moved_right(const Tensor& x, int64_t steps) {
   const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kImpossible, x.options());
   return x.size(1) <= steps ? front : cat({front, x.narrow(1, 0, x.size(1) - steps)}, 1);
@@ -88,14 +88,14 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
   const int64_t width = labels.size(1);
   const Tensor given_steps = length_column(input_lengths, x), ends = length_column(target_lengths, x) * 2;
   const Tensor places = arange(width, TensorOptions(kInt64).device(x.device()));
-  // From a class one may go to the next without a blank between them where they differ.
+  // A path may go from a class to the next one without a blank between them if the two classes differ.
   Tensor skips = zeros_like(labels).to(kBool);
   if (width > 2) {
     const Tensor later = labels.narrow(1, 2, width - 2);
     skips = cat({skips.narrow(1, 0, 2), (later != blank) & (later != labels.narrow(1, 0, width - 2))}, 1);
   }
-  // alpha[n, s]: the logarithm of the probability to have spelled labels[n, :s+1] at the step. Before the first step
-  // that is nothing, from where the first blank and the first class can be reached.
+  // alpha[n, s] is the logarithm of the probability that the steps so far spell labels[n, :s+1]. The first step can
+  // only reach the first blank and the first class.
   const Tensor impossible = full({samples, width}, kImpossible, x.options());
   Tensor alpha = impossible;
   for (int64_t t = 0; t < steps; ++t) {

@@ -4,13 +4,14 @@
 
 namespace tandem {
 
-// Targets of -1 and 1 say which of two cases it is; operands broadcast.
+// A target is 1 for similar pairs, and -1 for dissimilar pairs. Operands broadcast.
 
-/// x where target is 1, max(0, margin - x) where it is -1; for any other target their sum.
+/// Returns x where target is 1, max(0, margin - x) where target is -1, and the sum of both terms for any other target.
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin = 1,
                             Reduction reduction = Reduction::mean);
-/// With c the cosine of the angle between rows: 1 - c where target is 1, max(0, c - margin) where it is -1.
-/// @param a, b    (N, D), or (D) with a scalar target
+/// Returns 1 - c where target is 1, and max(0, c - margin) where target is -1; c is the cosine of the angle between the
+/// rows of a and b.
+/// @param a, b    (N, D), or (D) with a 0-dim target
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin = 0,
                              Reduction reduction = Reduction::mean);
 

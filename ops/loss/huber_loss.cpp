@@ -1,4 +1,4 @@
-// Huber's loss: huber_loss.
+// The Huber loss: huber_loss.
 #include "tandem/ops/loss/huber_loss.h"
 
 #include "tandem/ops/loss/loss_helpers.h"
@@ -11,8 +11,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, do
   check_real("huber_loss", x);
   TANDEM_CHECK(delta > 0, "huber_loss: delta is ", delta, "; accepted: above 0");
   const Tensor d = (x - target).abs();
-  const Tensor far = d >= delta;                 // not where d is a NaN
-  const Tensor near = where(far, Scalar(0), d);  // the slope of an infinite square would make a NaN of the gradient
+  const Tensor far = d >= delta;                 // false for NaN
+  const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
   const Tensor losses = where(far, (d - 0.5 * delta) * delta, near.square() * 0.5);
   return reduced(losses.to(x.dtype()), reduction);
 }

@@ -18,8 +18,8 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction
   TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = difference(x, target).abs();
-  const Tensor far = d >= beta;                  // not where d is a NaN
-  const Tensor near = where(far, Scalar(0), d);  // the slope of an infinite square would make a NaN of the gradient
+  const Tensor far = d >= beta;                  // false for NaN
+  const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN
   return reduced(where(far, d - 0.5 * beta, near.square() * (0.5 / beta)), reduction);
 }
 

@@ -1,4 +1,4 @@
-// Helpers of the losses: checks of x and target, their difference, and the reduction. Internal.
+// Helpers of losses: checks of x and target, their difference, and the reduction. Internal.
 #pragma once
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/loss/reduction.h"
@@ -17,7 +17,7 @@ inline void check_pair(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);
   check_sizes(op, x, target);
 }
-/// x - target, of which the target may be bool.
+/// Returns x - target; a bool target is converted to x's dtype first.
 inline Tensor difference(const Tensor& x, const Tensor& target) {
   return x - (target.dtype() == kBool ? target.to(x.dtype()) : target);
 }

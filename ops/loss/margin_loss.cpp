@@ -1,6 +1,7 @@
 // Losses with a margin: margin_ranking_loss, soft_margin_loss, multi_margin_loss, multilabel_margin_loss,
-// multilabel_soft_margin_loss. Where PyTorch's formula has clamp_min, the slope at the margin is 1; where it has a
-// kernel of its own (multi_margin_loss, multilabel_margin_loss), it is 0, as relu's.
+// multilabel_soft_margin_loss. At the margin, the slope of margin_ranking_loss is 1, because PyTorch's formula has
+// clamp_min; the slope of multi_margin_loss and multilabel_margin_loss, which have their own kernels in PyTorch, is 0,
+// as for relu.
 #include "tandem/ops/loss/margin_loss.h"
 
 #include <limits>
@@ -36,7 +37,7 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
 }
 
 namespace {
-/// x and what goes with it as rows of classes. @throws Error that names op
+/// Checks the operands and returns x as rows of classes (N, C). @throws Error that names op
 Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);
   TANDEM_CHECK((x.dim() == 1 || x.dim() == 2) && x.size(-1) > 0, op, ": x is ", x.sizes(),
@@ -45,7 +46,7 @@ Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
                target.device(), "; accepted: int64 on ", x.device());
   return x.dim() == 1 ? x.unsqueeze(0) : x;
 }
-/// The losses of rows; of one row that x itself is, a scalar.
+/// Reduces the losses of rows. If x is a single row, the unreduced loss is a 0-dim tensor.
 Tensor reduced_rows(const Tensor& losses, const Tensor& x, Reduction reduction) {
   return reduced(x.dim() == 1 ? losses.squeeze(0) : losses, reduction);
 }

@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, mse_loss);
 
 namespace {
-/// The sum or mean of (x - target)^2, in one pass.
+/// Returns the sum or mean of (x - target)^2, computed in one pass.
 Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
   const double count = mean ? static_cast<double>(x.numel()) : 1;
   Tensor y = core::empty({}, x.dtype(), x.device());

@@ -10,11 +10,11 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, nll_loss);
 
 namespace {
-/// dx[i, target[i]] = -dloss[i] weights[i]: linear in dloss. total: of the weights, if dloss is that of the mean, else
-/// undefined.
+/// Returns dx[i, target[i]] = -dloss[i] weights[i], which is linear in dloss. If dloss is the gradient of the mean,
+/// `total` is the sum of the weights; otherwise it is undefined.
 Tensor nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
                     int64_t ignore_index, IntArrayRef sizes, DType dtype) {
-  if (total.defined() && is_grad_enabled())  // second derivatives go through the division too
+  if (total.defined() && is_grad_enabled())  // second derivatives include the division
     return nll_backward((dloss / total).expand({sizes[0]}), {}, target, weights, ignore_index, sizes, dtype);
   const Tensor g = contiguous_detached(dloss);
   Tensor dx = core::empty(sizes, dtype, dloss.device());

@@ -1,17 +1,18 @@
-// Negative log likelihood: nll_loss, nll_loss2d, nll_loss_nd. Namespace and names as torch:: has them.
+// Negative log likelihood: nll_loss, nll_loss2d, nll_loss_nd. Namespace and names as in torch::.
 #pragma once
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem {
 
-/// Negative log likelihood:  -weight[t] log_prob[n, t], averaged by the weights (Reduction::mean).
+/// Returns the negative log likelihood -weight[t] log_prob[n, t], where t is the target of sample n. Reduction::mean
+/// divides by the sum of the weights; if that is 0, the result is NaN, as in PyTorch.
 /// @param log_prob  (C), (N, C) or (N, C, d...), floating point
-/// @param target    (), (N) or (N, d...) int64 or uint8 in [0, C), or ignore_index, which counts for nothing
+/// @param target    (), (N) or (N, d...), int64 or uint8, in [0, C); targets equal to ignore_index are skipped
 /// @param weight    (C) or undefined
-/// @throws IndexError on the CPU for any other target. Nothing to average gives NaN, as in PyTorch.
+/// @throws IndexError on the CPU for a target that is out of range
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
                 Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
-/// Other names of it.
+/// Aliases of nll_loss.
 inline Tensor nll_loss2d(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
                          Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
   return nll_loss(log_prob, target, weight, reduction, ignore_index);
@@ -22,7 +23,8 @@ inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Te
 }
 
 namespace detail {
-/// nll_loss as cross_entropy takes part of it: of rows of classes, as the kernels take them, each or their mean.
+/// nll_loss as cross_entropy uses it: for rows of classes in the form that kernels take; returns the loss of each row,
+/// or the mean.
 Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
 }  // namespace detail
 

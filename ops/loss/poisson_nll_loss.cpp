@@ -1,4 +1,4 @@
-// The negative log likelihood of counts: poisson_nll_loss.
+// Negative log likelihood of counts: poisson_nll_loss.
 #include "tandem/ops/loss/poisson_nll_loss.h"
 
 #include <numbers>

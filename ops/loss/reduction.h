@@ -1,10 +1,10 @@
-// Reduction: none, mean or sum of the losses of single elements.
+// Reduction of elementwise losses: none, mean or sum.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// What becomes of the losses of single elements. The capital names are LibTorch's.
+/// Reduction of elementwise losses. The capitalized names are LibTorch's.
 enum class Reduction { none, mean, sum, None = none, Mean = mean, Sum = sum };
 
 }  // namespace tandem

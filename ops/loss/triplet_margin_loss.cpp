@@ -1,4 +1,4 @@
-// The margin between distances from an anchor: triplet_margin_loss, triplet_margin_with_distance_loss.
+// Triplet losses of an anchor, a positive and a negative: triplet_margin_loss, triplet_margin_with_distance_loss.
 #include "tandem/ops/loss/triplet_margin_loss.h"
 
 #include "tandem/ops/loss/loss_helpers.h"

@@ -16,8 +16,8 @@ TANDEM_CAST_POLICY(float32, log_sigmoid, softplus);
 TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu,
                    relu6, rrelu, selu, sigmoid, silu, softshrink, softsign, tanhshrink, threshold);
 
-/// Begins a gradient op, which programs may call. Checks that dy and x are on one device, and brings both to the dtype
-/// that they promote to.
+/// Begins the body of a gradient operation, which programs may call directly. Checks that dy and x are on one device,
+/// and promotes both to one dtype.
 #define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
   TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
                "; both must be on one device");                                                             \
@@ -37,7 +37,7 @@ Tensor leaky_relu(const Tensor& x, double slope) {
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
   TANDEM_AS_ONE_DTYPE(leaky_relu_backward, dy, x, slope)
-  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // whose strides decide, as in PyTorch
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // x determines the strides, as in PyTorch
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor x = ctx.saved(0);
@@ -80,13 +80,13 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
         Tensor second;
         if (ctx.needs_grad(1)) {
           const Tensor scaled = x * beta, s = scaled.sigmoid();
-          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // as in PyTorch: 0 there
+          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // 0 beyond, as in PyTorch
         }
         return {softplus_backward(ddx, x, beta, threshold), second};
       });
 }
 
-/// `leads`: y's strides come before dy's where they differ, as in PyTorch.
+/// Defines a gradient operation. If `leads`, y determines the result's strides rather than dy, as in PyTorch.
 #define TANDEM_GRADIENT_OP(name, leads, second)                                                     \
   Tensor name(const Tensor& dy, const Tensor& y) {                                                  \
     TANDEM_AS_ONE_DTYPE(name, dy, y)                                                                \
@@ -99,12 +99,13 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
     });                                                                                             \
   }
 namespace {
-/// of x Phi(x): (2 - x^2) density(x)
+/// Second derivative of x Phi(x): (2 - x^2) density(x)
 Tensor gelu_curvature(const Tensor& x) {
   const Tensor square = x.square();
   return (2 - square) * (square * -0.5).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
 }
-/// of x s, s the sigmoid of x (a + b x^2): s' (2 p + x p') + x p^2 s (1 - s) (1 - 2 s), p = a + 3 b x^2
+/// Second derivative of x s, where s is the sigmoid of x (a + b x^2): s' (2 p + x p') + x p^2 s (1 - s) (1 - 2 s) with
+/// p = a + 3 b x^2
 Tensor gelu_tanh_curvature(const Tensor& x) {
   const double a = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, b = 0.044715 * a;
   const Tensor square = x.square(), s = (x * (square * b + a)).sigmoid(), p = square * (3 * b) + a;
@@ -126,11 +127,11 @@ TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 :
 #undef TANDEM_GRADIENT_OP
 #undef TANDEM_AS_ONE_DTYPE
 
-// ---- made of other operations
+// ---- composed of other operations
 namespace {
 Tensor zero_beside(const Tensor& x) { return number_beside(x.device(), 0, x.dtype()); }
-/// The gradient of what hands x on where `mask` holds and is constant elsewhere: dy or 0, laid out as dy is. Its own
-/// gradient for x is 0, so that it has a history where x has one, as in PyTorch.
+/// Gradient of a function that returns x where `mask` is true and a constant elsewhere: dy or 0, with dy's layout. Its
+/// own gradient for x is 0, recorded so that the gradient is connected to x, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   Tensor dx = core::empty_for(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
   TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_beside(dy), dx);
@@ -150,7 +151,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   }
   return record("softshrink", y, {x}, {x}, [most](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // nothing at the bounds
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // 0 at the bounds
   });
 }
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
@@ -160,7 +161,7 @@ Tensor Tensor::hardshrink(const Scalar& lambd) const {
   TANDEM_DISPATCH(device(), where, (*this >= -most) & (*this <= most), zero_beside(*this), *this, y);
   return record("hardshrink", y, {*this}, {*this}, [most](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // a NaN is handed on without a gradient
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // NaN is returned, but without a gradient
   });
 }
 
@@ -219,7 +220,7 @@ Tensor hardswish(const Tensor& x) {
   }
   return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    // A NaN hands its gradient on, as in PyTorch. The product leads to x already.
+    // A NaN passes its gradient on, as in PyTorch. The product is connected to x already, so x is detached.
     return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x.detach(), (x <= -3).logical_not())};
   });
 }
@@ -232,7 +233,7 @@ Tensor log_sigmoid(const Tensor& x) {
   Tensor y;
   {
     const NoGradGuard guard;
-    const Tensor rows = x.contiguous();  // as is PyTorch's result, whatever the layout of x
+    const Tensor rows = x.contiguous();  // PyTorch's result is contiguous for any layout of x
     y = rows.clamp({}, 0.0) - (-rows.abs()).exp().log1p();
   }
   return record("log_sigmoid", y, {x}, {x},
@@ -263,13 +264,13 @@ Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, Flag tra
   return training ? where(x <= 0, x * empty_like(x).uniform_(low, high), x) : leaky_relu(x, (low + high) / 2);
 }
 
-// ---- of the list
+// ---- listed in core/elementwise_ops.h
 namespace {
 namespace derivative {
 TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
-/// In a backward that records nothing, a gradient that the engine alone holds will be read by nobody else: its memory
-/// takes the result.
+/// Returns the gradient of relu. In a backward that is not recorded, a gradient that only the engine holds will not be
+/// read again, so the result is written into its memory.
 Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
   const bool alone =
       dy.use_count() == 1 && dy.storage()->is_alone() && dy.strides() == y.strides() && core::is_dense(*y.impl());

@@ -1,5 +1,5 @@
-// Attention: scaled_dot_product_attention, block by block or by other operations, and multi_head_attention_forward,
-// which projects, masks and divides into heads around it.
+// Attention: scaled_dot_product_attention, block by block or composed of other operations, and
+// multi_head_attention_forward, which adds projections, masks and the split into heads.
 #include "tandem/ops/nn/attention.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
                ": query is ", q.sizes(), ", key ", k.sizes(), " and value ", v.sizes(),
                "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
 }
-/// x with each head as often as there are heads of the query for it.
+/// Repeats each head of x for all heads of the query that it serves.
 Tensor heads_repeated(const Tensor& x, const Tensor& query) {
   TANDEM_CHECK(query.dim() >= 3 && x.dim() >= 3 && x.size(-3) > 0 && query.size(-3) % x.size(-3) == 0,
                "scaled_dot_product_attention: with enable_gqa query is ", query.sizes(), " beside ", x.sizes(),
@@ -47,14 +47,15 @@ void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
 IntArrayRef leading(const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 2); }
-/// What one call asks for. The key has as many heads as the query.
+/// Arguments of one call. key and value have as many heads as query.
 struct AttentionCall {
   Tensor query, key, value, mask;
   double dropout_p;
   bool is_causal;
   double scale;
 };
-/// By other operations, of half types in float32; the scale is shared between query and key: all as in PyTorch.
+/// Composes attention of other operations. As in PyTorch, half types are computed in float32, and query and key are
+/// each scaled by the square root of the scale.
 Tensor composed(const AttentionCall& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   if (is_half(query.dtype())) {
@@ -68,11 +69,11 @@ Tensor composed(const AttentionCall& call) {
   broadcast_shapes(of_values, broadcast_shapes(of_keys, leading(query), leading(key)), leading(value));
   const double root = std::sqrt(std::abs(call.scale));
   Tensor scores = matmul(query * (call.scale < 0 ? -root : root), (key * root).transpose(-2, -1));
-  // What is hidden gets -infinity added, not in place of its score: a NaN stays one.
+  // -infinity is added to the scores of hidden keys, rather than replacing them, so that a NaN stays NaN.
   const auto added = [&](const Tensor& hidden) {
     return zeros(hidden.sizes(), query.options()).masked_fill(hidden, kNowhere);
   };
-  Tensor nowhere;  // (..., L, 1): whether a query may look at no key; its scores are left as they are, its result is 0
+  Tensor nowhere;  // (..., L, 1): queries without any key to attend to; their scores stay, their result is 0
   if (call.is_causal) {
     const TensorOptions options = TensorOptions(kBool).device(query.device());
     scores = scores + added(ones({query.size(-2), key.size(-2)}, options).triu(1));
@@ -93,8 +94,8 @@ bool expands_to(IntArrayRef from, IntArrayRef to) {
     if (from[from.size() - i] != to[to.size() - i] && from[from.size() - i] != 1) return false;
   return true;
 }
-/// Whether by_blocks() does it: of four dimensions, as in PyTorch, since it saves other tensors for backward, which
-/// then must not be changed in place. What the composition would refuse is left to that.
+/// Returns whether by_blocks() applies. As in PyTorch, only for four dimensions, because it saves other tensors for
+/// backward, which must not be changed in place. Invalid arguments are left to composed(), which reports them.
 bool goes_by_blocks(const AttentionCall& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   return detail::fusing.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 && key.dim() == 4 &&
@@ -103,7 +104,7 @@ bool goes_by_blocks(const AttentionCall& call) {
          expands_to(leading(value), leading(query)) && !(mask.defined() && autograd::any_wants_grad({mask})) &&
          kernels::attention_serves(query, key, value);
 }
-/// x with these leading dimensions, as the kernels take it.
+/// Expands x to the leading dimensions `lead`, in a layout that kernels take.
 Tensor rows_of(const Tensor& x, IntArrayRef lead) {
   Shape sizes = lead;
   sizes.push_back(x.size(-2));
@@ -111,8 +112,8 @@ Tensor rows_of(const Tensor& x, IntArrayRef lead) {
   const Tensor all = x.sizes() == sizes ? x : x.expand(sizes);
   return kernels::attention_takes(all) ? all : all.contiguous();
 }
-/// (..., columns), whose other dimensions lie in the order of x's: what heads were made of by a transposition, they
-/// become again without a copy.
+/// Allocates (..., columns) with the other dimensions in the order that they have in x. So heads that were made by a
+/// transpose can be joined again without a copy.
 Tensor empty_rows(const Tensor& x, int64_t columns) {
   Shape sizes = x.sizes(), strides = x.strides();
   sizes.back() = columns;
@@ -127,7 +128,7 @@ Tensor empty_rows(const Tensor& x, int64_t columns) {
   }
   return core::empty_dense(sizes, strides, x.dtype(), x.device());
 }
-/// Block by block, in memory that grows with L, not with L S.
+/// Computes attention block by block, in memory proportional to L rather than L S.
 Tensor by_blocks(const AttentionCall& call) {
   const IntArrayRef lead = leading(call.query);
   const Tensor q = rows_of(call.query, lead), k = rows_of(call.key, lead), v = rows_of(call.value, lead);
@@ -145,7 +146,7 @@ Tensor by_blocks(const AttentionCall& call) {
   const auto backward = [=](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor q = ctx.saved(0), k = ctx.saved(1), v = ctx.saved(2), mask = ctx.saved(3), out = ctx.saved(4),
                  lse = ctx.saved(5);
-    if (is_grad_enabled()) {  // second derivatives: the other operations anew
+    if (is_grad_enabled()) {  // second derivatives: recompute with differentiable operations
       const auto compose = [&](const std::vector<Tensor>& in) {
         return composed({in[0], in[1], in[2], mask, /*dropout_p=*/0, causal, scale});
       };
@@ -183,7 +184,7 @@ namespace tandem::nn::functional {
 namespace {
 constexpr const char* kOp = "multi_head_attention_forward";
 
-/// Checks (L, N, E), (S, N, ...), (S, N, ...).
+/// Checks the sizes of query (L, N, E), key (S, N, ...) and value (S, N, ...), and which options are given.
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
                   const MultiheadAttentionForwardFuncOptions& o) {
   TANDEM_CHECK(query.size(2) == o.embed_dim_to_check(), kOp, ": query is ", query.sizes(),
@@ -203,7 +204,7 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
   TANDEM_CHECK(!o.bias_k().defined() || (!o.static_k().defined() && !o.static_v().defined()), kOp,
                ": bias_k is given with static_k or static_v; accepted: one of them");
 }
-/// The projected query, key and value, each (rows, N, E).
+/// Returns the projected query, key and value, each (rows, N, E).
 std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Tensor& value,
                                 const MultiheadAttentionForwardFuncOptions& o) {
   const int64_t features = query.size(2);
@@ -211,7 +212,7 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   if (o.use_separate_proj_weight())
     return {linear(query, o.q_proj_weight(), bias[0]), linear(key, o.k_proj_weight(), bias[1]),
             linear(value, o.v_proj_weight(), bias[2])};
-  // One product for all projections of one input. contiguous() then makes each part contiguous.
+  // Computes all projections of one input in one product. contiguous() then makes each part contiguous.
   const auto parts = [&](const Tensor& x, const Tensor& weight, const Tensor& added, int64_t count) {
     const Tensor y = linear(x, weight, added);
     return y.unflatten(-1, {count, features}).permute({2, 0, 1, 3}).contiguous().unbind(0);
@@ -227,7 +228,7 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   const std::vector<Tensor> both = parts(key, o.in_proj_weight().narrow(0, features, 2 * features), shared_bias, 2);
   return {linear(query, weight[0], bias[0]), both[0], both[1]};
 }
-/// A mask as numbers to add: -inf where a bool one is true.
+/// Converts a mask to numbers to add to scores: a bool mask becomes -inf where it is true.
 Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
   if (!mask.defined()) return mask;
   TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": ", name, " is ", mask.dtype(),
@@ -235,9 +236,9 @@ Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
   if (mask.dtype() != kBool) return mask.to(like.dtype());
   return zeros(mask.sizes(), like.options()).masked_fill(mask, -std::numeric_limits<double>::infinity());
 }
-/// `more` behind x along dim.
+/// Appends `more` to x along dim, if x is defined.
 Tensor extended(const Tensor& x, const Tensor& more, int64_t dim) { return x.defined() ? cat({x, more}, dim) : x; }
-/// A mask with a last column of 0: a key that every query may look at.
+/// Appends a column of zeros to a mask: a key that every query may attend to.
 Tensor with_column(const Tensor& mask) {
   return mask.defined() ? cat({mask, zeros_like(mask.narrow(-1, 0, 1))}, -1) : mask;
 }
@@ -314,10 +315,10 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     weights = weights.unflatten(0, {batch, heads});
     if (o.average_attn_weights()) weights = weights.mean(1);
   } else {
-    // of four dimensions, which can go block by block
+    // four dimensions, which can be computed block by block
     const auto one = [](const Tensor& x) { return x.unsqueeze(0); };
     output = tandem::scaled_dot_product_attention(one(q), one(k), one(v), mask, dropout_p).squeeze(0);
-    if (mask.defined()) {  // a query that may look at no key is NaN, as by softmax, and not 0
+    if (mask.defined()) {  // a query that may attend to no key gets NaN, as from softmax, not 0
       const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
       const Tensor nowhere = mask.detach().eq(-inf).all(-1, /*keepdim=*/true);
       output = output * ones(nowhere.sizes(), output.options()).masked_fill(nowhere, nan);

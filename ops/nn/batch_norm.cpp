@@ -1,5 +1,5 @@
-// Batch normalisation and its gradient: batch_norm, native_batch_norm; with relu and a max pool in one pass:
-// norm_relu_pool.
+// Batch normalization and its gradient: batch_norm, native_batch_norm; norm_relu_pool, which fuses it with relu and a
+// max pool.
 #include "tandem/ops/nn/batch_norm.h"
 
 #include "tandem/kernels/norm.h"
@@ -13,7 +13,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, batch_norm, native_batch_norm);
 
 namespace {
-/// As batch norm's kernels take x: (N, C, L), or channels-last as (pixels, C, 1).
+/// Returns x in the form that batch norm's kernels take: (N, C, L), or (pixels, C, 1) if channels-last.
 Tensor rows_or_planes(const Tensor& x, bool channels_last) {
   const NoGradGuard guard;
   const int64_t channels = x.size(1);
@@ -43,24 +43,25 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
                "batch_norm: evaluation needs running_mean and running_var");
 }
-/// Whether a kernel can move running statistics by batch statistics of `dtype`.
+/// Returns whether a kernel can update running statistics from batch statistics of `dtype`.
 bool can_move(const Tensor& running, DType dtype) {
   return running.defined() && running.dtype() == dtype && running.is_contiguous();
 }
-/// running = (1 - momentum) running + part batch
+/// Sets running = (1 - momentum) running + part batch.
 void move(const Tensor& running, const Tensor& batch, double momentum, double part) {
   const NoGradGuard guard;
   const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
   wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
   if (!wide.is_same(running)) running.copy_(wide);
 }
-/// What the channels are normalised by, and how many values each has, of all parts.
+/// Statistics that normalize the channels. count: number of values per channel, over all parts.
 struct Statistics {
   Tensor mean, rstd;
   int64_t count;
 };
-/// @param x  the input as the kernels take it
-/// In training those of x, of which the running ones take a part; else the running ones.
+/// Returns the statistics of x in training, and updates the running statistics; returns the running statistics in
+/// evaluation.
+/// @param x  the input in the form that kernels take
 Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const Tensor& batches, bool training, double momentum, double eps,
                          const detail::BatchParts* parts) {
@@ -77,17 +78,17 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
     TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
                  "; in training each channel needs more than one value");
   };
-  // For each channel, where there are none too.
+  // Values per channel, also if there are no channels.
   if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
   const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
                        can_move(running_var, statistic) &&
                        (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
   if (batches.defined() && !at_once) batches.add_(1);
-  if (count == 0) {  // nothing to average: any finite numbers, so that the weight's gradient is zero
+  if (count == 0) {  // no values: any finite numbers will do; these make the weight's gradient zero
     mean.zero_();
     rstd.zero_();
     var.zero_();
-  } else if (at_once) {  // in the launch that makes the batch's, as one of its own would take as long
+  } else if (at_once) {  // fused with the batch statistics, because a separate launch would take as long
     Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
     moved_mean.bump_version();
     moved_var.bump_version();
@@ -123,7 +124,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
-  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {  // nothing is kept: one launch
+  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {  // nothing is saved: one launch
     const Tensor mean = prepare_part(running_mean, x.dtype()), var = prepare_part(running_var, x.dtype());
     TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
     return y;
@@ -134,7 +135,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const auto backward = [training, eps, last, parts, count = statistics.count](const Context& ctx,
                                                                                const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
-    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+    if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
       TANDEM_CHECK_AS(NotImplementedError, !parts,
                       "SyncBatchNorm: it has no second derivatives over several ranks; accepted: a backward without "
                       "create_graph");
@@ -144,7 +145,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
       const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
       const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
       const Tensor xhat = (x - m) * r;
-      const Tensor even = dy.contiguous(x.suggest_memory_format());  // so dx gets the strides that the kernel gives it
+      const Tensor even = dy.contiguous(x.suggest_memory_format());  // gives dx the strides that the kernel gives it
       const Tensor g = weight.defined() ? even * weight.to(x.dtype()).reshape(along) : even;
       Tensor dx = g;
       if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
@@ -157,7 +158,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !parts, sum_dy, sum_xhat,
                     dx_rows);
-    if (parts) {  // dx lacks what goes through the statistics: -(sum_dy + xhat sum_xhat) / count rstd weight, of all
+    if (parts) {  // dx lacks the statistics' part: -(sum_dy + xhat sum_xhat) / count rstd weight, with joint sums
       const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
       parts->add(sums);
       Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
@@ -213,7 +214,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
-    if (is_grad_enabled()) {  // second derivatives: the three operations anew
+    if (is_grad_enabled()) {  // second derivatives: recompute with the three operations
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
       return recorded_gradients(
           [&](const std::vector<Tensor>& in) {

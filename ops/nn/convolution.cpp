@@ -12,7 +12,8 @@ TANDEM_CAST_POLICY(lower, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, co
                    convolution);
 
 namespace {
-/// Channels-last where the images or the weights are, as in PyTorch: what is not yet is copied, weights in most cases.
+/// Returns the shape of a convolution. It is channels-last if the images or the weights are, as in PyTorch; the operand
+/// in another layout, in most cases the weight, is copied.
 kernels::ConvShape conv_shape(const Tensor& images, const Tensor& other, Pair stride, Pair padding, Pair dilation,
                               int64_t groups) {
   const auto suggests = [](const Tensor& t) { return t.suggest_memory_format() == MemoryFormat::ChannelsLast; };
@@ -35,14 +36,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
   return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
-/// conv2d of integers: products of patches and kernels, which wrap.
+/// conv2d for integers: products of patches and kernels, which wrap on overflow.
 Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
                    int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
   for (int64_t d = 0; d < 2; ++d)  // (N, C, OH, OW, KH, KW)
     patches =
         patches.unfold(d + 2, dilation[d] * (weight.size(d + 2) - 1) + 1, stride[d]).slice(-1, 0, {}, dilation[d]);
-  const int64_t each = weight.numel() / weight.size(0);  // elements of a patch that a kernel meets
+  const int64_t each = weight.numel() / weight.size(0);  // number of elements of a patch that a kernel covers
   patches = patches.permute({0, 2, 3, 1, 4, 5}).reshape({-1, groups, each}).transpose(0, 1);
   const Tensor y = patches.bmm(weight.reshape({groups, -1, each}).transpose(1, 2)).transpose(0, 1);
   return y.reshape({out[0], out[2], out[3], out[1]}).permute({0, 3, 1, 2}).contiguous();
@@ -187,7 +188,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
     TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == out[1], kName, ": bias is ", bias.sizes(), "; accepted: (", out[1],
                  ",)");
   }
-  // conv2d gives no more pixels than x has only if output_padding is less than the stride: more are pixels of zeros.
+  // conv2d maps the output size back to x's size only if output_padding is less than the stride; otherwise x is
+  // extended by pixels of zeros.
   const Shape more{0, output_padding[1] / stride[1], 0, output_padding[0] / stride[0]};
   const auto whole = [more](const Tensor& image) {
     return more[1] + more[3] > 0 ? constant_pad_nd(image, more) : image;
@@ -211,13 +213,13 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
   });
 }
 
-// ---- of one dimension: two, of which the first is 1
+// ---- one dimension: 2-d convolutions of height 1
 namespace {
 void check_one_dimension(const char* op, const Tensor& x, const Tensor& weight) {
   TANDEM_CHECK((x.dim() == 2 || x.dim() == 3) && weight.dim() == 3, op, ": x is ", x.sizes(), " and weight is ",
                weight.sizes(), "; accepted: (N, C, L) or (C, L), and a weight of three dimensions");
 }
-/// Of two dimensions, whose first is 1, back to one.
+/// Removes the height, which is 1.
 Tensor without_height(const Tensor& y) {
   Shape sizes(y.sizes());
   sizes.erase(sizes.size() - 2);
@@ -238,8 +240,8 @@ Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bia
                                          {0, output_padding}, groups, {1, dilation}));
 }
 
-// ---- of three dimensions, made of those of two: a volume is a row of images, and the kernel's layers in depth are
-// further channels
+// ---- three dimensions, composed of 2-d convolutions: a volume is a row of images, and the layers of the kernel along
+// the depth become additional channels
 namespace {
 Pair plane(const Triple& t) { return {t[1], t[2]}; }
 void check_numbers(const char* op, const Triple& stride, const Triple& padding, const Triple& dilation) {
@@ -254,7 +256,7 @@ void check_bias(const char* op, const Tensor& x, const Tensor& bias, int64_t cha
   TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": bias is ", bias.sizes(), "; accepted: (", channels,
                ",)");
 }
-/// Images (N D, channels, H, W) as volumes (N, channels, D, H, W).
+/// Reshapes images (N D, channels, H, W) to volumes (N, channels, D, H, W).
 Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
 }
@@ -291,7 +293,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   }
   const int64_t layers = weight.size(2), depth = out[2];
   const Tensor padded = padding[0] ? constant_pad_nd(x, {0, 0, 0, 0, padding[0], padding[0]}) : x;
-  std::vector<Tensor> taps;  // for each layer of the kernel what it meets
+  std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
   const Tensor met = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // (N, C, KD, OD, H, W)
@@ -334,7 +336,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
   const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),
                                          plane(output_padding), groups, plane(dilation));  // (N D, O KD, OH, OW)
-  // Layer k of image d lands at depth d stride + k dilation, of a result that is not cut by padding yet.
+  // Layer k of image d contributes to depth d stride + k dilation of a result from which padding is not cut off yet.
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
   const Tensor at = arange(depth, places).unsqueeze(1) * stride[0] + arange(layers, places) * dilation[0];
   const int64_t whole = std::max((depth - 1) * stride[0] + (layers - 1) * dilation[0] + 1, padding[0] + out[2]);

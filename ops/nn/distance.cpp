@@ -17,15 +17,16 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
     const NoGradGuard guard;
     y = (*this - other).norm(p);
   }
-  // What is saved are the operands and the distance, as in PyTorch, and not their difference.
+  // Saves the operands and the distance, as in PyTorch, rather than the difference.
   return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
-    if (p == 0) return {Tensor(), Tensor()};  // as norm, which counts then
+    if (p == 0) return {Tensor(), Tensor()};  // norm of order 0 counts elements: its gradient is 0
     const Tensor dx = norm_backward(p, dy, difference, y);
     return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
   });
 }
-/// Returns how many elements of each row are not zero, without history: NaN if one of them is NaN, unlike norm(0).
+/// Returns the number of non-zero elements of each row, without a graph. Unlike norm(0), it is NaN if the row has a
+/// NaN.
 static Tensor differing(const Tensor& rows) {
   const NoGradGuard guard;
   return rows.abs().ceil().clamp_max(1).sum(-1);
@@ -38,7 +39,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
   const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
-  const Tensor y = differing(difference);  // of no elements all norms are 0
+  const Tensor y = differing(difference);  // norms of empty rows are 0
   return record("cdist", y, {a, b}, {},
                 [one = Shape(a.sizes()), two = Shape(b.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   const auto flat = [&](IntArrayRef sizes) {
@@ -64,7 +65,8 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   const Shape sizes = prepare("cosine_similarity", a, b).sizes;
   const DType type = promote_types(a.dtype(), b.dtype());
   check_accepted("cosine_similarity", Accepts::real, type);
-  // Each vector is divided by its norm in its own dtype, as in PyTorch; a scalar's dtype counts in the product then.
+  // Each vector is divided by its norm in its own dtype, as in PyTorch. A 0-dim operand's dtype takes part in the
+  // product.
   const auto unit = [&](const Tensor& x) {
     const Tensor v = (x.is_floating_point() ? x : x.to(type)).expand(sizes);
     return v / v.norm(2, dim, true).clamp_min(eps);

@@ -25,7 +25,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     y = core::empty(x.sizes(), x.dtype(), x.device());
     mask = core::empty(x.sizes(), kBool, x.device());
     TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
-  } else {  // the same numbers, in the logical order
+  } else {  // draws the same numbers, in logical order
     const NoGradGuard guard;
     mask = core::empty_like(x, kBool, x.device());
     TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);
@@ -58,13 +58,13 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
   return x * dropout(ones(sizes, x.options()), p, true);
 }
 
-/// `sizes`: those of the noise, which broadcasts to x's.
+/// Applies alpha dropout. `sizes` are the sizes of the noise, which broadcasts to x.
 static Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
   TANDEM_CHECK(p >= 0 && p <= 1, op, ": p is ", p, "; accepted: 0 to 1");
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real(op, x);
-  constexpr double kLowest = 1.7580993408473766;  // SELU's scale times its alpha: minus its lowest value
+  constexpr double kLowest = 1.7580993408473766;  // SELU's scale times its alpha, the negative of its lowest value
   const double scale = 1 / std::sqrt((kLowest * kLowest * p + 1) * (1 - p));
   const Tensor kept = empty(sizes, x.options()).bernoulli_(1 - p);
   return x * (kept * scale) + ((kept - 1) * (kLowest * scale) + kLowest * scale * p);
@@ -104,7 +104,7 @@ Tensor detail::dropout_channels(Tensor x, int64_t batched, double p, bool traini
   if (x.dim() == batched) return inplace ? feature_dropout_(x, p, training) : feature_dropout(x, p, training);
   Tensor one = x.unsqueeze(0);
   if (!inplace) return feature_dropout(one, p, training).squeeze(0);
-  feature_dropout_(one, p, training);  // a view: x is changed
+  feature_dropout_(one, p, training);  // `one` is a view, so this changes x
   return x;
 }
 

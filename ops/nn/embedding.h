@@ -1,4 +1,4 @@
-// Embeddings: embedding, embedding_bag and embedding_renorm, which look up, sum and shorten rows of a table; one_hot.
+// Embeddings, which look up, sum and shorten rows of a table: embedding, embedding_bag and embedding_renorm; one_hot.
 #pragma once
 #include <variant>
 
@@ -8,14 +8,16 @@
 
 namespace tandem {
 
-/// (N, num_classes) int64 with a one at each target.
+/// Returns int64 vectors target.sizes() + (num_classes,) with a 1 at each target and 0 elsewhere. num_classes defaults
+/// to the largest target plus 1.
 Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
-/// Rows of weight (V, D) at the indices of any shape: index.sizes() + (D,). The row padding_idx gets no gradient. A
-/// negative padding_idx means no row; nn::functional::embedding takes it as counted from the end.
+/// Returns the rows of weight (V, D) at the indices, which may have any shape: index.sizes() + (D,). The row
+/// padding_idx gets no gradient. A negative padding_idx means no row; in nn::functional::embedding it counts from the
+/// end.
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
 
-/// weight with those of its rows that index names, and whose p-norm is above max_norm, made that short. It records
-/// nothing.
+/// Scales down the rows of weight that index names to the p-norm max_norm if their norm exceeds it, where p is
+/// norm_type. Writes weight in place. Not recorded by autograd.
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type);
 inline Tensor embedding_renorm(const Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
   Tensor copy = weight.detach().clone();
@@ -27,41 +29,42 @@ struct MaxTag {};
 /// Returns padding_idx counted from the front, or nullopt if there is none. @throws Error unless it is a row
 std::optional<int64_t> padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows);
 }  // namespace detail
-/// LibTorch's name of the largest, beside kSum and kMean.
+/// LibTorch's name of the maximum, beside kSum and kMean.
 constexpr detail::MaxTag kMax;
 
 }  // namespace tandem
 
 namespace tandem::nn {
 
-/// kMean, kSum or kMax.
+/// Reduction of a bag: kMean, kSum or kMax.
 using EmbeddingBagMode = std::variant<Reduction, detail::MaxTag>;
 
 namespace functional {
 
 struct EmbeddingFuncOptions {
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;                // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used are scaled down to this norm
+  TANDEM_ARG(double, norm_type) = 2;                // p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by its count in the batch
 };
 struct EmbeddingBagFuncOptions {
-  TANDEM_ARG(Tensor, offsets);                   // where each bag begins
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows that are used and longer are made this long
-  TANDEM_ARG(double, norm_type) = 2;             // the p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;  // whether a row's gradient is divided by how often the batch names it
-  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // how the rows of a bag become one
-  TANDEM_ARG(Tensor, per_sample_weights);                // a factor for each index; for sums only
+  TANDEM_ARG(Tensor, offsets);                           // position in index at which each bag begins
+  TANDEM_ARG(std::optional<double>, max_norm);           // rows that are used are scaled down to this norm
+  TANDEM_ARG(double, norm_type) = 2;                     // p of the norm
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by its count in the batch
+  TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
+  TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; for kSum only
   TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // a row that its bag leaves out; it gets no gradient
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // row that bags leave out and that gets no gradient
 };
-/// Rows of weight (V, D) at the indices, which come first, as PyTorch's functional form has it.
+/// tandem::embedding with index as the first argument, as in PyTorch's functional form.
 /// @throws Error as tandem::embedding
 Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o = {});
-/// The sum, mean or, element by element, largest of the rows of each bag: index (B, N) has bags of N; index (n) has one
-/// bag from each of the offsets (B) up to the next. Rows of padding_idx are left out; a bag of none gives zeros. ->
-/// (B, D). per_sample_weights, of index's sizes, multiply the rows; with kSum only.
-/// @throws Error unless offsets begin with 0, do not fall, and stay within index; for scale_grad_by_freq with kMax
+/// Returns the sum, mean or elementwise maximum (B, D) of the rows of each bag. index (B, N) has bags of N indices;
+/// index (n) has one bag from each of the offsets (B) to the next. Rows of padding_idx are left out; an empty bag gives
+/// zeros. per_sample_weights, which have index's sizes and require kSum, multiply the rows.
+/// @throws Error unless offsets begin with 0, do not decrease and stay within index; and for scale_grad_by_freq with
+/// kMax
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o = {});
 
 }  // namespace functional

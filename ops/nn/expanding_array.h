@@ -1,4 +1,4 @@
-// ExpandingArray: sizes of kernels, strides and paddings in one, two and three dimensions.
+// ExpandingArray: kernel sizes, strides and paddings in one, two and three dimensions.
 #pragma once
 #include <array>
 #include <concepts>
@@ -7,7 +7,8 @@
 
 namespace tandem {
 
-/// D numbers, one for each dimension, or one for all of them: the sizes of a kernel, strides, paddings.
+/// D numbers, one for each dimension, given as a list or as one number for all dimensions: a kernel size, stride or
+/// padding.
 template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
   ExpandingArray(int64_t all) { this->fill(all); }
   template <std::integral... Sizes>
@@ -24,7 +25,7 @@ template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
                  ", got ", list);
     for (size_t d = 0; d < D; ++d) (*this)[d] = list.size() == 1 ? list.front() : list[d];
   }
-  /// The numbers alone.
+  /// Returns the numbers as a std::array.
   const std::array<int64_t, D>& operator*() const { return *this; }
   const std::array<int64_t, D>* operator->() const { return this; }
 };

@@ -1,4 +1,4 @@
-// The windows of a convolution as columns, and back: im2col and col2im.
+// Windows of a convolution as columns, and the transposed operation: im2col and col2im.
 #include "tandem/ops/nn/fold.h"
 
 #include "tandem/ops/define_op.h"
@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, col2im, im2col);
 
 namespace {
-/// One dimension of all windows: kernel element k of window o lies at o stride + k dilation of the padded input.
+/// All windows along one dimension: element k of window o is at position o stride + k dilation of the padded input.
 struct Windows {
   int64_t kernel, count, padded;
   Tensor places;  // (kernel x count)

@@ -1,4 +1,4 @@
-// Sampling of images and volumes at the places of a grid, and grids of affine maps: grid_sampler,
+// Sampling of images and volumes at the positions of a grid, and grids of affine maps: grid_sampler,
 // affine_grid_generator.
 #include "tandem/ops/nn/grid_sampler.h"
 
@@ -13,27 +13,28 @@ TANDEM_CAST_POLICY(none, affine_grid_generator);
 
 namespace {
 
-/// -1 .. 1 as pixels.
+/// Converts coordinates from [-1, 1] to pixels.
 Tensor as_pixels(const Tensor& place, int64_t size, bool align) {
   const double n = static_cast<double>(size);
   return align ? (place + 1) * ((n - 1) / 2) : ((place + 1) * n - 1) / 2;
 }
-/// Mirrored at the centres of the first and the last pixel, or at their outer edges, until it lies between.
+/// Mirrors `at` until it lies between the centres of the first and the last pixel (align), or between their outer
+/// edges.
 Tensor mirrored(const Tensor& at, int64_t size, bool align) {
   const double low = align ? 0 : -0.5, span = static_cast<double>(size) - (align ? 1 : 0);
   if (span == 0) return at * 0;
-  const Tensor there_and_back = (at - low).remainder(2 * span);  // the way there, and the way back
+  const Tensor there_and_back = (at - low).remainder(2 * span);  // forth and back
   return where(there_and_back > span, 2 * span - there_and_back, there_and_back) + low;
 }
-/// The place that stands for `at` where nothing is zero outside. A NaN, which mirroring makes of an infinity too, is
-/// the first pixel, as in PyTorch.
+/// Returns the position inside the image that replaces `at`; in mode zeros, `at` itself. As in PyTorch, NaN, which
+/// mirroring also makes of infinity, becomes the first pixel.
 Tensor inside(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
   if (mode == PaddingMode::zeros) return at;
   const Tensor near = mode == PaddingMode::reflection ? mirrored(at, size, align) : at;
   return where(near.isnan(), Scalar(0), near.clamp(0, static_cast<double>(size - 1)));
 }
 
-/// A tap of one dimension: pixels, as real numbers, and how much of each is taken.
+/// A tap along one dimension: the pixels, as floating-point numbers, and their weights.
 struct GridTap {
   Tensor place, weight;
 };
@@ -50,14 +51,14 @@ std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode
   return {{place(-1), far(t + 1)}, {place(0), near(t)}, {place(1), near(1 - t)}, {place(2), far(2 - t)}};
 }
 
-/// Pixels of x, as rows (N, C, pixels), at `places`, one tensor (N, ...) for each dimension: (N, C, ...). What lies
-/// outside is 0.
+/// Reads pixels of x, given as rows (N, C, pixels), at `places`, which has a tensor (N, ...) for each dimension: (N, C,
+/// ...). Pixels outside the image are 0.
 Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& places) {
   Tensor index, valid;
   for (size_t d = 0; d < places.size(); ++d) {
     const NoGradGuard guard;
     const double last = static_cast<double>(sizes[d] - 1);
-    const Tensor here = (places[d] >= 0) & (places[d] <= last);  // a NaN is nowhere
+    const Tensor here = (places[d] >= 0) & (places[d] <= last);  // false for NaN
     const Tensor safe = where(here, places[d].detach(), Scalar(0)).to(kInt64);
     index = index.defined() ? index * sizes[d] + safe : safe;
     valid = valid.defined() ? valid & here : here;
@@ -99,15 +100,15 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());
   Tensor image = x;
-  if (autograd::any_wants_grad({x}))  // the gradient leads to x and to grid, as PyTorch's gradient does
+  if (autograd::any_wants_grad({x}))  // connects the gradient to x and grid, as in PyTorch
     image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
       return {ctx.flat_in({0, 1}, dy)};
     });
   const Tensor rows = image.to(wide).flatten(2),
-               at = grid.to(wide).contiguous();  // the result gets the strides of the places
+               at = grid.to(wide).contiguous();  // the positions determine the result's strides
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
-  std::vector<std::vector<GridTap>> taps;  // of each dimension of x; grid has them the other way round
+  std::vector<std::vector<GridTap>> taps;  // for each dimension of x; the grid lists dimensions in reverse order
   for (int64_t d = 0; d < spatial; ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     const Tensor pixel = as_pixels(at.select(-1, spatial - 1 - d), size, align_corners);
@@ -119,7 +120,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
       taps.push_back({{inside(pixel, size, mode, align_corners).detach().round(), Tensor()}});
   }
   Tensor y;
-  std::vector<size_t> chosen(taps.size(), 0);  // one tap of each dimension: all combinations
+  std::vector<size_t> chosen(taps.size(), 0);  // one tap of each dimension; runs through all combinations
   for (bool more = true; more;) {
     std::vector<Tensor> places;
     Tensor weight;
@@ -139,7 +140,7 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   }
   y = y.to(x.dtype());
   if (interpolation_mode != 1 || !autograd::any_wants_grad({grid})) return y;
-  // The nearest pixel does not change with the grid, whose gradient is zero.
+  // The nearest pixel does not change with the grid, so the gradient of the grid is zero.
   return record("grid_sampler", y.detach().clone(), {y, grid}, {},
                 [sizes = Shape(grid.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
                   return {dy, ctx.needs_grad(1) ? ctx.flat_in({0, 1}, zeros(sizes, dy.options())) : Tensor()};
@@ -155,7 +156,7 @@ Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_c
                "; accepted: (N, 2, 3) and (N, C, H, W), or (N, 3, 4) and (N, C, D, H, W)");
   for (const int64_t n : size) TANDEM_CHECK(n > 0, "affine_grid_generator: size is ", size, "; sizes must be positive");
   const Shape out = size.slice(2, static_cast<size_t>(spatial));
-  std::vector<Tensor> parts;  // x, y, (z), 1 at each place
+  std::vector<Tensor> parts;  // x, y, (z), 1 at each position
   for (int64_t d = spatial - 1; d >= 0; --d) {
     const int64_t n = out[static_cast<size_t>(d)];
     const double edge = n == 1 ? 0 : align_corners ? 1 : static_cast<double>(n - 1) / static_cast<double>(n);

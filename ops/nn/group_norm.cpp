@@ -1,4 +1,4 @@
-// Normalisation of groups of channels: group_norm, native_group_norm.
+// Group normalization: group_norm, native_group_norm.
 #include "tandem/ops/nn/group_norm.h"
 
 #include "tandem/ops/nn/layer_norm.h"
@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, group_norm);
 TANDEM_CAST_POLICY(none, native_group_norm);
 
 namespace {
-/// (C) as it broadcasts to x (N, C, ...), in x's dtype.
+/// Converts (C) to x's dtype and to a shape that broadcasts to x (N, C, ...).
 Tensor along_channels(const Tensor& part, const Tensor& x) {
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[1] = part.numel();
@@ -28,7 +28,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   const int64_t rows = x.size(0) * groups;
   TANDEM_CHECK(numel_of(x.sizes().slice(1, x.sizes().size() - 1)) > 0, "group_norm: x is ", x.sizes(),
                "; of its sizes, only the first may be 0");
-  // The gradients of x and of weight are made with the statistics, which in PyTorch are results of all three.
+  // The gradients of x and weight depend on the statistics, which PyTorch's graph connects to all three inputs.
   const Tensor in = lead_gradient_to(x, weight, bias),
                scale = weight.defined() ? lead_gradient_to(weight, x, bias) : weight;
   const Tensor grouped = in.reshape({rows, rows ? x.numel() / rows : 0});

@@ -1,4 +1,4 @@
-// Normalisation of the channels of each sample: instance_norm.
+// Instance normalization: instance_norm.
 #include "tandem/ops/nn/instance_norm.h"
 
 #include "tandem/ops/nn/batch_norm.h"
@@ -21,7 +21,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   sizes[0] = 1;
   sizes[1] = samples * channels;
   const Tensor mean = each(running_mean), var = each(running_var);
-  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each value is its mean
+  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each is its own mean
   const Tensor rows = x.reshape(sizes),
                y = single ? batch_norm(rows.sub(rows), each(weight), each(bias), zeros({sizes[1]}, x.options()),
                                        ones({sizes[1]}, x.options()), false, momentum, eps)

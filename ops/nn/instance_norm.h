@@ -1,15 +1,16 @@
-// Normalisation of the channels of each sample: instance_norm. weight and bias are (C) or undefined.
+// Instance normalization: instance_norm. weight and bias are (C) or undefined.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// Normalises each channel of each sample of x (N, C, ...) by its own statistics, of which the running ones, if
-/// defined, take the mean over the samples; or, without use_input_stats, by the running ones.
+/// Normalizes each channel of each sample of x (N, C, ...). With use_input_stats, uses the channel's own statistics,
+/// and moves the running statistics, if defined, towards their mean over the samples. Otherwise uses the running
+/// statistics.
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                      const Tensor& running_var, detail::Flag use_input_stats, double momentum, double eps);
 
-// ---- LibTorch's forms with a last argument that says whether cuDNN may be used, which changes nothing
+// ---- LibTorch's signatures; the last argument, whether cuDNN may be used, has no effect
 inline Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                             const Tensor& running_var, detail::Flag use_input_stats, double momentum, double eps,
                             bool /*cudnn_enabled*/) {

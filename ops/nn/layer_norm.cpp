@@ -1,4 +1,4 @@
-// Normalisation over the last dimensions, and its gradient: layer_norm, native_layer_norm, rms_norm.
+// Normalization over the last dimensions, and its gradient: layer_norm, native_layer_norm, rms_norm.
 #include "tandem/ops/nn/layer_norm.h"
 
 #include <limits>
@@ -26,7 +26,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const DType statistic = accumulate_type(input.dtype());
   const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
   const Tensor x = contiguous_detached(rows);
-  // Beside many rows a float copy of a weight is small, and widened once; beside few it could be as large as x's.
+  // For many rows a half weight is converted to float once. For few rows the copy could be as large as x, so kernels
+  // take the weight as it is.
   const bool few = x.device().is_cpu() && x.size(0) < 8;
   const auto prepare = [&](const Tensor& part) {
     return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());
@@ -39,7 +40,7 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const auto backward = [eps, bias_sizes](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     const bool wants_weight = weight.defined() && ctx.needs_grad(1), wants_bias = ctx.needs_grad(2);
-    if (is_grad_enabled()) {  // second derivatives: the same formula from public ops
+    if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
       const Tensor m = x.mean({1}, true), r = rstd_of(x, m, {1}, eps);
       const Tensor xhat = (x - m) * r, g = weight.defined() ? dy * weight.to(x.dtype()).reshape({1, -1}) : dy;
       return {(g - g.mean({1}, true) - xhat * (g * xhat).mean({1}, true)) * r,

@@ -4,16 +4,16 @@
 
 namespace tandem {
 
-/// y = x W^T + b; x (..., in), weight (out, in), bias (out) or undefined; of one dtype, but the bias may be float32
-/// beside half types
+/// Returns y = x W^T + b for x (..., in), weight (out, in) and bias (out) or undefined. All have one dtype, but with
+/// half types the bias may be float32.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem
 
 namespace tandem::nn::functional {
 
-/// x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O): x1 weight[o] x2 + bias[o].
-/// @throws Error unless all but the last dimensions agree
+/// Returns x1 weight[o] x2 + bias[o] for each o: x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O).
+/// @throws Error unless all dimensions of x1 and x2 but the last agree
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem::nn::functional

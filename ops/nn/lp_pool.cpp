@@ -1,4 +1,4 @@
-// Power-average pooling: lp_pool1d, lp_pool2d, lp_pool3d, made of average pools.
+// Power-average pooling, composed of average pools: lp_pool1d, lp_pool2d, lp_pool3d.
 #include "tandem/ops/nn/lp_pool.h"
 
 #include "tandem/core/internal.h"
@@ -9,10 +9,10 @@
 
 namespace tandem {
 namespace {
-/// From the averages of windows of x^p.
+/// Returns the norms of windows, computed from the averages of x^p.
 Tensor lp_norms(const char* op, const Tensor& means, double p, int64_t elements) {
   TANDEM_CHECK(p != 0, op, ": norm_type is 0; accepted: any other number");
-  // PyTorch's formula, with the slopes that it has at 0.
+  // PyTorch's formula, which gives PyTorch's gradient at 0.
   return (means.sign() * means.abs().relu() * static_cast<double>(elements)).pow(1 / p);
 }
 }  // namespace

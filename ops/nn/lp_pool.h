@@ -4,7 +4,7 @@
 
 namespace tandem::detail {
 
-/// (sum x^norm_type)^(1 / norm_type) of each window; if the sum is 0, then the gradient is not finite.
+/// Returns (sum x^norm_type)^(1 / norm_type) of each window. If the sum is 0, the gradient is not finite.
 Tensor lp_pool1d(const Tensor& x, double norm_type, int64_t kernel_size, int64_t stride, bool ceil_mode);
 Tensor lp_pool2d(const Tensor& x, double norm_type, Pair kernel_size, Pair stride, bool ceil_mode);
 Tensor lp_pool3d(const Tensor& x, double norm_type, Triple kernel_size, Triple stride, bool ceil_mode);

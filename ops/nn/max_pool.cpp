@@ -1,5 +1,5 @@
-// Max pooling and its opposite: max_pool1d, max_pool2d, max_pool3d, adaptive_max_pool1d to 3d, fractional_max_pool2d
-// and 3d, max_unpool2d and 3d.
+// Max pooling and unpooling: max_pool1d, max_pool2d, max_pool3d; adaptive_max_pool in 1, 2 and 3 dimensions;
+// fractional_max_pool and max_unpool in 2 and 3 dimensions.
 #include "tandem/ops/nn/max_pool.h"
 
 #include <limits>
@@ -30,13 +30,13 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
                   return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
-/// The indices are undefined unless they are asked for.
+/// Returns (values, indices); indices are undefined unless `indices`.
 std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
-  if (is_integer(input.dtype())) {  // by float64, which holds all but the largest int64
+  if (is_integer(input.dtype())) {  // computed in float64, which holds all but the largest int64 exactly
     const Tensor wide = input.to(kFloat64);
     if (input.dtype() == kInt64 && input.numel() > 0) {
       check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
-      if (wide.abs().max().item<double>() > 0x1p53) {  // by their ranks, which it holds
+      if (wide.abs().max().item<double>() > 0x1p53) {  // pools the ranks of the elements, which fit float64
         const auto [values, ranks, counts] = _unique2(input, /*sorted=*/true, /*return_inverse=*/true);
         const Tensor from = ranks.to(kFloat64).contiguous(input.suggest_memory_format());
         const auto [rank, index] = max_pool(from, s, ceil, /*indices=*/true);
@@ -63,7 +63,7 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel,
   return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
-  const bool indices = autograd::any_wants_grad({x});  // which its gradient alone needs
+  const bool indices = autograd::any_wants_grad({x});  // needed by the gradient only
   return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
@@ -86,7 +86,7 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   const auto [y, row] =
       max_pool2d_with_indices(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
   const Tensor maxima = as_volumes(y, x, inner);
-  // `row` counts elements of `inner`, depth first; inner_index those of a plane of x.
+  // `row` counts elements of `inner`, depth first; inner_index counts elements of a plane of x.
   const NoGradGuard guard;
   const Tensor safe = row.clamp_min(0), place = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
@@ -97,10 +97,10 @@ Tensor max_pool3d(const Tensor& x, Triple kernel, IntArrayRef stride, Triple pad
   return std::get<0>(max_pool3d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
 
-// ---- of as many windows as are asked for
+// ---- with a given number of windows
 namespace {
-/// The largest of each of `count` windows along dim, and its position. A window shorter than the longest repeats its
-/// last element, which changes no maximum.
+/// Returns the largest element of each of `count` windows along dim, and its position. Windows shorter than the longest
+/// repeat their last element, which does not change the maximum.
 std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t count) {
   if (count == 0) {
     const Tensor none = x.narrow(dim, 0, 0);
@@ -123,8 +123,8 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t co
   const Tensor first = tensor(starts, TensorOptions(kInt64).device(x.device())).view(sizes);
   return {y, first + chosen};
 }
-/// Over the last `sizes.size()` dimensions, the last one first: so the first of equal elements is that of the row-major
-/// order.
+/// Pools over the last `sizes.size()` dimensions. It starts with the last one, so that the first of several equal
+/// elements in row-major order is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, IntArrayRef sizes) {
   check_real(op, x);
   const int64_t spatial = static_cast<int64_t>(sizes.size());
@@ -134,7 +134,7 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
     TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
   Tensor y = lead_gradient_to(x), index;
-  int64_t below = 1;  // elements of x in one step along the dimension
+  int64_t below = 1;  // number of elements of x in one step along the dimension
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
     const auto [values, places] = adaptive_max(y, d, count);
@@ -157,10 +157,11 @@ std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, Triple size) {
   return adaptive_max_over("adaptive_max_pool3d", x, size);
 }
 
-// ---- with windows at random places (Graham 2014, arXiv:1412.6071), made of gather and max
+// ---- with windows at random positions (Graham 2014, arXiv:1412.6071), composed of gather and max
 namespace {
 
-/// Where windows begin along one dimension (N, C, out), by samples (N, C) in [0, 1): the last at the end.
+/// Returns the first positions (N, C, out) of windows along one dimension, from samples (N, C) in [0, 1). The last
+/// window is at the end.
 Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t out) {
   const TensorOptions places = TensorOptions(kInt64).device(samples.device());
   const Tensor last = full({samples.size(0), samples.size(1), 1}, in - kernel, places);
@@ -169,7 +170,7 @@ Tensor window_starts(const Tensor& samples, int64_t in, int64_t kernel, int64_t 
   const Tensor shift = samples.unsqueeze(-1), order = arange(out - 1, samples.options());
   return cat({((order + shift) * step).to(kInt64) - (shift * step).to(kInt64), last}, -1);
 }
-/// D dimensions behind (N, C).
+/// Computes a fractional max pool of the dimensions after (N, C).
 std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef out,
                                            const Tensor& samples) {
   const auto dims = static_cast<int64_t>(kernel.size());
@@ -184,7 +185,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
   TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}), op, ": random_samples are ",
                samples.sizes(), "; accepted: (", x.size(0), ", ", x.size(1), ", ", dims, ")");
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
-  // Positions (N, C, windows, elements of a window), grown dimension by dimension.
+  // Positions (N, C, windows, elements of a window), extended one dimension at a time.
   Tensor at = zeros({x.size(0), x.size(1), 1, 1}, places);
   Shape sizes{x.size(0), x.size(1)};
   for (int64_t d = 0; d < dims; ++d) {
@@ -193,7 +194,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     TANDEM_CHECK(kernel[i] > 0 && out[i] > 0 && out[i] + kernel[i] - 1 <= in, op, ": x is ", x.sizes(),
                  ", kernel_size ", kernel, " and output_size ", out,
                  "; both must be positive, and output_size + kernel_size - 1 at most the size of x");
-    // The samples' order is that of the dimensions in three of them, and the reverse in two.
+    // random_samples lists three dimensions in order, but two in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
     const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], places);  // (N, C, out, kernel)
@@ -217,7 +218,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, Triple kernel_
   return fractional_pool("fractional_max_pool3d", x, kernel_size, output_size, random_samples);
 }
 
-// ---- elements put back where a max pool found them
+// ---- writing elements back to where a max pool found them
 namespace {
 Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRef output_size, int64_t spatial) {
   TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
@@ -277,7 +278,7 @@ void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<doubl
     TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio holds ", ratio, "; accepted: between 0 and 1");
 }
 namespace {
-/// Sizes of x's last dimensions, or ratios of them.
+/// Returns the output size, given directly or as ratios of x's last dimensions.
 template <class Size>
 Size fractional_output(const char* op, const Tensor& x, const std::optional<Size>& size, ArrayRef<double> ratios) {
   detail::check_fraction(op, size.has_value(), ratios);

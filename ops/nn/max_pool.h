@@ -1,5 +1,5 @@
-// Max pooling: max_pool1d, max_pool2d, max_pool3d, adaptive_max_pool1d to 3d, fractional_max_pool2d and 3d,
-// max_unpool2d and 3d. Namespace and names as torch:: has them; nn/pooling.h adds the option structs.
+// Max pooling: max_pool1d, max_pool2d, max_pool3d; adaptive_max_pool in 1, 2 and 3 dimensions; fractional_max_pool and
+// max_unpool in 2 and 3 dimensions. Namespace and names as in torch::; nn/pooling.h adds the option structs.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,65 +8,67 @@
 
 namespace tandem {
 
-/// The largest element of each window; equal ones: the first.
-/// @param x            (N, C, H, W) or (C, H, W), of a floating dtype
-/// @param stride       the kernel's size unless given
-/// @param padding      at most half the kernel; it counts as -infinity
-/// @param ceil_mode    whether the last window may hang over the end
-/// @return             (N, C, H', W'), channels-last where x is
-/// @throws Error       for a window, stride or dilation that is not positive, and a window larger than the padded x
+/// Returns the largest element of each window. Of several equal elements, the first gets the gradient.
+/// @param x            (N, C, H, W) or (C, H, W), floating point or integers
+/// @param stride       defaults to the kernel size
+/// @param padding      at most half the kernel size; padding counts as -infinity
+/// @param ceil_mode    whether the last window may extend beyond the end
+/// @return             (N, C, H', W'), channels-last if x is
+/// @throws Error       if a window, stride or dilation is not positive, or a window is larger than the padded x
 Tensor max_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
                   detail::Pair dilation = 1, detail::Flag ceil_mode = false);
-/// (values, indices): max_pool2d, and where in its plane each value was, int64 in row-major order over (H, W); a window
-/// of padding alone has index -1 and passes no gradient on.
+/// Returns (values, indices): the result of max_pool2d, and the position of each value in its plane, an int64 in
+/// row-major order over (H, W). A window that contains only padding has index -1 and passes no gradient on.
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {},
                                                    detail::Pair padding = 0, detail::Pair dilation = 1,
                                                    detail::Flag ceil_mode = false);
 
-// ---- made of those: x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are row-major.
-/// max_pool2d of x (N, C, L) or (C, L).
+// ---- composed of the above, for x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are contiguous.
+/// max_pool2d in one dimension: x (N, C, L) or (C, L).
 Tensor max_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
                   int64_t dilation = 1, detail::Flag ceil_mode = false);
-/// (values, indices): an index counts along L.
+/// Returns (values, indices); indices count along L.
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {},
                                                    int64_t padding = 0, int64_t dilation = 1,
                                                    detail::Flag ceil_mode = false);
-/// max_pool2d of x (N, C, D, H, W) or (C, D, H, W).
+/// max_pool2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W).
 Tensor max_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
                   detail::Triple dilation = 1, detail::Flag ceil_mode = false);
-/// (values, indices): an index counts in row-major order over (D, H, W).
+/// Returns (values, indices); indices count in row-major order over (D, H, W).
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {},
                                                    detail::Triple padding = 0, detail::Triple dilation = 1,
                                                    detail::Flag ceil_mode = false);
-/// (values, indices): the largest of window i of I, from i size / I to (i + 1) size / I rounded up, along each of the
-/// last dimensions. An index counts in row-major order over these dimensions; of equal elements the first one's.
+/// Returns (values, indices): the largest elements of output_size windows that cover the last dimensions. Along a
+/// dimension of size H, window i of I spans i H / I, rounded down, to (i + 1) H / I, rounded up. Indices count in
+/// row-major order over these dimensions. If several elements are equal, the first is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, detail::Triple output_size);
 
-/// (values, indices): the largest of each window of kernel_size (Graham 2014, arXiv:1412.6071), whose places
-/// random_samples (N, C, 2 or 3), in [0, 1) and of x's dtype, move: output_size of them, the last at the end. Indices
-/// are as above. @throws Error unless output_size + kernel_size - 1 is at most the size of x
+/// Returns (values, indices) of max pooling over output_size windows of kernel_size at random positions (Graham 2014,
+/// arXiv:1412.6071). random_samples (N, C, 2 or 3) of x's dtype, in [0, 1), determine the positions; the last window is
+/// at the end. Indices count as in adaptive_max_pool2d.
+/// @throws Error unless output_size + kernel_size - 1 is at most the size of x
 std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& x, detail::Pair kernel_size, detail::Pair output_size,
                                                  const Tensor& random_samples);
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, detail::Triple kernel_size,
                                                  detail::Triple output_size, const Tensor& random_samples);
 
-/// The opposite of a max pool: 0 but for the elements of x, which stand where `indices` says, counted in row-major
-/// order over output_size. Several at one place: any of them.
-/// @param x            (N, C, H, W) or (C, H, W); of max_unpool3d (N, C, D, H, W) or (C, D, H, W)
-/// @param indices      int64, of x's sizes
-/// @param output_size  (H, W); of max_unpool3d (D, H, W)
-/// stride and padding are LibTorch's arguments, which have no effect but are checked to be positive, and 0 or more.
+/// Inverts a max pool: writes the elements of x to the positions `indices`, counted in row-major order over
+/// output_size, in a tensor of zeros. If several elements have one position, any of them is kept. stride and padding
+/// have no effect; they are LibTorch's arguments, and must be positive and not negative, respectively.
+/// @param x            (N, C, H, W) or (C, H, W); for max_unpool3d (N, C, D, H, W) or (C, D, H, W)
+/// @param indices      int64, with x's sizes
+/// @param output_size  (H, W); for max_unpool3d (D, H, W)
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_size);
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding);
 
 namespace detail {
-/// @throws Error unless output_size or ratios between 0 and 1 are given, and not both
+/// @throws Error unless either output_size or ratios are given, and the ratios are between 0 and 1
 void check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios);
-/// fractional_max_pool2d and 3d, whose output sizes may be given as ratios of x's sizes. Random samples are drawn
-/// unless given.
+/// fractional_max_pool2d and fractional_max_pool3d whose output size may be given as ratios of x's sizes. Random
+/// samples are drawn if random_samples is undefined.
 std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& x, Pair kernel_size,
                                                               const std::optional<Pair>& output_size,
                                                               ArrayRef<double> output_ratio,
@@ -75,7 +77,8 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& x, T
                                                               const std::optional<Triple>& output_size,
                                                               ArrayRef<double> output_ratio,
                                                               const Tensor& random_samples);
-/// The spatial sizes of the input of a max pool that gave x. output_size chooses among those that give x's sizes.
+/// Returns the spatial sizes of the input of the max pool whose output was x. Several sizes are possible; output_size
+/// selects one of them.
 Shape unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
                      const std::optional<std::vector<int64_t>>& output_size);
 }  // namespace detail

@@ -1,5 +1,5 @@
-// Helpers of the normalisations: checks of weight and bias, 1 / deviation, and the statistics that native_batch_norm,
-// native_layer_norm and native_group_norm give. Internal.
+// Helpers of normalizations: checks of weight and bias, 1 / standard deviation, and the statistics that
+// native_batch_norm, native_layer_norm and native_group_norm return. Internal.
 #pragma once
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/reduce/partial_sums.h"
@@ -13,12 +13,12 @@ inline void check_channels(const char* op, const Tensor& x, const Tensor& weight
   check_part(op, "weight", weight, x.size(1), x);
   check_part(op, "bias", bias, x.size(1), x);
 }
-/// 1 / sqrt(var + eps) with the dimensions of x, of 1; m is the mean.
+/// Returns 1 / sqrt(var + eps) over dims, with keepdim; m is the mean of x.
 inline Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {
   return root_mean_square(x - m, dims, eps).reciprocal().to(x.dtype());
 }
-/// (mean, 1 / deviation) over dims. As in PyTorch, a half type on the CPU has both in its own dtype, unless the weight
-/// has another.
+/// Returns (mean, 1 / standard deviation) over dims. As in PyTorch, statistics of a half type have this dtype on the
+/// CPU, unless weight has another dtype; otherwise they are float32.
 inline std::tuple<Tensor, Tensor> statistics(const Tensor& x, const Tensor& weight, IntArrayRef dims, double eps,
                                              bool keepdim) {
   const NoGradGuard guard;

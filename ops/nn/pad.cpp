@@ -20,16 +20,17 @@ void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
                  " and x is ", x.sizes(), "; a negative pad must not cut off more than there is");
 }
 
-/// The element of x that stands at position i, from -before to size + after - 1.
+/// Returns the position of the element of x that padding puts at position i, which goes from -before to size + after -
+/// 1.
 int64_t source_of(PaddingMode mode, int64_t i, int64_t size) {
   if (mode == PaddingMode::replicate) return std::clamp<int64_t>(i, 0, size - 1);
   if (mode == PaddingMode::circular) return (i + size) % size;
   return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
 }
-/// Along one dimension by index_select, whose gradient adds up what is repeated.
+/// Pads one dimension with index_select, whose gradient sums over repeated elements.
 Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int64_t after, PaddingMode mode) {
   if (before == 0 && after == 0) return x;
-  if (mode == PaddingMode::circular && (before < 0 || after < 0)) {  // PyTorch goes round what the cuts leave
+  if (mode == PaddingMode::circular && (before < 0 || after < 0)) {  // PyTorch wraps around what remains
     const int64_t start = std::max<int64_t>(-before, 0), rest = x.size(dim) - start - std::max<int64_t>(-after, 0);
     TANDEM_CHECK(rest > 0, op, ": pads ", before, " and ", after, " of a dimension of ", x.size(dim),
                  "; at least one element must remain");
@@ -47,7 +48,7 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
 }
-/// @param spatial  how many dimensions the op pads; their pads must all be there
+/// @param spatial  number of dimensions that the operation pads; pads for all of them must be given
 Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
   TANDEM_CHECK(spatial >= 1 && spatial <= 3 && static_cast<int64_t>(pad.size()) == 2 * spatial &&
                    (x.dim() == spatial + 1 || x.dim() == spatial + 2),
@@ -91,7 +92,7 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
   Shape back;
   for (const int64_t p : pad) back.push_back(-p);
   return record("constant_pad_nd", y, {x}, {}, [back](const Context&, const Tensor& dy) -> Grads {
-    return {constant_pad_nd(dy, back, 0)};  // what was added is cut off, what was cut off gets 0
+    return {constant_pad_nd(dy, back, 0)};  // removes the padding; elements cut off before get 0
   });
 }
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {

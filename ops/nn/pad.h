@@ -1,24 +1,27 @@
-// Padding: pad, constant_pad_nd, reflection_pad1d to 3d, replication_pad1d to 3d. Pads come in pairs (before, after),
-// those of the last dimension first: {left, right, top, bottom, front, back}. A negative one cuts elements off.
+// Padding: pad, constant_pad_nd, reflection_pad1d to reflection_pad3d, replication_pad1d to replication_pad3d. Pads are
+// pairs (before, after), beginning with the last dimension: {left, right, top, bottom, front, back}. A negative pad
+// cuts elements off.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// How a convolution or a grid is continued beyond the edge, and what padding consists of. LibTorch's names are
-/// kZeros, kConstant, ... (nn/padding.h); each function says which of them it takes.
+/// Padding of an image, and values outside an image in a convolution or grid_sample. LibTorch's names are kZeros,
+/// kConstant, ... (nn/padding.h). Each function says which modes it accepts.
 enum class PaddingMode { zeros, constant, reflect, replicate, circular, border, reflection };
 
-/// x of any dtype with `value` around it; pads of as many dimensions as are given, of (before, after) each.
-/// @throws Error for an odd number of pads, more than x has dimensions for, or sizes below 0
+/// Pads x, of any dtype, with `value` in as many of the last dimensions as there are pairs (before, after).
+/// @throws Error for an odd number of pads, for more pads than x has dimensions, or if a size becomes negative
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value = 0);
-/// Padding in the mode "constant", with `value` (0), or of the last one, two or three dimensions, before which are the
-/// channels, and a batch or none: "reflect", the elements mirrored at the edge, which is not repeated, "replicate", the
-/// edge repeated, "circular", the elements of the other end.
-/// @throws Error for a pad that reaches further than the mode has elements, and a `value` that is not meant
+/// Pads x in one of four modes. "constant" pads any dimensions with `value` (default 0). The other modes pad the last
+/// one, two or three dimensions, which must follow the channels, with or without a batch: "reflect" mirrors the
+/// elements at the edge without repeating the edge, "replicate" repeats the edge, and "circular" continues with the
+/// elements of the opposite end.
+/// @throws Error if a pad needs more elements than there are, or if `value` is given with a mode other than "constant"
 Tensor pad(const Tensor& x, IntArrayRef pad, const std::string& mode = "constant", std::optional<double> value = {});
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value = 0);
-/// As pad. x (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N; pads of 2, 4, 6 numbers.
+/// pad in mode "reflect" or "replicate" for x (N, C, L), (N, C, H, W) or (N, C, D, H, W), or without N, with 2, 4 or 6
+/// pads.
 Tensor reflection_pad1d(const Tensor& x, IntArrayRef padding);
 Tensor reflection_pad2d(const Tensor& x, IntArrayRef padding);
 Tensor reflection_pad3d(const Tensor& x, IntArrayRef padding);

@@ -1,4 +1,4 @@
-// Pixels and channels in another order: pixel_shuffle, pixel_unshuffle, channel_shuffle.
+// Rearranging pixels and channels: pixel_shuffle, pixel_unshuffle, channel_shuffle.
 #include "tandem/ops/nn/pixel_shuffle.h"
 
 #include "tandem/ops/define_op.h"
@@ -8,13 +8,13 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, channel_shuffle, pixel_shuffle, pixel_unshuffle);
 
 namespace {
-/// x with its last three sizes replaced.
+/// Returns x's sizes with the last three replaced by `last`.
 Shape with_last(const Tensor& x, IntArrayRef last) {
   Shape sizes = x.sizes().slice(0, static_cast<size_t>(x.dim()) - 3);
   for (const int64_t size : last) sizes.push_back(size);
   return sizes;
 }
-/// The last five dimensions of y in this order, those before them as they are.
+/// Permutes the last dimensions of y (as many as `order` lists), and keeps the dimensions before them.
 Tensor with_order(const Tensor& y, IntArrayRef order) {
   Shape dims;
   const int64_t before = y.dim() - static_cast<int64_t>(order.size());
@@ -22,7 +22,7 @@ Tensor with_order(const Tensor& y, IntArrayRef order) {
   for (const int64_t d : order) dims.push_back(before + d);
   return core::permute(y, dims);
 }
-/// A copy of parts as one of `sizes`, in x's memory format.
+/// Copies `parts` to a tensor of `sizes` in x's memory format.
 Tensor joined_parts(const char* op, const Tensor& parts, const Shape& sizes, const Tensor& x) {
   const Tensor y =
       core::empty_dense(sizes, core::strides_of(op, sizes, x.suggest_memory_format()), x.dtype(), x.device());

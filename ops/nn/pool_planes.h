@@ -1,5 +1,4 @@
-// Helpers of the pools: the sizes of results, images as the kernels take them, and one and three dimensions as two.
-// Internal.
+// Helpers of pools: output sizes, images in the form that kernels take, and 1-d and 3-d pools as 2-d pools. Internal.
 #pragma once
 #include "tandem/kernels/pool.h"
 #include "tandem/ops/argument.h"
@@ -9,15 +8,15 @@
 
 namespace tandem::detail {
 
-/// Output size of one window dimension, as PyTorch rounds it: a last window that starts in the right padding is left
-/// out.
+/// Returns the output size of a pool along one dimension, rounded as in PyTorch: a last window that would start in the
+/// padding at the end is dropped.
 inline int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                       bool ceil) {
   TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ",
                kernel, ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
                "; all but padding must be positive, and padding at most half the kernel");
   TANDEM_CHECK(size > 0, op, ": x is empty in a dimension that is pooled; accepted: one or more elements");
-  // A window that is larger than the padded size hangs over its end, which ceil_mode allows by less than a stride.
+  // A window larger than the padded size extends beyond the end, which ceil_mode permits by less than a stride.
   const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0);
   TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
                size + 2 * padding, ceil ? " by a stride or more" : "");
@@ -29,27 +28,27 @@ inline kernels::PoolShape pool_shape(Pair k, IntArrayRef stride, Pair p, Pair d,
   const Pair s = stride.empty() ? k : Pair(stride);
   return {{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, include};
 }
-/// Whether a pool works on x, and gives its result, channels-last.
+/// Returns whether a pool takes x as channels-last and gives a channels-last result.
 inline bool is_channels_last(const Tensor& x) { return x.suggest_memory_format() == MemoryFormat::ChannelsLast; }
-/// As kernels take images: channels-last, or as planes.
+/// Returns x in the form that kernels take: a channels-last image, or contiguous planes (planes, H, W).
 inline Tensor images_or_planes(const Tensor& x, bool channels_last) {
   const NoGradGuard guard;
   if (channels_last) return core::alias(x.contiguous(MemoryFormat::ChannelsLast));
   const int64_t planes = numel_of(x.sizes().slice(0, x.sizes().size() - 2));
   return core::try_view(x.contiguous(), {planes, x.size(-2), x.size(-1)});
 }
-/// Images of other sizes, as the kernels take them.
+/// Allocates images of size (h, w) in the form that kernels take, with the other sizes of x.
 inline Tensor make_images(const Tensor& x, DType dtype, int64_t h, int64_t w) {
   if (x.dim() == 3) return core::empty({x.size(0), h, w}, dtype, x.device());
   const Shape sizes{x.size(0), x.size(1), h, w};
   return core::empty_dense(sizes, core::strides_of("pool", sizes, MemoryFormat::ChannelsLast), dtype, x.device());
 }
-/// What a kernel wrote, as it is returned.
+/// Converts a kernel's output to the sizes of the result.
 inline Tensor of_sizes(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
 
 struct Planes {
-  Tensor x;   // as the kernels take it
-  Shape out;  // the output's full shape
+  Tensor x;   // in the form that kernels take
+  Shape out;  // full shape of the output
   int64_t oh, ow;
   Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
       : Planes(op, input, channels_last) {
@@ -72,7 +71,7 @@ struct Planes {
   Tensor make(DType dtype) const { return make_images(x, dtype, oh, ow); }
 };
 
-// ---- one dimension is two with a height of 1
+// ---- 1-d pools are 2-d pools with a height of 1
 inline Tensor as_row(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, op, ": x is ", x.sizes(), "; accepted: (N, C, L) or (C, L)");
   return x.contiguous().unsqueeze(-2);
@@ -87,8 +86,8 @@ inline Pair row_stride(const char* op, IntArrayRef stride, int64_t kernel) {
   return {1, stride.empty() ? kernel : stride[0]};
 }
 
-// ---- three dimensions are a pool of each plane, then one along the depth of what this gives: the planes' elements
-// side by side are the width of an image whose height is the depth.
+// ---- 3-d pools are a pool of each plane, followed by a pool of the results along the depth: of an image whose height
+// is the depth, and whose width is the elements of a plane
 inline Tensor as_planes(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.dim() == 4 || x.dim() == 5, op, ": x is ", x.sizes(), "; accepted: (N, C, D, H, W) or (C, D, H, W)");
   TANDEM_CHECK(x.size(-1) > 0 && x.size(-2) > 0 && x.size(-3) > 0 && x.size(-4) > 0, op, ": x is ", x.sizes(),
@@ -97,7 +96,7 @@ inline Tensor as_planes(const char* op, const Tensor& x) {
   return x.contiguous().view({volumes, x.size(-3), x.size(-2), x.size(-1)});
 }
 inline Tensor as_depths(const Tensor& planes) { return planes.flatten(-2).unsqueeze(1); }
-/// (volumes, depth, height x width), in x's dimensions.
+/// Reshapes y (volumes, depth, height x width) to the dimensions of x.
 inline Tensor as_volumes(const Tensor& y, const Tensor& x, const Tensor& planes) {
   Shape sizes = x.sizes();
   const size_t rank = sizes.size();

@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell);
 
 namespace {
-/// @throws Error unless x and the state belong to equally many samples
+/// @throws Error unless x and state have the same batch size
 void check_batch(const char* op, const Tensor& x, const Tensor& state) {
   TANDEM_CHECK(x.dim() == state.dim() && (x.dim() < 2 || x.size(0) == state.size(0)), op, ": x is ", x.sizes(),
                " and hx ", state.sizes(), "; accepted: (N, features) and (N, hidden), or both without N");

@@ -12,7 +12,7 @@ namespace {
 
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
 
-/// Of each of these: an output of a's shape, and itself in three dimensions, for a kernel to write.
+/// An uninitialised output of a's shape, and a 3-d view of it (`flat`) for kernels to write.
 struct Around {
   Tensor y, flat;
   Around(const Tensor& a, const Tensor& flat_a)
@@ -37,7 +37,7 @@ Tensor log_softmax_of(const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-/// dx = y (dy - sum dy y)
+/// Returns dx = y (dy - sum dy y).
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   const Tensor g = around(dy, dim), out = around(y, dim);
   Around to(y, out);
@@ -49,7 +49,7 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   });
 }
 namespace {
-/// dx = dy - e^y sum dy
+/// Returns dx = dy - e^y sum dy.
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   const Tensor g = around(dy, dim), out = around(y, dim);
   Around to(y, out);

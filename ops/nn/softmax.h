@@ -4,14 +4,15 @@
 
 namespace tandem {
 
-/// e^x / sum e^x along dim, computed without overflow.
-/// @param x      of a floating dtype, any shape
-/// @param dim    the dimension that adds up to 1; negative ones count from the end
-/// @param dtype  what x is converted to first; its own unless given
-/// @return       x's sizes
-/// @throws Error for integers without a dtype, IndexError for a dim that x has not
+/// Returns e^x / sum e^x along dim, computed without overflow.
+/// @param x      tensor of a floating dtype and any shape
+/// @param dim    dimension along which the result sums to 1; negative values count from the end
+/// @param dtype  dtype to which x is converted first; defaults to x's dtype
+/// @return       tensor with x's sizes
+/// @throws Error for integers without a dtype, and IndexError if x does not have dim
 Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
-/// ln(softmax(x)) in one pass, exact where softmax is close to 0: what nll_loss takes. Arguments as softmax's.
+/// Returns ln(softmax(x)), computed in one pass and accurate where softmax is close to 0. nll_loss takes the result.
+/// Arguments as in softmax.
 Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 
 }  // namespace tandem

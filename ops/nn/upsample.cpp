@@ -1,4 +1,4 @@
-// Images of other sizes, one dimension after the other: upsample_nearest2d, upsample_bilinear2d, upsample_bicubic2d and
+// Resizing of images, one dimension after the other: upsample_nearest2d, upsample_bilinear2d, upsample_bicubic2d and
 // others.
 #include "tandem/ops/nn/upsample.h"
 
@@ -15,18 +15,18 @@ TANDEM_CAST_POLICY(float32, upsample_bicubic2d, upsample_bilinear2d, upsample_li
 using detail::Resampling;
 namespace {
 
-/// Along one dimension: output i is the sum over the taps of weights[i] x[places[i]].
+/// A tap along one dimension: output i is the sum over taps of weights[i] x[places[i]].
 struct Tap {
   std::vector<int64_t> places;
-  std::vector<double> weights;  // empty: 1
+  std::vector<double> weights;  // if empty, all weights are 1
 };
-/// Keys' kernel with a = -0.75 at distance d.
+/// Returns Keys' kernel with a = -0.75 at distance d.
 double keys(double d) {
   constexpr double a = -0.75;
   d = std::abs(d);
   return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
 }
-/// PyTorch finds the nearest pixel in float32, of float64 images from a product in float64.
+/// Returns the nearest pixel. PyTorch computes it in float32, but for float64 images from a product in float64.
 int64_t nearest_place(int64_t i, double scale, bool exact, bool wide) {
   const double offset = exact ? 0.5 : 0;
   const float place = wide ? static_cast<float>((static_cast<double>(i) + offset) * scale)
@@ -88,7 +88,7 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
     const double scale = !align    ? given ? 1 / *given : ratio
                          : out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
                                    : 0.0;
-    if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;  // as PyTorch, whatever the scale
+    if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;  // as in PyTorch, for any scale
     y = resample_one(y, k + 2, taps_of(in, out, scale, kind, align, x.dtype() == kFloat64));
   }
   y = y.is_same(x) ? x.clone() : y.to(x.dtype());

@@ -1,5 +1,5 @@
-// Images of other sizes: interpolate, upsample_nearest1d to 3d, upsample_linear1d, upsample_bilinear2d,
-// upsample_bicubic2d and others.
+// Resizing of images: interpolate, upsample_nearest1d, upsample_nearest2d, upsample_nearest3d, upsample_linear1d,
+// upsample_bilinear2d, upsample_bicubic2d, upsample_trilinear3d.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,11 @@
 
 namespace tandem {
 
-/// Images of other sizes: x (N, C, W), (N, C, H, W) or (N, C, D, H, W). Output pixel i takes its value from around the
-/// input's position (i + 0.5) / scale - 0.5, or with align_corners, which maps the first and the last pixels onto each
-/// other, i (in - 1) / (out - 1); nearest from floor(i / scale). A scale is output size over input size unless given.
-/// bicubic: convolution with Keys' kernel, a = -0.75. Half types are computed in float32, except by nearest.
+/// Resize images x (N, C, W), (N, C, H, W) or (N, C, D, H, W) to output_size. Output pixel i is interpolated at the
+/// input's position (i + 0.5) / scale - 0.5, or, with align_corners, which maps the first and the last pixels onto each
+/// other, at i (in - 1) / (out - 1); the nearest functions take pixel floor(i / scale). A scale defaults to output size
+/// over input size. bicubic is a convolution with Keys' kernel, a = -0.75. Half types are computed in float32, except
+/// by the nearest functions.
 Tensor upsample_nearest1d(const Tensor& x, IntArrayRef output_size, std::optional<double> scales = {});
 Tensor upsample_nearest2d(const Tensor& x, IntArrayRef output_size, std::optional<double> scales_h = {},
                           std::optional<double> scales_w = {});
@@ -28,19 +29,20 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef output_size, detail::Fl
 
 namespace detail {
 enum class Resampling { nearest, nearest_exact, linear, cubic };
-/// What the upsample functions do, for op. scales: one for each of `size`, or empty.
+/// Resizes x for the operation `op`, as the upsample functions do. scales has one element for each of `size`, or none.
 Tensor resample(const char* op, const Tensor& x, IntArrayRef size, const std::vector<std::optional<double>>& scales,
                 Resampling kind, bool align_corners);
 }  // namespace detail
 
-/// Interpolation between pixels in interpolate and grid_sample; LibTorch's names are kNearest, kLinear, ...
+/// Modes of interpolation between pixels in interpolate and grid_sample. LibTorch's names are kNearest, kLinear, ...
 enum class InterpolationMode { nearest, linear, bilinear, bicubic, trilinear, area, nearest_exact };
 constexpr InterpolationMode kNearest = InterpolationMode::nearest, kBilinear = InterpolationMode::bilinear,
                             kBicubic = InterpolationMode::bicubic, kTrilinear = InterpolationMode::trilinear,
                             kArea = InterpolationMode::area, kNearestExact = InterpolationMode::nearest_exact;
 
 namespace detail {
-/// "nearest-exact": the mode as Python's PyTorch names it; "kNearestExact": as LibTorch does.
+/// Returns the name of the mode in Python, for example "nearest-exact", or of LibTorch's constant, for example
+/// "kNearestExact".
 const char* mode_name(InterpolationMode mode, bool as_libtorch = false);
 /// nn::functional::interpolate with its options as arguments.
 Tensor interpolate(const Tensor& x, const std::optional<std::vector<int64_t>>& output_size,

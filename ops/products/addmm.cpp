@@ -1,4 +1,4 @@
-// Sums with products: addmm, addmv, addr, baddbmm, addbmm.
+// Sums with matrix products: addmm, addmv, addr, baddbmm, addbmm.
 #include "tandem/ops/products/addmm.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm);
 
 namespace {
-/// @throws Error unless the factors of a sum of products fit the product's dtype
+/// @throws Error unless beta and alpha fit the product's dtype: for integers they must be integers in its range
 void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
   if (product.is_floating_point()) return;
   TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": beta is ", beta, " and alpha ", alpha,
@@ -20,7 +20,7 @@ void check_factors(const char* op, const Tensor& product, double beta, double al
   for (const double factor : {beta, alpha})
     if (product.numel() > 0) detail::check_holds(op, product.dtype(), factor);
 }
-/// factor x; 0 leaves nothing of x, not its NaNs and infinities either, as in BLAS.
+/// Returns factor x. A factor of 0 gives zeros even where x is NaN or infinite, as in BLAS.
 Tensor scaled(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
   return record("mul", zeros_like(x), {x}, {},
@@ -35,13 +35,13 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
-  const Tensor added = scaled(bias, beta);  // recorded first, so that backward comes to the product first
+  const Tensor added = scaled(bias, beta);  // recorded first, so that backward visits the product first
   const Tensor product = mm(a, b);
   check_factors("addmm", product, beta, alpha);
   return scaled(product, alpha) + added;
 }
 
-/// scaled(x, beta) + scaled(product, alpha) for the op that the user called, after a check of x and the numbers.
+/// Returns beta x + alpha product for the operation `op`, after checking x, beta and alpha.
 static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
@@ -61,7 +61,7 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
                "; accepted: (n,) and (m,)");
-  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));  // addr alone promotes, as in PyTorch
+  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));  // only addr promotes, as in PyTorch
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {

@@ -1,4 +1,4 @@
-// Products of vectors with a sum: dot, vdot, inner, linalg_vecdot.
+// Scalar products of vectors: dot, vdot, inner, linalg_vecdot.
 #include "tandem/ops/products/dot.h"
 
 #include "tandem/ops/define_op.h"

@@ -1,4 +1,4 @@
-// einsum: an equation is read into labels, and the operands are multiplied pair by pair.
+// einsum: converts an equation to labels, and multiplies the operands pair by pair.
 #include "tandem/ops/products/einsum.h"
 
 #include <algorithm>
@@ -12,13 +12,14 @@ TANDEM_CAST_POLICY(lower, einsum);
 
 namespace {
 
-/// A label names a dimension: a letter, or, of those that "..." stands for, kDots + how many stand right of it.
+/// A label names a dimension: a letter, or, for the dimensions of "...", kDots plus the number of dimensions of "..."
+/// to the right.
 using Labels = std::vector<int>;
 constexpr int kDots = 256;
 
 bool holds(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 
-/// One side of a comma, without spaces, as labels, where "..." stands for `dots` dimensions.
+/// Converts the term of one operand, without spaces, to labels; "..." stands for `dots` dimensions.
 Labels read_labels(const std::string& equation, const std::string& term, int dots) {
   Labels labels;
   bool seen = false;
@@ -40,9 +41,9 @@ Labels read_labels(const std::string& equation, const std::string& term, int dot
 }
 struct Term {
   Tensor x;
-  Labels labels;  // of x's dimensions
+  Labels labels;  // one for each dimension of x
 };
-/// x with one dimension for each label: repeated ones give the diagonal.
+/// Replaces the dimensions of a repeated label by their diagonal, so that x has one dimension for each label.
 Term without_repeats(Tensor x, Labels labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     const auto again = std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
@@ -72,7 +73,8 @@ Tensor ordered_by(const Term& t, const Labels& order) {
   for (const int label : order) dims.push_back(std::find(t.labels.begin(), t.labels.end(), label) - t.labels.begin());
   return t.x.permute(dims);
 }
-/// Where a label has size 1 in one of two terms only, expands that term if the label is kept, and else sums the other.
+/// Broadcasts labels that have size 1 in one of two terms only. Expands that term if the label is kept; otherwise sums
+/// the other term.
 void match_sizes(Term& a, Term& b, const Labels& kept) {
   for (size_t i = 0; i < a.labels.size(); ++i) {
     const auto found = std::find(b.labels.begin(), b.labels.end(), a.labels[i]);
@@ -96,7 +98,7 @@ void match_sizes(Term& a, Term& b, const Labels& kept) {
     }
   }
 }
-/// The product of two, summed over the labels that both have and that are not kept.
+/// Returns the product of two terms, summed over the labels that both terms have and that are not kept.
 Term multiplied(Term a, Term b, const Labels& kept) {
   match_sizes(a, b, kept);
   Labels batch, only_a, only_b, inner;
@@ -143,7 +145,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
   for (const char c : text.substr(0, arrow)) c == ',' ? parts.emplace_back() : parts.back() += c;
   TANDEM_CHECK(parts.size() == operands.size(), "einsum: \"", equation, "\" names ", parts.size(), " operands, and ",
                operands.size(), " were given");
-  int dots = 0;  // the most that "..." stands for
+  int dots = 0;  // largest number of dimensions that "..." stands for
   std::vector<Term> terms;
   std::map<int, int64_t> size_of_label;
   std::map<int, int> count;
@@ -181,7 +183,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
                  "einsum: \"", equation, "\" has on its right side a label that no operand has, or one twice");
   Term result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {
-    Labels kept = wanted;  // still needed after this product
+    Labels kept = wanted;  // labels still needed after this product
     for (size_t j = i + 1; j < terms.size(); ++j)
       kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());
     if (i == 0) {
@@ -193,7 +195,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
     result = summed(multiplied(result, summed(terms[i], needed), kept), kept);
   }
   if (result.labels == wanted) return result.x;
-  const Tensor y = ordered_by(result, wanted);  // of one operand a view, as in PyTorch
+  const Tensor y = ordered_by(result, wanted);  // with one operand a view, as in PyTorch
   return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
 }
 

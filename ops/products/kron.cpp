@@ -1,4 +1,4 @@
-// Kronecker's product: kron.
+// Kronecker products: kron.
 #include "tandem/ops/products/kron.h"
 
 #include <algorithm>

@@ -4,17 +4,17 @@
 
 namespace tandem {
 
-/// Products by rank, as PyTorch's: vectors dot, matrices multiply, leading dimensions broadcast as batches. Both
-/// operands are of one dtype of numbers; integers wrap.
-/// @throws Error unless the last dimension of a equals the second last of b
+/// Multiplies by PyTorch's rules: two vectors give the scalar product, matrices are multiplied, and leading dimensions
+/// broadcast as batch dimensions. a and b must have one dtype other than bool. Integers wrap on overflow.
+/// @throws Error unless the last dimension of a equals the second last of b, or the only one of a vector b
 Tensor matmul(const Tensor& a, const Tensor& b);
-/// The product of two matrices, (n, k) and (k, m) -> (n, m), of one dtype. @throws Error for other sizes
+/// Returns the product of two matrices: (n, k) and (k, m) -> (n, m). @throws Error for other sizes, or different dtypes
 Tensor mm(const Tensor& a, const Tensor& b);
-/// The products of b pairs of matrices, (b, n, k) and (b, k, m) -> (b, n, m). @throws Error for other sizes
+/// Returns the products of b pairs of matrices: (b, n, k) and (b, k, m) -> (b, n, m). @throws Error for other sizes
 Tensor bmm(const Tensor& a, const Tensor& b);
-/// A matrix (n, k) times a vector (k,) -> (n,). @throws Error for any other ranks
+/// Returns the product of a matrix (n, k) and a vector (k,) -> (n,). @throws Error for other numbers of dimensions
 inline Tensor mv(const Tensor& a, const Tensor& b) { return a.mv(b); }
-/// Another spelling of matmul.
+/// Alias of matmul.
 Tensor linalg_matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace tandem

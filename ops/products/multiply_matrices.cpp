@@ -1,4 +1,4 @@
-// Matrix products without a history, for matmul and linear.
+// Matrix products that autograd does not record, for matmul and linear.
 #include "tandem/ops/products/multiply_matrices.h"
 
 #include "tandem/kernels/matmul.h"
@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// As (batch, rows, columns), recorded nowhere: as it is when its rows or its columns lie densely, else a copy.
+/// Returns x as (batch, rows, columns), not recorded by autograd: an alias if rows or columns are dense, otherwise a
+/// copy.
 static Tensor straight(const Tensor& x) {
   const Tensor lifted =
       x.dim() == 3 ? core::alias(x)

@@ -1,4 +1,4 @@
-// The products of all pairs of two vectors' elements: outer; ger is another spelling.
+// Outer products of vectors: outer.
 #include "tandem/ops/products/outer.h"
 
 #include "tandem/core/internal.h"

@@ -1,12 +1,12 @@
-// The products of all pairs of two vectors' elements: outer, ger.
+// Outer products of vectors: outer, ger.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// (n, m): the products of each element of a (n,) and each of b (m,).
+/// Returns the outer product (n, m): the products of each element of a (n,) with each element of b (m,).
 inline Tensor outer(const Tensor& a, const Tensor& b) { return a.outer(b); }
-/// Another spelling of outer.
+/// Alias of outer.
 inline Tensor ger(const Tensor& a, const Tensor& b) { return a.outer(b); }
 
 }  // namespace tandem

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// The sum of products along pairs of dimensions, the k-th of dims_a with the k-th of dims_b: the other dimensions of
-/// a, then those of b. A size of 1 broadcasts.
+/// Returns the sum of products along pairs of dimensions: the k-th of dims_a with the k-th of dims_b. The result has
+/// the other dimensions of a, followed by the other dimensions of b. A size of 1 broadcasts.
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b);
 
 }  // namespace tandem

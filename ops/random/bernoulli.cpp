@@ -1,4 +1,4 @@
-// Bernoulli numbers: bernoulli, bernoulli_.
+// Bernoulli-distributed numbers: bernoulli, bernoulli_.
 #include "tandem/ops/random/bernoulli.h"
 
 #include "tandem/kernels/fill.h"
@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Uniform numbers below p: as the kernel of bernoulli_(double) has it, by 24 bits.
+/// Returns whether uniform numbers are below p. They have 24 bits, as in the kernel of bernoulli_(double).
 static Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   const NoGradGuard guard;
   check_each_in_range("bernoulli", "p", p, 0, 1);

@@ -1,4 +1,4 @@
-// Random numbers of distributions: exponential, geometric, cauchy, in place too.
+// Random numbers of several distributions: exponential, geometric, cauchy, and their in-place versions.
 #include "tandem/ops/random/distributions.h"
 
 #include <cmath>

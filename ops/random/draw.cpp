@@ -18,7 +18,7 @@ void store(const PhiloxState& random, Tensor state) {
   TANDEM_DISPATCH(state.device(), store_words, ArrayRef<uint64_t>(words, 3), state);
 }
 
-/// States at block 0 by device, seed and stream: the offset is part of each call, so that memory is written once.
+/// States at block 0 by device, seed and stream. Each call passes its offset separately, so the memory is written once.
 struct States : RankPart {
   std::mutex mutex;
   std::map<std::tuple<Device, uint64_t, uint64_t>, Tensor> all;
@@ -32,7 +32,7 @@ struct States : RankPart {
       state = empty_state(device);
       random.offset = 0;
       store(random, state);
-      if (device.is_cuda()) cuda::current_stream(device).synchronize();  // other streams may read it as well
+      if (device.is_cuda()) cuda::current_stream(device).synchronize();  // other streams may read the state too
     }
     if (device.is_cuda()) state.record_stream(cuda::current_stream(device));
     return state;
@@ -48,7 +48,7 @@ Draw next_draw(Device device, int64_t elements) {
     const PhiloxState random = generator.reserve(count);
     return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
   }
-  const auto own_state = [&] {  // each replay draws anew
+  const auto own_state = [&] {  // each replay draws new numbers
     const cuda::UncapturedGuard guard;
     return empty_state(device);
   };

@@ -5,12 +5,12 @@
 
 namespace tandem::detail {
 
-/// Philox's state {seed, stream, block}, int64 in the memory of a device, and blocks to add to it.
+/// Philox state {seed, stream, block}, int64 in the device's memory, and the number of blocks to add to it.
 struct Draw {
   Tensor state;
   uint64_t offset;
 };
-/// The next `elements` numbers of the device's default generator.
+/// Reserves the next `elements` numbers of the device's default generator.
 Draw next_draw(Device device, int64_t elements);
 
 }  // namespace tandem::detail

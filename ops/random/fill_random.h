@@ -1,4 +1,4 @@
-// Helpers of the operations that draw random numbers: fill a tensor in place, check parameters. Internal.
+// Helpers of operations that draw random numbers: filling a tensor in place, checks of parameters. Internal.
 #pragma once
 #include "tandem/core/trace/observer.h"
 #include "tandem/ops/define_op.h"
@@ -7,7 +7,7 @@
 
 namespace tandem::detail {
 
-/// Random in-place fills replace every element, so the old history ends here.
+/// Fills x in place with random numbers. All elements are replaced, so x's previous history ends here.
 template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) {
   return autograd::inplace(
       op, x, {}, [&] { fill(next_draw(x.device(), x.numel()), x); },
@@ -18,8 +18,8 @@ template <class Fill> Tensor& fill_random(const char* op, Tensor& x, Fill fill) 
       },
       autograd::Old::replaced);
 }
-/// Writes draw(uniform numbers in [0, 1)) into x. They are of x's dtype, of float32 for half types and of float64 for
-/// integers.
+/// Writes transform(u) into x, where u are uniform numbers in [0, 1). u has x's dtype, but float32 for half types and
+/// float64 for integers.
 template <class Transform> Tensor& transformed(const char* op, Tensor& x, const Transform& transform) {
   const auto draw = [&] {
     const NoGradGuard guard;
@@ -30,7 +30,7 @@ template <class Transform> Tensor& transformed(const char* op, Tensor& x, const 
       op, x, {}, [&] { copy_elements(draw(), x); }, [&](const Tensor&) { return draw().to(x.dtype()); },
       autograd::Old::replaced);
 }
-/// What was drawn with parameters that are tensors: steps, whose derivative is 0.
+/// Records random numbers as a function of tensor parameters, with derivatives of 0.
 inline Tensor flat_in_parameters(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
   const Tensor other = b.defined() ? b : a.detach();
   return record(op, y, {a, other}, {},
@@ -43,12 +43,13 @@ inline void check_floating(const char* op, const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), op, ": dtype is ", x.dtype(), "; accepted: floating point");
 }
 
-/// @throws Error unless all lie in [least, most]. Not asked on a GPU, where it would have to wait, nor of what is
-/// traced or recorded, as the host must not read values then.
+/// Checks that all elements are in [least, most]. The check reads values on the host, so it is skipped for a GPU's
+/// tensors, where it would synchronize, and while tracing or recording.
+/// @throws Error if an element is out of range
 inline void check_each_in_range(const char* op, const char* what, const Tensor& x, double least, double most) {
   if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;
-  const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();  // a NaN wins
+  const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();  // NaN if there is one
   TANDEM_CHECK(low >= least && high <= most, op, ": ", what, " is ", low >= least ? high : low, "; accepted: ", least,
                " to ", most);
 }

@@ -1,11 +1,12 @@
-// Positions drawn with given probabilities: multinomial.
+// Indices drawn with given probabilities: multinomial.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// num_samples positions, int64, drawn with the probabilities of x (n) or of each row of x (rows, n), which need not
-/// add up to 1: with replacement, or each at most once. @throws Error unless num_samples is from 1 to n, or above 0
+/// Draws num_samples indices, int64, with the probabilities of x (n), or of each row of x (rows, n). Probabilities need
+/// not sum to 1. Without replacement each index is drawn at most once.
+/// @throws Error unless num_samples is positive, and, without replacement, at most n
 inline Tensor multinomial(const Tensor& x, int64_t num_samples, detail::Flag replacement = false) {
   return x.multinomial(num_samples, replacement);
 }

@@ -1,6 +1,6 @@
-// Poisson and binomial numbers: poisson, binomial, which the host draws one by one: how many uniform numbers an element
-// takes, only its own numbers tell. One number of the device's stream is the seed of a stream of its own for each
-// element.
+// Poisson and binomial numbers: poisson, binomial. The host draws them one by one, because the number of uniform
+// numbers that an element takes depends on these numbers. A number of the device's stream seeds a separate stream for
+// each element.
 #include "tandem/ops/random/poisson_binomial.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace tandem {
 
 namespace {
 
-/// The uniform numbers of one element, in (0, 1).
+/// Stream of uniform numbers in (0, 1) for one element.
 class Uniforms {
  public:
   explicit Uniforms(int64_t seed) : seed_(static_cast<uint64_t>(seed)) {}
@@ -25,7 +25,8 @@ class Uniforms {
   uint64_t seed_, count_ = 0;
 };
 
-/// ln(k!): the terms' sum, or Stirling's series, to 1e-13 of it. (lgamma of the C library is not for several threads.)
+/// Returns ln(k!), as a sum of logarithms or from Stirling's series, with a relative error of 1e-13. (The C library's
+/// lgamma is not thread-safe.)
 double log_factorial(double k) {
   double sum = 0;
   if (k < 16) {
@@ -35,10 +36,11 @@ double log_factorial(double k) {
   const double series = 1 / (12 * k) - 1 / (360 * k * k * k) + 1 / (1260 * std::pow(k, 5));
   return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // ln(sqrt(2 pi))
 }
-/// Hoermann's PTRS: a point in a box of width a around the mean is accepted by comparing logarithms of densities.
+/// Draws a Poisson number by Hoermann's PTRS: a point in a box of width a around the mean is accepted by comparing
+/// logarithms of densities.
 double poisson_number(double rate, Uniforms& u) {
   if (!(rate > 0)) return 0;
-  if (rate < 10) {  // arrivals, whose waiting times are logarithms, until the time is over
+  if (rate < 10) {  // counts arrivals, whose waiting times are logarithms, until the time is over
     const double end = std::exp(-rate);
     double count = 0;
     for (double product = u.next(); product > end; product *= u.next()) ++count;
@@ -55,10 +57,10 @@ double poisson_number(double rate, Uniforms& u) {
     if (bound <= -rate + k * std::log(rate) - log_factorial(k)) return k;
   }
 }
-/// Hoermann's BTRS, likewise; p is at most 1/2.
+/// Draws a binomial number by Hoermann's BTRS, which works like PTRS. p must be at most 1/2.
 double binomial_number(double n, double p, Uniforms& u) {
   if (!(n > 0) || !(p > 0)) return 0;
-  if (n * p < 10) {  // from one success to the next
+  if (n * p < 10) {  // jumps from each success to the next
     double at = 0, count = 0;
     const double scale = std::log1p(-p);
     while (true) {
@@ -82,7 +84,7 @@ double binomial_number(double n, double p, Uniforms& u) {
   }
 }
 
-/// draw(i, uniforms) for each element of a result of `like`'s shape, dtype and device.
+/// Returns draw(i, uniforms) for each element i of a result with the shape, dtype and device of `like`.
 template <class Draw> Tensor drawn_on_host(const char* op, const Tensor& like, const Draw& draw) {
   check_not_recorded(op, "the host draws the numbers");
   const NoGradGuard guard;

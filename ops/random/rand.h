@@ -4,15 +4,16 @@
 
 namespace tandem {
 
-// All draw from the device's generator (core/generator.h): manual_seed() makes them repeat.
+// All functions draw from the device's generator (core/generator.h): manual_seed() makes the numbers repeatable.
 
-/// Uniform in [0, 1).
+/// Returns uniform numbers in [0, 1).
 Tensor rand(IntArrayRef sizes, const TensorOptions& options = {});
-/// Uniform in [0, 1), of x's sizes, and its dtype and device unless the options name others.
+/// Returns uniform numbers in [0, 1), with x's sizes, and x's dtype and device unless the options set others.
 Tensor rand_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
-/// Normal with mean 0 and variance 1.
+/// Returns normally distributed numbers with mean 0 and variance 1.
 Tensor randn(IntArrayRef sizes, const TensorOptions& options = {});
-/// Normal with mean 0 and variance 1, of x's sizes.
+/// Returns normally distributed numbers with mean 0 and variance 1, with x's sizes, and x's dtype and device unless the
+/// options set others.
 Tensor randn_like(const Tensor& x, const TensorOptions& options = {}, std::optional<MemoryFormat> format = {});
 
 }  // namespace tandem

@@ -4,17 +4,19 @@
 
 namespace tandem {
 
-// All draw from the device's generator (core/generator.h): manual_seed() makes them repeat.
+// All functions draw from the device's generator (core/generator.h): manual_seed() makes the numbers repeatable.
 
-/// Integers from 0, or low, to high - 1, int64 unless the options say otherwise.
+/// Returns integers from low (default 0) to high - 1, int64 unless the options set another dtype.
 Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options = {});
-/// Integers from 0, or low, to high - 1, of x's sizes and dtype.
+/// Returns integers from low (default 0) to high - 1, with x's sizes, and x's dtype unless the options set another.
 Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
-/// Integers in [from, to); without `to` up to the largest that the dtype holds (a floating dtype: holds exactly).
+/// Returns integers in [from, to) with x's sizes and dtype. from defaults to 0. Without to, integers go up to the
+/// largest one that the dtype holds; for floating dtypes, up to the largest for which all smaller ones are exact.
+/// @throws Error if from is not 0 and to is not given
 Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to);
 Tensor random(const Tensor& x, int64_t to);
 Tensor random(const Tensor& x);

@@ -14,7 +14,8 @@ namespace tandem {
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n is ", n, "; it must not be negative");
   check_not_recorded("randperm", "the host makes the permutation");
-  // Fisher-Yates on the host, from the device's stream: the same permutation wherever it is asked for.
+  // Fisher-Yates shuffle on the host with numbers from the device's stream, so that all devices give the same
+  // permutation.
   Tensor order = core::empty({n}, kInt64, kCPU);
   Tensor draws = core::empty({n}, kInt64, kCPU);
   {
@@ -29,7 +30,7 @@ Tensor randperm(int64_t n, const TensorOptions& options) {
       r[i] %= i + 1;
     }
   });
-  constexpr int64_t kAhead = 16;  // partners are anywhere: the next ones are fetched while these are swapped
+  constexpr int64_t kAhead = 16;  // swap partners are at random positions, so they are prefetched
   for (int64_t i = n - 1; i > 0; --i) {
     if (i > kAhead) __builtin_prefetch(p + r[i - kAhead], 1);
     std::swap(p[i], p[r[i]]);

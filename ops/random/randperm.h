@@ -4,9 +4,9 @@
 
 namespace tandem {
 
-// Drawn from the device's generator (core/generator.h): manual_seed() makes it repeat.
+// Draws from the device's generator (core/generator.h): manual_seed() makes the permutation repeatable.
 
-/// The numbers 0 to n - 1 in an order drawn at random, int64 unless the options say otherwise.
+/// Returns the numbers 0 to n - 1 in random order, int64 unless the options set another dtype.
 Tensor randperm(int64_t n, const TensorOptions& options = {});
 
 }  // namespace tandem

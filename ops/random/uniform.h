@@ -4,9 +4,9 @@
 
 namespace tandem {
 
-// Of x's shape and dtype; the method of this name with a _ at its end draws into x itself.
+// The result has x's shape and dtype. The method uniform_ writes into x itself.
 
-/// Uniform in [from, to).
+/// Returns uniform numbers in [from, to).
 Tensor uniform(const Tensor& x, double from = 0, double to = 1);
 
 }  // namespace tandem

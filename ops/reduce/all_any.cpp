@@ -1,4 +1,4 @@
-// Logical reductions: all and any, over all elements, one dimension or several.
+// Logical reductions: all and any, over all elements or some dimensions.
 #include "tandem/ops/reduce/all_any.h"
 
 #include "tandem/kernels/reduce.h"
@@ -17,9 +17,9 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
   else
     TANDEM_DISPATCH(x.device(), any, r.x, flat);
-  return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype that masks once had
+  return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype of masks in early PyTorch
 }
-/// all and any over an empty list of dimensions: each element by itself, as in PyTorch.
+/// all and any with an empty list of dimensions, which as in PyTorch reduces nothing.
 Tensor as_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }

@@ -26,8 +26,9 @@ Tensor cumulate(const Tensor& x, int64_t dim, bool reverse) {
 Tensor Tensor::cumsum(int64_t dim) const { return cumulate(*this, wrap_dim("cumsum", dim, this->dim()), false); }
 
 namespace {
-/// Joins each element with all elements before it. The result is contiguous and without history. The CPU has a kernel;
-/// elsewhere it takes log2(size) steps: after k steps an element is joined with the 2^k - 1 elements before it.
+/// Combines each element with all elements before it. The result is contiguous and without a graph. The CPU has a
+/// kernel; other devices take log2(size) steps: after k steps an element is combined with the 2^k - 1 elements before
+/// it.
 template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kernel kernel, Join join) {
   const NoGradGuard guard;
   if (kernels::has_running_products(x.device()) && x.dim() > 0) {
@@ -45,15 +46,17 @@ template <class Kernel, class Join> Tensor scan(const Tensor& x, int64_t d, Kern
   return y.storage() == x.storage() ? x.clone(MemoryFormat::Contiguous) : y;
 }
 Tensor sum_from_end(const Tensor& x, int64_t d) { return x.flip({d}).cumsum(d).flip({d}); }
-/// The gradient of y = cumprod(x). An element x_k before the first 0 gets sum_{i >= k} dy_i y_i / x_k, i before that 0;
-/// the first 0 the same with y made of the others, up to the second; those behind it 0.
+/// Returns the gradient of y = cumprod(x). An element x_k before the first 0 gets sum_{i >= k} dy_i y_i / x_k over i
+/// before the first 0. The first 0 itself gets the same sum up to the second 0, with y replaced by the product without
+/// the first 0. Elements after the first 0 get 0.
 Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const Tensor zero = x == 0, count = zero.cumsum(d), first = zero & (count == 1);
   const Tensor before = sum_from_end((dy * y).masked_fill(count != 0, 0), d) / x.masked_fill(zero, 1);
   const Tensor at = sum_from_end((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
   return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
 }
-/// The same in size^2 steps, and right in its own derivative too: that for an element behind a 0 is not 0.
+/// Returns the same gradient with size^2 operations. Unlike cumprod_backward, its own derivative is correct too: for
+/// elements after a 0 it is not 0.
 Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const int64_t n = x.size(d);
   std::vector<Tensor> columns;
@@ -65,16 +68,17 @@ Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor
   }
   return cat(columns, d);
 }
-/// The gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), by logarithms, so that no power overflows.
+/// Returns the gradient of y = logcumsumexp(x): sum_{i >= k} dy_i e^(x_k - y_i), computed with logarithms to avoid
+/// overflow.
 Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
-  if (is_half(x.dtype())) {  // of whose logarithms a difference is far off
+  if (is_half(x.dtype())) {  // differences of logarithms in half precision are too inaccurate
     const Tensor wide = x.to(kFloat32);
     return logcumsumexp_backward(dy.to(kFloat32), wide, wide.logcumsumexp(d), d).to(x.dtype());
   }
   const double none =
       x.dtype() == kFloat64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
   const Tensor size = dy.abs().log();
-  const auto part = [&](const Tensor& mask) {  // of those gradients alone
+  const auto part = [&](const Tensor& mask) {  // the part of the gradients where mask is true
     const Tensor from_end = (where(mask, size, Scalar(none)) - y).flip({d}).logcumsumexp(d).flip({d});
     return (from_end + x).exp();
   };
@@ -99,7 +103,7 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
-  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // a -0 becomes 0, as sums make it
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // -0 becomes 0, as in sums
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};
     return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
@@ -107,7 +111,7 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
 }
 
 namespace {
-/// In log2(size) steps: after k of them each element knows the extreme of itself and the 2^k - 1 before it.
+/// Takes log2(size) steps: after k steps each element holds the extreme of itself and the 2^k - 1 elements before it.
 std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int64_t dim, bool largest) {
   const int64_t d = wrap_dim(op, dim, x.dim());
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
@@ -120,7 +124,7 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int6
       const int64_t rest = x.size(d) - reach;
       const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, reach, rest);
       const Tensor wins = largest ? here >= before : here <= before;
-      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // a NaN is unequal to itself
+      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // true for NaN in `here`
       y = cat({y.narrow(d, 0, reach), where(later, here, before)}, d);
       at = cat({at.narrow(d, 0, reach), where(later, at.narrow(d, reach, rest), at.narrow(d, 0, rest))}, d);
     }

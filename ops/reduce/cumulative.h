@@ -4,18 +4,20 @@
 
 namespace tandem {
 
-/// The sums up to each element along dim, in x's sizes; of integers and bools int64, unless another dtype is given. On
-/// the CPU running sums are double and rounded at each element; on CUDA half types and float32 are summed in float32.
+/// Returns the cumulative sums along dim, with x's sizes. The dtype is int64 for integers and bool, unless another
+/// dtype is given. On the CPU sums are double, and are rounded at each element; on CUDA half types and float32 are
+/// summed in float32.
 inline Tensor cumsum(const Tensor& x, int64_t dim) { return x.cumsum(dim); }
 inline Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumsum(dim, dtype); }
-/// The product of the elements up to each one; of integers and bool int64. Computed in double on the CPU, in float32
-/// on CUDA (float64 of float64).
+/// Returns the cumulative products along dim. The dtype is int64 for integers and bool, unless another dtype is given.
+/// Computed in double on the CPU; on CUDA in float32, or in float64 for float64.
 inline Tensor cumprod(const Tensor& x, int64_t dim) { return x.cumprod(dim); }
 inline Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) { return x.cumprod(dim, dtype); }
-/// ln of the sum of e^x up to each one, without overflow, of floating-point numbers. Computed as cumprod is.
+/// Returns the logarithms of the cumulative sums of e^x along dim, without overflow, for floating dtypes. Precision as
+/// in cumprod.
 inline Tensor logcumsumexp(const Tensor& x, int64_t dim) { return x.logcumsumexp(dim); }
-/// (values, positions) of the largest, and the smallest, element up to each one; of equal ones the last, and a NaN
-/// wins.
+/// Returns (values, indices) of the largest (cummax) or smallest (cummin) element so far along dim. If several are
+/// equal, the last one's index is returned. A NaN propagates.
 inline std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) { return x.cummax(dim); }
 inline std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) { return x.cummin(dim); }
 

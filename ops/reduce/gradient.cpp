@@ -1,4 +1,4 @@
-// gradient: slopes along dimensions, estimated from differences of neighbours.
+// Numerical derivatives along dimensions, estimated from neighbours: gradient.
 #include "tandem/ops/reduce/gradient.h"
 
 #include "tandem/ops/define_op.h"
@@ -8,14 +8,14 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, gradient);
 
 namespace {
-/// The distances of neighbours, (size - 1), as they broadcast along dimension d of x.
+/// Reshapes the distances of neighbours (size - 1) so that they broadcast along dimension d of x.
 Tensor column_along(const Tensor& distances, const Tensor& x, int64_t d) {
   Shape column(static_cast<size_t>(x.dim()), 1);
   column[static_cast<size_t>(d)] = distances.numel();
   return distances.reshape(column);
 }
-/// Three neighbours a, b, c with the distances h and k between them: the slope of the parabola through them, at b, or
-/// at its ends. For equal distances these are (c - a) / 2h, (-3a + 4b - c) / 2h and (a - 4b + 3c) / 2h.
+/// Returns the slope of the parabola through three neighbours a, b, c with distances h and k, at b or at the ends. For
+/// equal distances the slopes are (c - a) / 2h, (-3a + 4b - c) / 2h and (a - 4b + 3c) / 2h.
 Tensor slope_along(const Tensor& x, int64_t d, const Tensor& distances, int64_t edge_order) {
   const int64_t n = x.size(d);
   const Tensor gaps = column_along(distances, x, d);
@@ -35,7 +35,8 @@ Tensor slope_along(const Tensor& x, int64_t d, const Tensor& distances, int64_t 
   }
   return cat({first, inner(0, n - 2), last}, d);
 }
-/// distances(i, dimension): between the neighbours along the i-th of the dimensions that are named.
+/// Returns the derivatives along dims. distances(i, d, x) are the distances of neighbours along the i-th listed
+/// dimension, d.
 template <class Distances>
 std::vector<Tensor> slopes(const Tensor& given, const std::vector<int64_t>& dims, int64_t edge_order,
                            const Distances& distances) {

@@ -1,12 +1,13 @@
-// gradient: slopes along dimensions, estimated from differences of neighbours.
+// Numerical derivatives along dimensions, estimated from neighbours: gradient.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// The slope of x along each of dims (all, where none is named) by central differences, at the ends by one-sided ones
-/// of order edge_order, 1 or 2. Its elements are `spacing` apart, one number for all dimensions or one for each, or lie
-/// at places that vectors tell, one for each dimension. Of integers in the default floating dtype.
+/// Returns the derivative of x along each of the given dimensions, or along all. It uses central differences, and at
+/// the ends one-sided differences of order edge_order, 1 or 2. `spacing` is the distance between elements, one number
+/// for all dimensions or one for each (default 1); `places` are vectors of coordinates, one for each dimension.
+/// Integers are converted to the default floating dtype.
 std::vector<Tensor> gradient(const Tensor& x, const std::optional<Scalar>& spacing = {},
                              std::optional<int64_t> dim = {}, int64_t edge_order = 1);
 std::vector<Tensor> gradient(const Tensor& x, const Scalar& spacing, IntArrayRef dims, int64_t edge_order = 1);

@@ -33,7 +33,7 @@ Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
 }
 
 namespace {
-/// Sums of `each` (or counts, where it is undefined) in `bins` parts, where place says the part; -1 is none.
+/// Sums `each`, or counts if it is undefined, in `bins` bins. `place` is the bin of each element, or -1 for none.
 Tensor sum_parts(const Tensor& place, int64_t bins, const Tensor& each) {
   const Tensor at = where(place < 0, bins, place);
   const Tensor what = each.defined() ? each : ones(place.sizes(), place.options());
@@ -42,7 +42,7 @@ Tensor sum_parts(const Tensor& place, int64_t bins, const Tensor& each) {
 struct Range {
   double low, high;
 };
-/// The range given, or where both ends are equal that of the elements, wider by `margin` where they are all one.
+/// Returns the given range, or x's range if from_x. If both ends are equal, the range is extended by `margin`.
 Range range_of(const char* op, const Tensor& x, Range given, bool from_x, double margin) {
   if (from_x) {
     check_not_recorded(op, "without a range the values tell it");

@@ -1,4 +1,4 @@
-// logsumexp: the logarithm of the sum of exponentials, over all elements or some dimensions; logsumexp_out.
+// The logarithm of a sum of exponentials, over all elements or some dimensions: logsumexp, logsumexp_out.
 #include "tandem/ops/reduce/logsumexp.h"
 
 #include "tandem/ops/define_op.h"
@@ -14,7 +14,7 @@ Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    Tensor peak = zeros(kept, x.options());  // subtracted, so that e^x does not overflow; infinite ones stay
+    Tensor peak = zeros(kept, x.options());  // subtracted so that e^x does not overflow, unless infinite
     if (numel() > 0) {
       peak = x.amax(dims, true);
       peak = tandem::where(peak.isfinite(), peak, Scalar(0));

@@ -1,4 +1,4 @@
-// Means: mean and nanmean, over all elements or some dimensions; mean_out.
+// Means over all elements or some dimensions: mean, nanmean, mean_out.
 #include "tandem/ops/reduce/mean.h"
 
 #include "tandem/kernels/reduce.h"
@@ -10,7 +10,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, mean, nanmean);
 
 namespace {
-/// On CUDA, the mean over dims that lie together, in one pass.
+/// On CUDA, computes the mean over adjacent dims in one pass.
 Tensor mean_together(const Tensor& x, IntArrayRef dims, bool keepdim, double count) {
   const ReducedDims r("mean", x, dims);
   Tensor flat = r.flat_output(x.dtype());
@@ -47,7 +47,7 @@ Tensor Tensor::nanmean(IntArrayRef dims, Flag keepdim) const {
   check_accepted("nanmean", Accepts::real, dtype());
   const Tensor count = (*this == *this).sum(dims, keepdim);
   if (!is_half(dtype())) return nansum(dims, keepdim) / count;
-  return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());  // a half type's sum may not fit it
+  return (to(kFloat32).nansum(dims, keepdim) / count).to(dtype());  // the sum may overflow a half type
 }
 
 }  // namespace tandem

@@ -4,11 +4,11 @@
 
 namespace tandem {
 
-/// The middle of the elements in order, of two the smaller one; a NaN wins, and nanmedian leaves NaNs out where there
-/// is anything else. Equal ones share the gradient.
+/// Returns the median of all elements; of two middle elements the smaller one. median returns NaN if there is a NaN;
+/// nanmedian ignores NaNs, unless all elements are NaN. Elements equal to the median share the gradient.
 inline Tensor median(const Tensor& x) { return x.median(); }
 inline Tensor nanmedian(const Tensor& x) { return x.nanmedian(); }
-/// (medians, positions) along dim; the gradient goes to that position.
+/// Returns (medians, indices) along dim. The gradient goes to the element at the index.
 inline std::tuple<Tensor, Tensor> median(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.median(dim, keepdim);
 }

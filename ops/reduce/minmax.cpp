@@ -1,4 +1,4 @@
-// Extremes and their positions: max, min, amax, amin, aminmax, argmax and argmin; amax_out and amin_out.
+// Extremes and their indices: max, min, amax, amin, aminmax, argmax, argmin, amax_out, amin_out.
 #include "tandem/ops/reduce/minmax.h"
 
 #include "tandem/kernels/reduce.h"
@@ -10,7 +10,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, amax, amin, aminmax, argmax, argmin, max, min);
 
 namespace {
-/// The gradient of an extreme of x: those that equal it share it evenly. `nans`: so do NaNs where it is one.
+/// Returns the gradient of an extreme of x: equal elements share it evenly. If `nans`, NaNs share the gradient of a
+/// NaN.
 Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
   Tensor hits = x == extreme;
   if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // so dx is contiguous, as in PyTorch
@@ -68,7 +69,7 @@ TANDEM_INDEXED_EXTREME(min, min_with_index)
 #undef TANDEM_INDEXED_EXTREME
 
 namespace {
-/// Of argmax and argmin.
+/// Checks that argmax or argmin has elements to choose from. @throws IndexError
 void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
   const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
   TANDEM_CHECK_AS(IndexError, count > 0, op, ": ", x.sizes(), " has no elements to choose from");

@@ -1,4 +1,4 @@
-// mode: the most frequent element along a dimension.
+// The most frequent element along a dimension: mode.
 #include "tandem/ops/reduce/mode.h"
 
 #include "tandem/ops/define_op.h"
@@ -16,7 +16,8 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   {
     const NoGradGuard guard;
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
-    // Counts the equal elements before each: the last of a run has the most. NaNs come last, each a run of its own.
+    // Counts the equal elements before each element, which is largest for the last of a run. NaNs are sorted last, and
+    // each is a run of its own.
     const Tensor place = places_along(sorted, sorted.dim() - 1);
     Tensor starts = place.clone();
     if (size(d) > 1) {

@@ -1,11 +1,12 @@
-// mode: the most frequent element along a dimension.
+// The most frequent element along a dimension: mode.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// (the element that is there most often, of several the smallest, the last of its positions) along dim. A NaN is
-/// unequal to every other: it is chosen, the first of them, only where there is nothing else.
+/// Returns (values, indices) of the most frequent elements along dim. If several are equally frequent, the smallest is
+/// chosen. The index is the last one of this element. NaNs are not equal to each other, so a NaN, the first one, is
+/// chosen only if all elements are NaN.
 inline std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim = -1, detail::Flag keepdim = false) {
   return x.mode(dim, keepdim);
 }

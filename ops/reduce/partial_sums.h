@@ -1,27 +1,28 @@
-// Sums that several reductions use: over dimensions that are not adjacent, over all but the channels, in a wider dtype,
-// of squares. Internal.
+// Sums that several reductions use: over dimensions that are not adjacent, over all dimensions but the channels, in a
+// wider dtype, of squares. Internal.
 #pragma once
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {
 
-/// The sum as `dtype`: float32 of a half type is for what would not fit it before it is divided.
+/// Returns the sum as `dtype`. A sum of a half type that may overflow before it is divided is taken as float32.
 Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype);
-/// sqrt(mean x^2 + eps) over dims, which stay with size 1; float32 of half types. The squares are summed in double.
+/// Returns sqrt(mean(x^2) + eps) over dims, with keepdim; float32 for half types. Squares are summed in double.
 Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps);
 
 namespace detail {
 
-/// Sums over dims that do not lie together, the last run of them first: what a copy would bring together is never
-/// copied. Undefined where one sum will do, and for half types, whose partial results would be rounded.
+/// Sums over dims that are not adjacent in two steps, the last run of adjacent dims first, which avoids a copy that
+/// brings them together. Returns an undefined tensor if one step suffices, and for half types, whose partial sums would
+/// be rounded.
 Tensor sum_in_turn(const Tensor& x, IntArrayRef dims, bool keepdim);
-/// y as the sum of x over the dims of `mask`, divided by a number if there is one. Its gradient is then a new tensor,
-/// also by 1, as PyTorch's is.
+/// Records y as the sum of x over the dims of `mask`, divided by `divisor` if given. With a divisor, even 1, the
+/// gradient is a new tensor, as in PyTorch.
 Tensor record_sum(const char* op, const Tensor& y, const Tensor& x, unsigned mask, std::optional<double> divisor = {});
-/// On CUDA, where launches are what small sums cost: the sum over the channels' elements, divided by a number, in one
-/// pass. Undefined elsewhere, and where the dims lie otherwise.
+/// On CUDA, sums over all dims but the channels and divides, in one launch, because launches dominate the time of small
+/// sums. Returns an undefined tensor on other devices, and for other dims.
 Tensor sum_around(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor);
-/// The sum of squares, or of squared deviations from the mean, in float64 and without history.
+/// Returns the sum of squares, or of squared deviations from the mean, in float64 and without a graph.
 Tensor sum_of_squares(const ReducedDims& r, bool about_mean);
 
 }  // namespace detail

@@ -10,10 +10,11 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, prod);
 
 namespace {
-/// For each element the product of all others, of a tensor of one dimension; right in all its derivatives beside zeros.
-/// Products of pairs, of pairs of pairs and so on go up a tree; down it, each half gets what is outside of it.
+/// Returns, for each element of a vector, the product of all others. All derivatives are correct even if there are
+/// zeros. Products of pairs, of pairs of pairs and so on are computed up a tree. On the way down, each half gets the
+/// product of everything outside of it.
 Tensor products_of_others(const Tensor& x) {
-  std::vector<Tensor> levels = {x};  // of even sizes, up to the last, of one
+  std::vector<Tensor> levels = {x};  // each has an even size, except the last, which has size 1
   while (levels.back().size(0) > 1) {
     Tensor& level = levels.back();
     if (level.size(0) % 2 == 1) level = cat({level, ones({1}, level.options())});
@@ -36,7 +37,7 @@ Tensor Tensor::prod() const {
   return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
     const auto beside_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
-    if (is_recorded())  // which computes both, as it cannot ask the host
+    if (is_recorded())  // a recorded graph computes both, because the host cannot look
       return {tandem::where(any_zero, beside_zeros(), dy * y / x.masked_fill(zero, 1))};
     return {any_zero.item<bool>() ? beside_zeros() : dy * y / x};
   });

@@ -4,7 +4,8 @@
 
 namespace tandem {
 
-/// The product of all elements, or along dim; of integers and bools int64, unless another dtype is given.
+/// Returns the product of all elements, or along dim. The dtype is int64 for integers and bool, unless another dtype is
+/// given.
 inline Tensor prod(const Tensor& x) { return x.prod(); }
 inline Tensor prod(const Tensor& x, DType dtype) { return x.prod(dtype); }
 inline Tensor prod(const Tensor& x, int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) {

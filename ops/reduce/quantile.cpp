@@ -1,4 +1,4 @@
-// Quantiles: quantile and nanquantile, by sorting and interpolation between neighbours.
+// Quantiles, computed by sorting and interpolating between neighbours: quantile and nanquantile.
 #include "tandem/ops/reduce/quantile.h"
 
 #include "tandem/ops/argument.h"
@@ -28,7 +28,7 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   Tensor low, high, way;
   {
     const NoGradGuard guard;
-    Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());  // or one for each row
+    Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());  // or one per row
     if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
     Tensor place = q.detach().reshape({-1}) * last_place;
     if (interpolation == "lower") place = place.floor();
@@ -43,11 +43,11 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
   };
   Tensor y = chosen(low);
-  // The other three give an element as it is, an infinity too, of which lerp would make a NaN.
+  // The other modes return an element unchanged. It may be infinite, and lerp would turn infinity into NaN.
   if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), way);
   if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
-    y = y.movedim(-1, 0);  // (q, ...), without dimension d
+    y = y.movedim(-1, 0);  // (q, ...) without dimension d
     if (keepdim) y = y.unsqueeze(d + 1);
   } else {
     if (keepdim)

@@ -4,9 +4,10 @@
 
 namespace tandem {
 
-/// The value below which a fraction q of the elements lies, along dim or of all. q is one number or a vector of them,
-/// which becomes the first dimension; between two elements `interpolation` chooses: "linear", "lower", "higher",
-/// "midpoint" or "nearest". A NaN wins. @throws Error unless x is float or double, q of its dtype and from 0 to 1
+/// Returns the q-quantile along dim, or of all elements: the value below which a fraction q of the elements lies. q is
+/// a number or a vector; a vector adds a first dimension to the result. Between two elements `interpolation` decides:
+/// "linear", "lower", "higher", "midpoint" or "nearest". The result is NaN if there is a NaN.
+/// @throws Error unless x is float32 or float64, and q has x's dtype and is in [0, 1]
 inline Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                        const std::string& interpolation = "linear") {
   return x.quantile(q, dim, keepdim, interpolation);
@@ -15,7 +16,7 @@ inline Tensor quantile(const Tensor& x, double q, std::optional<int64_t> dim = {
                        const std::string& interpolation = "linear") {
   return x.quantile(q, dim, keepdim, interpolation);
 }
-/// quantile of the elements that are not NaN; NaN where all are.
+/// Returns quantiles of the elements that are not NaN; NaN if all are.
 inline Tensor nanquantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim = {},
                           detail::Flag keepdim = false, const std::string& interpolation = "linear") {
   return x.nanquantile(q, dim, keepdim, interpolation);

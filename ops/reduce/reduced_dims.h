@@ -5,54 +5,56 @@
 
 namespace tandem {
 
-/// The dimensions that are reduced, a bit each; all of them where `dims` is empty. @throws Error where one is named
+/// Returns a bit mask of the reduced dimensions; all bits if `dims` is empty. @throws Error if a dimension is listed
 /// twice
 unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank);
-/// The sizes, with 1 in the reduced places, or without these.
+/// kept_sizes sets the reduced dimensions to 1; dropped_sizes removes them.
 Shape kept_sizes(IntArrayRef sizes, unsigned mask);
 Shape dropped_sizes(IntArrayRef sizes, unsigned mask);
-/// How many elements one result is made of.
+/// Returns the number of elements that are reduced to one.
 int64_t reduced_count(IntArrayRef sizes, unsigned mask);
-/// The dimensions of a channels-last tensor, outermost first; nothing for others.
+/// Returns the order of a channels-last tensor's dimensions in memory, outermost first; empty for other tensors.
 Shape memory_order(const Tensor& x);
-/// What has its dimensions in `order`, in their own order again and row-major.
+/// Permutes x, whose dimensions are in `order`, back to their logical order, and makes the result contiguous.
 Tensor in_logical_order(const Tensor& x, const Shape& order);
 
-/// What a reduction over some dims needs: the input as (outer, reduced, inner), and the output's shape.
+/// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// What a kernel fills, and the same in the shape that the user gets.
+  /// flat_output allocates the output that a kernel fills; restore gives it the sizes that the user expects.
   Tensor flat_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // (outer, count, inner), contiguous, recorded nowhere
-  Shape kept;     // sizes with 1 in the reduced places
-  Shape dropped;  // without them
-  Shape order;    // of x's dimensions in memory, where it is channels-last; else empty
+  Tensor x;       // (outer, count, inner), contiguous, not recorded by autograd
+  Shape kept;     // sizes with reduced dimensions set to 1
+  Shape dropped;  // sizes without reduced dimensions
+  Shape order;    // memory order of x's dimensions if x is channels-last; otherwise empty
   int64_t count = 1;
 };
 
-/// What lies around the dimensions that stay, as the pixels of all images lie around the channels: a floating x as
-/// (N, C, L), to be reduced over N and L without a copy of it.
+/// A reduction over all dimensions around those that are kept, such as over all pixels but not over channels. Presents
+/// a floating-point x as (N, C, L), to be reduced over N and L, without a copy.
 struct ChannelDims {
   ChannelDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// A kernel's result of C numbers in the shape that the user gets.
+  /// Gives a kernel's result of C numbers the sizes that the user expects.
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
-  Tensor x;       // (N, C, L), recorded nowhere; undefined where the dimensions do not lie so
-  Shape lying;    // kept sizes, as they lie in memory
-  Shape kept;     // sizes with 1 in the reduced places
-  Shape dropped;  // without them
-  Shape order;    // of x's dimensions in memory, where it is channels-last; else empty
+  Tensor x;       // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
+  Shape lying;    // `kept`, in memory order
+  Shape kept;     // sizes with reduced dimensions set to 1
+  Shape dropped;  // sizes without reduced dimensions
+  Shape order;    // memory order of x's dimensions if x is channels-last; otherwise empty
 };
 
-/// A gradient of the reduced shape, with its 1s back, so that it broadcasts against the input.
+/// Reshapes a gradient of the reduced result to `kept` sizes, so that it broadcasts against the input.
 inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape(kept); }
-/// Refused in the name of the op that was called, rather than of those it is made of.
+/// Checks the arguments of an average on behalf of the called operation, so that errors do not name the operations
+/// inside it.
+/// @throws NotImplementedError unless x is floating-point, and Error for invalid dims
 void check_average(const char* op, const Tensor& x, IntArrayRef dims);
 
 namespace detail {
-/// 0, 1, 2, ... along dimension d of a tensor of x's sizes.
+/// Returns the indices 0, 1, 2, ... along dimension d, expanded to x's sizes.
 Tensor places_along(const Tensor& x, int64_t d);
 }  // namespace detail
 

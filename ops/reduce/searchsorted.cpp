@@ -45,12 +45,12 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
   }
   const TensorOptions options = TensorOptions(kInt64).device(values.device());
   Tensor low = zeros(wanted.sizes(), options);
-  if (n > 0 && low.numel() > 0) {  // halves what is left until nothing is
+  if (n > 0 && low.numel() > 0) {  // binary search
     Tensor high = full_like(low, n);
     for (int64_t left = n; left > 0; left /= 2) {
       const Tensor middle = (low + high).floor_divide(2), at = sequence.gather(1, middle.clamp_max(n - 1));
       const Tensor beyond =
-          (upper ? at > wanted : at >= wanted).logical_not() & (low < high);  // so a NaN is at the end
+          (upper ? at > wanted : at >= wanted).logical_not() & (low < high);  // a NaN comes out at the end
       high = where(beyond, high, where(low < high, middle, high));
       low = where(beyond, middle + 1, low);
     }

@@ -4,22 +4,24 @@
 
 namespace tandem {
 
-/// Where each value would be put into a sequence that ascends along its last dimension: before what is not less than
-/// it, or with `right` (side "right") behind what is not more. A sequence of more than one dimension has a row for each
-/// row of values. `sorter`, if defined, is the order that sorts the sequence. int64, or int32 where that is asked for;
-/// of a NaN the sequence's length. dtypes promote.
+/// Returns the index at which each value would be inserted into a sequence that ascends along its last dimension:
+/// before the first element that is not less than the value, or, with `right` or side "right", after the last element
+/// that is not greater. A sequence with several dimensions has a row for each row of values. `sorter`, if defined, is
+/// the order that sorts the sequence. The result is int64, or int32 if out_int32; for a NaN it is the length of the
+/// sequence. Dtypes promote.
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, detail::Flag out_int32 = false,
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, detail::Flag out_int32 = false,
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
-/// searchsorted in boundaries of one dimension, which ascend: the number of the interval that each value falls into.
+/// Returns the index of the interval between ascending 1-d boundaries that each value falls into: searchsorted in
+/// boundaries.
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, detail::Flag out_int32 = false,
                  detail::Flag right = false);
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, detail::Flag out_int32 = false,
                  detail::Flag right = false);
 
 namespace detail {
-/// s as a tensor of no dimension on x's device, in the dtype that both promote to.
+/// Returns s as a 0-dim tensor on x's device, in the dtype that s and x promote to.
 Tensor number_beside(const Tensor& x, const Scalar& s);
 }  // namespace detail
 

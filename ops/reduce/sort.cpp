@@ -9,7 +9,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, argsort, kthvalue, sort, topk);
 
 namespace {
-/// Rows along dim go through fill(rows, values, index), which makes `count` of each; recorded.
+/// Calls fill(rows, values, index) for the rows of x along dim; fill writes `count` values and indices per row.
+/// Recorded by autograd.
 template <class Fill>
 std::tuple<Tensor, Tensor> ordered(const char* op, const Tensor& x, int64_t dim, int64_t count, Fill fill) {
   Tensor index, values;

@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-/// (values, positions) along dim in ascending or descending order; NaNs count as largest. Equal elements keep their
-/// order, whether or not `stable` asks for it.
+/// Returns (values, indices) sorted along dim, in ascending or descending order. NaNs count as largest. Sorting is
+/// always stable, even if `stable` is false.
 inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
 }
@@ -19,7 +19,7 @@ template <std::same_as<std::optional<bool>> Stable>
 std::tuple<Tensor, Tensor> sort(const Tensor& x, Stable, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
 }
-/// The positions that sort gives.
+/// Returns the indices of sort.
 inline Tensor argsort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.argsort(dim, descending);
 }
@@ -27,15 +27,15 @@ template <std::same_as<bool> Bool>
 Tensor argsort(const Tensor& x, Bool, int64_t dim = -1, detail::Flag descending = false) {
   return x.argsort(dim, descending);
 }
-/// (values, positions) of the k largest or smallest elements along dim, in order. @throws Error unless k is 0 to the
-/// size
+/// Returns (values, indices) of the k largest or smallest elements along dim, in sorted order. @throws Error unless k
+/// is between 0 and the size
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag largest = true,
                                        detail::Flag sorted = true) {
   return x.topk(k, dim, largest, sorted);
 }
-/// The elements in ascending order along dimension 0.
+/// Returns the elements in ascending order along dimension 0.
 inline Tensor msort(const Tensor& x) { return x.msort(); }
-/// (the k-th smallest, from 1 on, its position) along dim
+/// Returns (values, indices) of the k-th smallest elements along dim; k counts from 1.
 inline std::tuple<Tensor, Tensor> kthvalue(const Tensor& x, int64_t k, int64_t dim = -1, detail::Flag keepdim = false) {
   return x.kthvalue(k, dim, keepdim);
 }

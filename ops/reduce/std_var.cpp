@@ -12,14 +12,15 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, std, std_mean, var, var_mean);
 
 namespace {
-/// x minus its mean. A half type's mean is subtracted in two parts, the rounded mean and its rounding error: beside
-/// elements of nearly one size the second is not small.
+/// Returns x minus its mean. For half types the mean is subtracted in two parts, the rounded mean and its rounding
+/// error, which is not negligible if the elements are nearly equal.
 Tensor deviations(const Tensor& x, IntArrayRef dims, int64_t count) {
   if (!is_half(x.dtype())) return x - x.mean(dims, true);
   const Tensor mean = sum_as(x, dims, true, kFloat32) / static_cast<double>(count), rounded = mean.to(x.dtype());
   return x - rounded - (mean - rounded).to(x.dtype());
 }
-/// On CUDA, in one read of x. Undefined where the dims do not lie as the kernel needs it.
+/// On CUDA, computes the variance or its square root in one pass over x. Returns an undefined tensor if the kernel
+/// cannot take the layout of the dims.
 Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double divisor, bool root, bool keepdim) {
   const ChannelDims c(op, x, dims);
   if (!c.x.defined()) return {};
@@ -27,7 +28,7 @@ Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double 
   TANDEM_DISPATCH_CUDA(x.device(), channel_var, c.x, divisor, root, flat);
   return c.restore(flat, keepdim);
 }
-/// The variance, or its root, which is taken before the variance is rounded.
+/// Returns the variance, or its square root, which is taken before rounding.
 Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool root, bool keepdim) {
   check_average(op, x, dims);
   const unsigned mask = dim_mask(op, dims, x.dim());
@@ -47,7 +48,7 @@ Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correcti
                             const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     Tensor slope = dy * (2 / divisor);
-    if (root) {  // at 0 the slope is infinite; PyTorch takes the subgradient 0 there
+    if (root) {  // the slope at 0 is infinite; PyTorch takes the subgradient 0
       const Tensor y = ctx.saved(1), flat = y == 0;
       slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
     }

@@ -1,5 +1,5 @@
-// Standard deviations and variances: std, var, std_mean and var_mean.
-// core/reduce_ops.h says how a list of dimensions is given.
+// Standard deviations and variances: std, var, std_mean, var_mean. core/reduce_ops.h says how lists of dimensions are
+// given.
 #pragma once
 #include <concepts>
 
@@ -7,33 +7,33 @@
 
 namespace tandem {
 
-/// The variance over some dims: sum (x - mean)^2 / (n - correction), of floating dtypes. Mean and squares are kept in
-/// double and the result is rounded once, so std is accurate if its result fits x's dtype. On CUDA a thread's
+/// Returns the variance over dims, sum (x - mean)^2 / (n - correction), for floating dtypes. Mean and squares are kept
+/// in double and the result is rounded once, so std is accurate if its result fits x's dtype. On CUDA, a thread's
 /// deviations from its first element are rounded to float32.
-/// @param correction  a number or none, which is 1
+/// @param correction  a number, or nullopt for 1
 template <detail::OptionalNumber Correction>
 Tensor var(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
   return x.var(dims, correction, keepdim);
 }
-/// The square root of that variance.
+/// Returns the standard deviation over dims: the square root of var with the same arguments.
 template <detail::OptionalNumber Correction>
 Tensor std(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
   return x.std(dims, correction, keepdim);
 }
-/// The variance of all elements or over some dims: sum (x - mean)^2 / (n - 1), or / n unless unbiased; NaN for too few
-/// elements.
+/// Returns the variance of all elements or over dims: sum (x - mean)^2 / (n - 1), or / n unless unbiased. It is NaN if
+/// there are too few elements.
 inline Tensor var(const Tensor& x) { return x.var(); }
 template <std::same_as<bool> Bool> Tensor var(const Tensor& x, Bool unbiased) { return x.var(unbiased); }
 inline Tensor var(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.var(dims, unbiased, keepdim);
 }
-/// The standard deviation: the square root of var with the same arguments.
+/// Returns the standard deviation: the square root of var with the same arguments.
 inline Tensor std(const Tensor& x) { return x.std(); }
 template <std::same_as<bool> Bool> Tensor std(const Tensor& x, Bool unbiased) { return x.std(unbiased); }
 inline Tensor std(const Tensor& x, IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) {
   return x.std(dims, unbiased, keepdim);
 }
-/// (deviation or variance, mean); divided by n - correction, a number or none, which is 1.
+/// Returns (standard deviation or variance, mean) over dims. correction is a number, or nullopt for 1, as in var.
 template <detail::OptionalNumber Correction>
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims, const Correction& correction,
                                     detail::Flag keepdim = false) {
@@ -44,7 +44,8 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims, const Cor
                                     detail::Flag keepdim = false) {
   return {x.var(dims, correction, keepdim), x.mean(dims, keepdim)};
 }
-/// (deviation or variance, mean) of all elements or over some dims, divided by n - 1 or, unless unbiased, by n.
+/// Returns (standard deviation or variance, mean) of all elements or over dims. The divisor is n - 1, or n unless
+/// unbiased.
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,
                                     detail::Flag keepdim = false);
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag unbiased = true,

@@ -1,4 +1,4 @@
-// Sums: sum and nansum, over all elements or some dimensions; sum_out; sum_to_size.
+// Sums over all elements or some dimensions: sum, nansum, sum_out; sum_to_size.
 #include "tandem/ops/reduce/sum.h"
 
 #include "tandem/ops/define_op.h"

@@ -11,14 +11,14 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, cumulative_trapezoid, trapezoid);
 
 namespace {
-/// Twice the area between each two neighbours. dx: their distances, along dimension d.
+/// Returns twice the area between adjacent elements along dim. If x is undefined, dx is their distance.
 Tensor areas(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
   TANDEM_CHECK(y.dim() > 0, op, ": y is a scalar; accepted: one dimension or more");
   const int64_t d = wrap_dim(op, dim, y.dim()), gaps = std::max<int64_t>(y.size(d) - 1, 0);
   const Tensor pairs = y.narrow(d, 0, gaps) + y.narrow(d, y.size(d) - gaps, gaps);
   if (!x.defined()) return pairs * dx;
   Tensor places = x;
-  if (x.dim() == 1) {  // along d
+  if (x.dim() == 1) {  // coordinates along d
     TANDEM_CHECK(x.size(0) == y.size(d), op, ": x is ", x.sizes(), " and y ", y.sizes(), "; accepted: (", y.size(d),
                  ",) or y's sizes");
     Shape sizes(static_cast<size_t>(y.dim()), 1);
@@ -39,7 +39,7 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
   const Tensor pairs = areas("cumulative_trapezoid", y, {}, 1, dim);
-  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // sums of integers as real numbers, as in PyTorch
+  return (pairs * (dx.to_double() / 2)).cumsum(dim);  // integers are summed in floating point, as in PyTorch
 }
 
 }  // namespace tandem

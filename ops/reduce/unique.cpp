@@ -9,8 +9,8 @@ namespace {
 
 using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Of rows (n, ...) which lie in this order: (rows that differ from the one before, the number of each row's among
-/// these, how many rows each stands for). order: of x's rows, or undefined for 0, 1, 2, ...
+/// Returns (values, inverse, counts) for rows (n, ...): the first row of each run of equal rows, the run of each row,
+/// and the length of each run. `order` maps rows to the rows of x; undefined means the identity.
 Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
   check_not_recorded(op, "the values tell how many rows there are");
   const NoGradGuard guard;
@@ -31,15 +31,15 @@ Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return
   if (return_counts) counts = cat({first, full({1}, n, places)}).diff();
   return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, places)};
 }
-/// The same of slices along dim, sorted perhaps.
+/// runs() for slices along dim, which are sorted first if `sort`.
 Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
   TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
-  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;                     // a slice in x's order
-  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements of a slice
+  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;                     // one row per slice, in x's order
+  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements per slice
   TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
-  if (sort && x.numel() > 0) {  // by the last column first: sorting is stable
+  if (sort && x.numel() > 0) {  // sorts by the last column first, because sorting is stable
     const Tensor columns = rows.reshape({rows.size(0), -1});
     order = arange(rows.size(0), TensorOptions(kInt64).device(x.device()));
     for (int64_t c = columns.size(1) - 1; c >= 0; --c)

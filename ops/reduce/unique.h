@@ -5,15 +5,17 @@
 
 namespace tandem {
 
-/// (values, where each element is among them, how often each is there) of equal elements that follow each other, or of
-/// slices along dim that do; what was not asked for has no elements. A NaN is equal to nothing.
+/// Returns (values, inverse, counts). values has one element for each run of equal adjacent elements, or, with dim, one
+/// slice for each run of equal slices along dim. inverse is the index in values of each element of x, and counts is the
+/// length of each run; they are empty unless requested. NaNs are not equal to each other.
 std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& x, detail::Flag return_inverse = false,
                                                       detail::Flag return_counts = false,
                                                       std::optional<int64_t> dim = {});
 std::tuple<Tensor, Tensor, Tensor> unique_dim_consecutive(const Tensor& x, int64_t dim,
                                                           detail::Flag return_inverse = false,
                                                           detail::Flag return_counts = false);
-/// unique_consecutive of all elements, and of all slices along dim, which come sorted whether or not that is asked for.
+/// Like unique_consecutive, but return all distinct elements, or all distinct slices along dim. values are always
+/// sorted, whether or not `sorted` is set.
 std::tuple<Tensor, Tensor, Tensor> _unique2(const Tensor& x, detail::Flag sorted = true,
                                             detail::Flag return_inverse = false, detail::Flag return_counts = false);
 std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& x, int64_t dim, detail::Flag sorted = true,

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-// Tensor's methods of these names.
+// Functions that call the methods of the same name.
 
 inline Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides,
                          std::optional<int64_t> storage_offset = {}) {
@@ -14,7 +14,7 @@ inline Tensor& as_strided_(Tensor& x, IntArrayRef sizes, IntArrayRef strides,
                            std::optional<int64_t> storage_offset = {}) {
   return x.as_strided_(sizes, strides, storage_offset);
 }
-/// as_strided() with storage of its own, row-major.
+/// as_strided() as a contiguous copy.
 inline Tensor as_strided_copy(const Tensor& x, IntArrayRef sizes, IntArrayRef strides,
                               std::optional<int64_t> storage_offset = {}) {
   return x.as_strided(sizes, strides, storage_offset).clone(MemoryFormat::Contiguous);

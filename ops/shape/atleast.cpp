@@ -1,4 +1,4 @@
-// Dimensions added up to a number: atleast_1d, atleast_2d, atleast_3d.
+// Adding dimensions of size 1 up to a given number: atleast_1d, atleast_2d, atleast_3d.
 #include "tandem/ops/shape/atleast.h"
 
 #include "tandem/core/internal.h"

@@ -1,10 +1,11 @@
-// Dimensions added up to a number: atleast_1d, atleast_2d, atleast_3d.
+// Adding dimensions of size 1 up to a given number: atleast_1d, atleast_2d, atleast_3d.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// A view of x with at least that many dimensions: x itself where it has them, else with sizes of 1 added.
+/// Return a view of x with at least one, two or three dimensions. Missing dimensions are added with size 1; if none are
+/// missing, x itself is returned.
 Tensor atleast_1d(const Tensor& x);
 Tensor atleast_2d(const Tensor& x);
 Tensor atleast_3d(const Tensor& x);

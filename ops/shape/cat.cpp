@@ -1,5 +1,5 @@
-// Tensors joined along a dimension: cat, stack, hstack, vstack, dstack, column_stack. concat, concatenate and row_stack
-// are other spellings in cat.h.
+// Concatenating tensors along a dimension: cat, stack, hstack, vstack, dstack, column_stack. concat, concatenate and
+// row_stack are aliases in cat.h.
 #include "tandem/ops/shape/cat.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ TANDEM_CAST_POLICY(promote, cat, dstack, hstack, stack, vstack);
 TANDEM_CAST_POLICY(none, column_stack);
 
 namespace {
-/// On CUDA, in one launch: contiguous tensors of y's dtype.
+/// On CUDA, concatenates contiguous tensors of y's dtype in one launch.
 void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
   int64_t rows = 1;
   for (int64_t d = 0; d < dim; ++d) rows *= y.size(d);
@@ -31,7 +31,7 @@ void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
 
 Tensor cat(TensorList tensors, int64_t dim) {
   TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");
-  // A tensor of shape (0,) may stand beside any others, and adds nothing but its dtype.
+  // A tensor of shape (0,) may be concatenated with any others, and contributes only its dtype.
   const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
   const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
   const bool nothing = first == tensors.end();
@@ -59,7 +59,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
                    "; sizes must agree except in dimension ", dim);
   }
   sizes[static_cast<size_t>(dim)] = total;
-  MemoryFormat format = first->suggest_memory_format();  // that of all, if it is one
+  MemoryFormat format = first->suggest_memory_format();  // the format of all tensors if they agree
   for (const Tensor& t : tensors)
     if (t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());
@@ -72,7 +72,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
     for (size_t i = 0; i < tensors.size(); offset += parts[i++])
       if (!adds_nothing(tensors[i])) copy_elements(tensors[i], core::narrow(y, dim, offset, parts[i]));
   }
-  std::vector<bool> flat;  // of shape (0,), whatever y's is
+  std::vector<bool> flat;  // whether each tensor has shape (0,)
   for (const Tensor& t : tensors) flat.push_back(adds_nothing(t));
   return record_list("cat", y, tensors, {}, [dim, parts, flat](const Context& ctx, const Tensor& dy) -> Grads {
     Grads grads;

@@ -4,12 +4,12 @@
 
 namespace tandem {
 
-/// A copy of x with source's elements: copy_ of a copy.
+/// Returns a copy of x into which source has been copied: x.clone().copy_(source).
 inline Tensor copy(const Tensor& x, const Tensor& source, bool non_blocking = false) {
   return x.clone().copy_(source, non_blocking);
 }
 
-/// A copy, recorded: as x lies, or in the format given.
+/// Returns a copy of x that autograd records, with x's layout or in the given memory format.
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
 
 }  // namespace tandem

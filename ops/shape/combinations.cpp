@@ -1,4 +1,4 @@
-// Choices of elements of vectors: cartesian_prod, combinations.
+// Combinations of the elements of vectors: cartesian_prod, combinations.
 #include "tandem/ops/shape/combinations.h"
 
 #include "tandem/ops/define_op.h"
@@ -28,7 +28,7 @@ Tensor combinations(const Tensor& x, int64_t r, Flag with_replacement) {
   while (n > 0 && row.back() <= most(row.size() - 1)) {
     rows.insert(rows.end(), row.begin(), row.end());
     size_t k = row.size();
-    while (k > 0 && row[k - 1] == most(k - 1)) --k;  // the last that can go on
+    while (k > 0 && row[k - 1] == most(k - 1)) --k;  // the last index that can increase
     if (k == 0) break;
     ++row[k - 1];
     for (size_t j = k; j < row.size(); ++j) row[j] = row[j - 1] + (with_replacement ? 0 : 1);

@@ -1,4 +1,4 @@
-// Copies: contiguous, to, copy_, pin_memory; copy_elements and clear_of for other operations.
+// Copies: contiguous, to, copy_, pin_memory; copy_elements and clear_of, for other operations.
 #include "tandem/ops/shape/copy.h"
 
 #include "tandem/kernels/elementwise.h"
@@ -45,7 +45,7 @@ Tensor Tensor::contiguous(MemoryFormat format) const {
 
 static Tensor convert(const Tensor& x, Device device, DType dtype, bool non_blocking, bool pinned,
                       MemoryFormat format) {
-  // As in PyTorch: what has gaps keeps its format here, and not, as in clone(), its order of dimensions.
+  // As in PyTorch: unlike in clone(), a tensor with gaps keeps its memory format here, not the order of its dimensions.
   if (format == MemoryFormat::Preserve && !x.impl()->row_major && !core::is_dense(*x.impl()))
     format = x.suggest_memory_format();
   Tensor y;

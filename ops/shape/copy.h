@@ -1,16 +1,17 @@
-// Copies that operations make of their operands, and results that they give. Internal.
+// Copies of operands that operations make, and reshaping of results. Internal.
 #pragma once
 #include "tandem/autograd/ops.h"
 #include "tandem/core/internal.h"
 
 namespace tandem {
 
-/// `source`, or a copy of it when it shares elements with `target` in other places, so that writing target does not
-/// change what is still to be read.
+/// Returns `source`, or a copy of it if it partly overlaps `target` in memory, so that writing to target does not
+/// change elements that are still to be read.
 Tensor clear_of(const Tensor& target, const Tensor& source);
-/// x.copy_(source) for the op that the user called.
+/// x.copy_(source), with the name of the calling operation for error messages.
 Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
-/// The contiguous result of an op that nobody else holds, in another shape: the op's own result, and no view of it.
+/// Reshapes the contiguous result of an operation, which nobody else holds. The returned tensor does not count as a
+/// view.
 Tensor reshape_result(const Tensor& y, IntArrayRef sizes);
 
 }  // namespace tandem

@@ -5,9 +5,9 @@
 namespace tandem {
 
 inline Tensor broadcast_to(const Tensor& x, IntArrayRef sizes) { return x.expand(sizes); }
-/// All in the shape that they broadcast to. @throws Error unless they do
+/// Expands all tensors to the shape that they broadcast to. @throws Error if they do not broadcast
 std::vector<Tensor> broadcast_tensors(TensorList tensors);
-/// expand() with storage of its own, row-major.
+/// expand() as a contiguous copy.
 inline Tensor expand_copy(const Tensor& x, IntArrayRef list) { return x.expand(list).clone(MemoryFormat::Contiguous); }
 
 }  // namespace tandem

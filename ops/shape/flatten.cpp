@@ -1,4 +1,4 @@
-// Dimensions as one, and one as several: flatten, unflatten, ravel.
+// Merging and splitting dimensions: flatten, unflatten, ravel.
 #include "tandem/ops/shape/flatten.h"
 
 #include "tandem/ops/shape/view_helpers.h"

@@ -1,4 +1,4 @@
-// Tensors as one vector, and back: flatten_dense_tensors, unflatten_dense_tensors.
+// Concatenating tensors into one vector and splitting it again: flatten_dense_tensors, unflatten_dense_tensors.
 #include "tandem/ops/shape/flatten_dense_tensors.h"
 
 #include "tandem/core/internal.h"

@@ -1,12 +1,12 @@
-// Several tensors as one vector and back: flatten_dense_tensors and unflatten_dense_tensors.
+// Concatenating tensors into one vector and splitting it again: flatten_dense_tensors, unflatten_dense_tensors.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// All elements of all tensors in one vector, one tensor behind the other.
+/// Concatenates the elements of all tensors into one vector.
 Tensor flatten_dense_tensors(TensorList tensors);
-/// What flatten_dense_tensors joined, cut again into tensors of the sizes of `tensors`: views of `flat`.
+/// Splits a vector made by flatten_dense_tensors into views with the sizes of `tensors`.
 std::vector<Tensor> unflatten_dense_tensors(const Tensor& flat, TensorList tensors);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Elements in another order along dimensions: flip, fliplr, flipud, roll, rot90.
+// Reordering elements along dimensions: flip, fliplr, flipud, roll, rot90.
 #include "tandem/ops/shape/flip_roll.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Tensor Tensor::flip(IntArrayRef dims) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    // The copies are made in the order of memory, so that the result keeps it.
+    // Dimensions are processed in memory order, so that the result keeps this order.
     const Shape strides = core::strides_like(*this, MemoryFormat::Preserve);
     std::vector<int64_t> order(strides.size());
     std::iota(order.begin(), order.end(), 0);

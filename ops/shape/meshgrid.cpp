@@ -1,4 +1,4 @@
-// The grid that vectors span: meshgrid.
+// Coordinate grids of vectors: meshgrid.
 #include "tandem/ops/shape/meshgrid.h"
 
 #include "tandem/core/internal.h"

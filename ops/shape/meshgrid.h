@@ -1,11 +1,12 @@
-// The grid that vectors span: meshgrid.
+// Coordinate grids of vectors: meshgrid.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// The grid that vectors span, one tensor of it for each vector. Indexing "ij" has the dimensions in the vectors'
-/// order, "xy" the first two of them exchanged. @throws Error unless all are vectors or scalars of one dtype and device
+/// Returns, for each vector, its coordinates expanded to the grid that all vectors span. With indexing "ij" the grid's
+/// dimensions are in the order of the vectors; "xy" swaps the first two. @throws Error unless all are vectors or 0-dim
+/// tensors of one dtype and device
 std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing = "ij");
 
 }  // namespace tandem

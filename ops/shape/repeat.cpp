@@ -1,4 +1,4 @@
-// Elements given several times: repeat, tile, repeat_interleave.
+// Repeating elements: repeat, tile, repeat_interleave.
 #include "tandem/ops/shape/repeat.h"
 
 #include <algorithm>
@@ -23,8 +23,9 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
     return record(
         "repeat", empty(out, options()), {*this}, {},
         [had = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {zeros(had, dy.options())}; });
-  // (a, b) repeated (r, s) is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated lie in one run
-  // with those before them, which leaves room for three repeated ones; more are repeated in two steps, the last first.
+  // (a, b) repeated (r, s) times is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated are merged
+  // with those before them, which leaves room for three repeated dimensions. More are repeated in two steps, the last
+  // ones first.
   std::vector<int64_t> from, to;
   size_t repeated = 0, half = 0;
   for (size_t d = 0; d < had.size(); ++d) {
@@ -80,7 +81,7 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
       reshape({outer * n, 1, inner}).expand({outer * n, repeats, inner}).clone(MemoryFormat::Contiguous), sizes);
 }
 
-/// Each place in `counts`, which is of one dimension, as often as it says.
+/// Returns each index of the vector `counts`, repeated as often as its count.
 static Tensor places_of(const Tensor& counts, int64_t places) {
   check_not_recorded("repeat_interleave", "the repeats tell how many slices there are");
   TANDEM_CHECK(counts.dim() <= 1 && (counts.dtype() == kInt64 || counts.dtype() == kInt32),

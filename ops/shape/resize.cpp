@@ -1,4 +1,4 @@
-// Another size or storage for a tensor: resize_, resize_as_, set_, set_data.
+// Changing the size or storage of a tensor: resize_, resize_as_, set_, set_data.
 #include "tandem/ops/shape/resize.h"
 
 #include "tandem/ops/define_op.h"
@@ -47,7 +47,7 @@ Tensor& Tensor::set_(const Tensor& source) const {
   TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
                source.device(), "; accepted: ", dtype(), " on ", device());
   if (source.is_same(self())) return self();
-  impl()->autograd = {};  // it may have been a view of something else
+  impl()->autograd = {};  // drops the history of a former view
   impl()->take_layout(*source.impl());
   bump_version();
   return self();

@@ -1,10 +1,10 @@
-// Another size for a tensor: resize_, resize_as_, resize, resize_as. set_ and set_data are methods only.
+// Changing the size of a tensor: resize_, resize_as_, resize, resize_as. set_ and set_data are methods only.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-// In place: Tensor's methods of these names.
+// Functions that call the in-place methods of the same name.
 
 inline const Tensor& resize_(const Tensor& x, IntArrayRef sizes, std::optional<MemoryFormat> format = {}) {
   return x.resize_(sizes, format);
@@ -12,7 +12,7 @@ inline const Tensor& resize_(const Tensor& x, IntArrayRef sizes, std::optional<M
 inline const Tensor& resize_as_(const Tensor& x, const Tensor& other, std::optional<MemoryFormat> format = {}) {
   return x.resize_as_(other, format);
 }
-/// A copy of x of other sizes: resize_ and resize_as_ of a copy.
+/// resize_ and resize_as_, applied to a copy of x.
 inline Tensor resize(const Tensor& x, IntArrayRef sizes, std::optional<MemoryFormat> format = {}) {
   return x.clone().resize_(sizes, format);
 }

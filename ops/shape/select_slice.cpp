@@ -1,4 +1,4 @@
-// Parts along a dimension: select, slice, narrow, narrow_copy.
+// Parts of a tensor along a dimension: select, slice, narrow, narrow_copy.
 #include "tandem/ops/shape/select_slice.h"
 
 #include <algorithm>

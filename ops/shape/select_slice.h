@@ -1,10 +1,10 @@
-// Parts along a dimension: select, slice, narrow, and their copies.
+// Parts of a tensor along a dimension: select, slice, narrow, and their copies.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-// Tensor's methods of these names; they share x's storage.
+// Functions that call the methods of the same name and return views of x.
 
 inline Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return x.narrow(dim, start, length);
@@ -14,15 +14,15 @@ inline Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> sta
                     std::optional<int64_t> end = {}, int64_t step = 1) {
   return x.slice(dim, start, end, step);
 }
-/// x.narrow(dim, start, length) with storage of its own.
+/// narrow() as a contiguous copy.
 inline Tensor narrow_copy(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return x.narrow_copy(dim, start, length);
 }
-/// select() with storage of its own, row-major.
+/// select() as a contiguous copy.
 template <class... Args> Tensor select_copy(const Tensor& x, Args... args) {
   return x.select(args...).clone(MemoryFormat::Contiguous);
 }
-/// slice() with storage of its own, row-major.
+/// slice() as a contiguous copy.
 template <class... Args> Tensor slice_copy(const Tensor& x, Args... args) {
   return x.slice(args...).clone(MemoryFormat::Contiguous);
 }

@@ -1,4 +1,4 @@
-// Tensors cut into parts: split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_chunk.
+// Splitting tensors into parts: split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, unsafe_split, unsafe_chunk.
 #include "tandem/ops/shape/split.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<Tensor> cut(const char* op, const Tensor& x, IntArrayRef sizes, int6
                         return {cat(all, d)};
                       });
 }
-/// Into parts of `part` each, the last of what is left; a dimension of size 0 has one part.
+/// Splits x into parts of size `part`; the last part has the rest. A dimension of size 0 gives one part.
 std::vector<Tensor> cut_evenly(const char* op, const Tensor& x, int64_t part, int64_t d) {
   const int64_t size = x.size(d);
   std::vector<int64_t> sizes;
@@ -119,7 +119,7 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
 }
 
 namespace {
-/// The dimension that hsplit, vsplit and dsplit cut.
+/// Returns the dimension that hsplit, vsplit or dsplit splits.
 int64_t cut_dim(const char* op, const Tensor& x, int64_t least) {
   TANDEM_CHECK(x.dim() >= least, op, ": x is ", x.sizes(), "; accepted: ", least, " dimensions or more");
   return least == 2 ? 0 : least == 3 ? 2 : x.dim() == 1 ? 0 : 1;

@@ -1,11 +1,11 @@
-// Tensors cut into parts: split, split_with_sizes, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, unsafe_split,
-// unsafe_split_with_sizes, unsafe_chunk, and copies of the parts.
+// Splitting tensors into parts: split, split_with_sizes, chunk, unbind, tensor_split, hsplit, vsplit, dsplit,
+// unsafe_split, unsafe_split_with_sizes, unsafe_chunk, and copies of the parts.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-// Tensor's methods of these names; the parts share x's storage.
+// Functions that call the methods of the same name and return views of x.
 
 inline std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) { return x.chunk(chunks, dim); }
 inline std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim = 0) { return x.split(size, dim); }
@@ -14,22 +14,23 @@ inline std::vector<Tensor> split_with_sizes(const Tensor& x, IntArrayRef sizes, 
   return x.split(sizes, dim);
 }
 inline std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0) { return x.unbind(dim); }
-/// Into `sections` parts of nearly one size, the first of them one longer, or before each of the indices, which need
-/// not be in range.
+/// Splits x along dim, either into `sections` parts of nearly equal size (the first ones may be longer by one), or at
+/// each of the indices, which may be out of range.
 inline std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim = 0) {
   return x.tensor_split(sections, dim);
 }
 inline std::vector<Tensor> tensor_split(const Tensor& x, IntArrayRef indices, int64_t dim = 0) {
   return x.tensor_split(indices, dim);
 }
-/// tensor_split along dimension 1 (of one dimension: 0), 0 and 2. @throws Error unless `sections` divides the size
+/// tensor_split along dimension 1 (hsplit; 0 for vectors), 0 (vsplit) and 2 (dsplit). @throws Error unless `sections`
+/// divides the size
 inline std::vector<Tensor> hsplit(const Tensor& x, int64_t sections) { return x.hsplit(sections); }
 inline std::vector<Tensor> hsplit(const Tensor& x, IntArrayRef indices) { return x.hsplit(indices); }
 inline std::vector<Tensor> vsplit(const Tensor& x, int64_t sections) { return x.vsplit(sections); }
 inline std::vector<Tensor> vsplit(const Tensor& x, IntArrayRef indices) { return x.vsplit(indices); }
 inline std::vector<Tensor> dsplit(const Tensor& x, int64_t sections) { return x.dsplit(sections); }
 inline std::vector<Tensor> dsplit(const Tensor& x, IntArrayRef indices) { return x.dsplit(indices); }
-/// The parts of split, split_with_sizes and unbind, each with storage of its own.
+/// split, split_with_sizes and unbind with copies of the parts.
 inline std::vector<Tensor> split_copy(const Tensor& x, int64_t size, int64_t dim = 0) {
   return x.unsafe_split(size, dim);
 }
@@ -41,7 +42,7 @@ inline std::vector<Tensor> unbind_copy(const Tensor& x, int64_t dim = 0) {
   for (Tensor& part : parts) part = part.clone();
   return parts;
 }
-/// Parts that share nothing: each may be changed in place.
+/// chunk, split and split_with_sizes with copies of the parts, which may therefore be changed in place.
 inline std::vector<Tensor> unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) {
   return x.unsafe_chunk(chunks, dim);
 }

@@ -1,4 +1,4 @@
-// Dimensions of size 1: squeeze, unsqueeze, also in place.
+// Removing and adding dimensions of size 1: squeeze, unsqueeze, and their in-place versions.
 #include "tandem/ops/shape/squeeze.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 namespace tandem {
 
-// Tensor's methods of these names.
+// Functions that call the methods of the same name.
 
 inline bool is_signed(const Tensor& x) { return x.is_signed(); }
 inline bool is_floating_point(const Tensor& x) { return x.is_floating_point(); }

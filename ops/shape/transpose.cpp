@@ -1,5 +1,5 @@
-// Dimensions in another order: transpose, t, permute, movedim, adjoint, numpy_T, matrix_H; transpose_, t_, swapaxes_
-// and swapdims_ in place.
+// Reordering dimensions: transpose, t, permute, movedim, adjoint, numpy_T, matrix_H; in place: transpose_, t_,
+// swapaxes_, swapdims_.
 #include "tandem/ops/shape/transpose.h"
 
 #include "tandem/ops/shape/view_helpers.h"

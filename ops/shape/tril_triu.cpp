@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, tril, tril_indices, triu, triu_indices);
 
 namespace {
-/// Where a matrix of x's last two sizes is outside of a triangle.
+/// Returns a mask of the elements outside a triangle, for matrices with x's last two sizes.
 Tensor outside(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
   TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: two dimensions or more");
   const NoGradGuard guard;
@@ -30,7 +30,7 @@ Tensor& Tensor::triu_(int64_t diagonal) const {
 }
 
 namespace {
-/// Row by row, the columns of a triangle: from `first(row)` on, before `last(row)`.
+/// Returns the indices of a triangle, row by row: columns first(row) to last(row) - 1.
 template <class First, class Last>
 Tensor triangle(const char* op, int64_t rows, const First& first, const Last& last, int64_t columns,
                 const TensorOptions& options) {

@@ -1,4 +1,4 @@
-// All windows along a dimension, as a view: Tensor::unfold.
+// Sliding windows along a dimension, as a view: Tensor::unfold.
 #include "tandem/ops/shape/unfold.h"
 
 #include "tandem/ops/define_op.h"
@@ -24,7 +24,7 @@ Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
                      [=, sizes = Shape(sizes())](const Context&, const Tensor& dy) -> Grads {
                        if (sizes.empty()) return {dy.sum(-1)};
                        if (size == 0) return {zeros(sizes, dy.options())};
-                       // An element is in several windows perhaps: window i has place i * step + j.
+                       // Windows may overlap. Element j of window i is at position i * step + j.
                        const TensorOptions places = TensorOptions(kInt64).device(dy.device());
                        const Tensor at = arange(count, places).unsqueeze(1) * step + arange(size, places);
                        const Tensor flat = dy.movedim(-1, d + 1).flatten(d, d + 1);

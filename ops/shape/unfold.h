@@ -1,10 +1,10 @@
-// All windows along a dimension: unfold_copy. Tensor::unfold is a method only.
+// Sliding windows along a dimension: unfold_copy. Tensor::unfold is a method only.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
-/// unfold() with storage of its own, row-major.
+/// unfold() as a contiguous copy.
 template <class... Args> Tensor unfold_copy(const Tensor& x, Args... args) {
   return x.unfold(args...).clone(MemoryFormat::Contiguous);
 }

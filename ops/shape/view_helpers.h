@@ -1,4 +1,4 @@
-// Helpers of views: the size that -1 stands for, checks, records, and views in place (squeeze_, transpose_, ...).
+// Helpers of views: the size that -1 stands for, checks, recording, and in-place views (squeeze_, transpose_, ...).
 // Internal.
 #pragma once
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace tandem::detail {
 
-/// Sizes with their one -1 filled in so that they hold as many elements as `held`.
+/// Returns the sizes `wanted`, with -1 (at most one) replaced so that they hold as many elements as the sizes `held`.
 inline Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
   const int64_t numel = numel_of(held);
   Shape sizes = wanted;
@@ -35,8 +35,8 @@ inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
     return {dy.reshape(sizes)};
   });
 }
-/// x becomes what `view` makes of it. Of a view of another tensor the history is made anew from that one's, as after
-/// any change in place; of others the view's node is taken over.
+/// Turns x into view(), a view of x. If x is a view of another tensor, autograd regenerates its history from that
+/// tensor, as after any in-place operation; otherwise x takes over the node of the new view.
 template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
   check_changeable(op, x);
   const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
