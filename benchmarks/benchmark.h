@@ -62,7 +62,7 @@ std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
 std::function<Run(const Shapes&)> captured(Op op);
 /// Times the op's backward alone, for every input. The forward runs once and its autograd graph is retained.
 std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
-/// Times the op's backward alone, for those inputs returned by `make` that require a gradient.
+/// Times the op's backward alone, for all inputs returned by `make` that require a gradient.
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op);
 
 // Bytes of float32 traffic. read_write: the first input is read and a result of its size is written; the others alike.

@@ -49,7 +49,7 @@ double microseconds(const std::function<void()>& f) {
 /// Times one of cuDNN's algorithms and prints the result. Prints nothing if the algorithm does not support the case or
 /// needs a workspace of more than kMostWorkspace bytes.
 /// @param ask  ask(bytes) sets `bytes` to the size of the workspace and returns cuDNN's status
-/// @param run  run(data, bytes) runs the convolution with that workspace and returns cuDNN's status
+/// @param run  run(data, bytes) runs the convolution with this workspace and returns cuDNN's status
 template <class Ask, class Run> void time_algorithm(int number, const Ask& ask, const Run& run) {
   size_t bytes = 0;
   if (ask(bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostWorkspace) return;

@@ -1,5 +1,5 @@
-// MachineLimits measures the peak rates of this machine's CPU, with which benchmark results are compared:
-// multiply-adds, matrix products, and bytes read, written and copied.
+// MachineLimits measures the peak rates of this machine's CPU: multiply-adds, matrix products, and bytes read, written
+// and copied. Reports compare benchmark results with these rates.
 #pragma once
 #include <map>
 

@@ -1,6 +1,6 @@
 // Trains a convolutional network on FashionMNIST with a decaying learning rate, on a GPU if there is one, and saves it.
 // usage: fashion_mnist [FOLDER [EPOCHS [DEVICE]]]
-//   FOLDER: folder of the data; default: that of Debian's package dataset-fashion-mnist
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
 //   DEVICE: cpu, cuda, cuda:1, ...
 #include <tandem/tandem.h>
 

@@ -2,7 +2,7 @@
 // and DistributedDataParallel averages the gradients while backward is still running.
 //   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE]]]     ranks are processes, over NCCL or Gloo
 //   fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE [RANKS]]]]                   ranks are threads of this process
-// FOLDER: folder of the data; default: that of Debian's package dataset-fashion-mnist
+// FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
 // DEVICE: cpu, or cuda for one GPU per rank; default: cuda if there is a GPU
 // RANKS: number of threads; default: one per GPU, or two on the CPU
 #include <tandem/tandem.h>

@@ -1,7 +1,7 @@
 // The training of fashion_mnist on several devices of one process. DataParallel gives each device a part of every
-// batch. Without GPUs the devices are virtual: parts of the CPU that share its cores. usage: fashion_mnist_dp [FOLDER
-// [EPOCHS [DEVICE [COUNT]]]]
-//   FOLDER: folder of the data; default: that of Debian's package dataset-fashion-mnist
+// batch. If there are no GPUs, the devices are virtual: parts of the CPU that share its cores. usage: fashion_mnist_dp
+// [FOLDER [EPOCHS [DEVICE [COUNT]]]]
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
 //   DEVICE: cpu or cuda; default: cuda if there is a GPU
 //   COUNT: number of devices; default: all GPUs, or two virtual devices
 #include <tandem/tandem.h>

@@ -1,7 +1,7 @@
 // Trains on FashionMNIST and logs it: curves, histograms and images for TensorBoard, a CSV file, an image of the first
 // misclassified examples, and a progress bar on the terminal.
 // usage: logged_training [FOLDER [EPOCHS [LOG_FOLDER]]]
-//   FOLDER: folder of the data; default: that of Debian's package dataset-fashion-mnist
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
 #include <tandem/tandem.h>
 
 #include <cstdio>

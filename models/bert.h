@@ -13,7 +13,7 @@
 
 namespace tandem::models {
 
-/// The hyperparameters of a BERT, under their names in config.json. The defaults are those of bert-base-uncased.
+/// The hyperparameters of a BERT, under their names in config.json. The defaults are bert-base-uncased's.
 struct BertConfig {
   BertConfig() = default;
   /// Reads a config.json. Missing keys keep their defaults.

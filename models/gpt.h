@@ -13,7 +13,7 @@
 
 namespace tandem::models {
 
-/// The hyperparameters of a GPT-2, under their names in config.json. The defaults are those of "gpt2", the smallest.
+/// The hyperparameters of a GPT-2, under their names in config.json. The defaults describe "gpt2", the smallest one.
 struct GptConfig {
   TANDEM_ARG(int64_t, vocab_size) = 50257;
   TANDEM_ARG(int64_t, n_positions) = 1024;  // maximum number of tokens

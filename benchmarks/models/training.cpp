@@ -73,8 +73,8 @@ models::GptModel small_gpt(int64_t context) {
 }
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
-/// Multiply-adds of the matrix products and convolutions for one row of a batch: `first` is those of the first layer,
-/// whose input needs no gradient in training, `others` those of all other layers.
+/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first`: in the first layer,
+/// whose input needs no gradient in training. `others`: in all other layers.
 struct MultiplyAdds {
   double first, others;
   double training(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (2 * first + 3 * others); }
