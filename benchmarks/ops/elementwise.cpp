@@ -140,7 +140,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
   return out;
 }
 
-/// Every call does the same work: the values either stay the same (x * 1) or reach a fixed value after some calls.
+/// Every call does the same work: the values stay the same (x * 1), change their sign, or reach a fixed value.
 std::vector<Benchmark> inplace_benchmarks() {
   const std::vector<Shapes> one = {{kMiddle}};
   const auto unary = [&](const char* name, void (*change)(Tensor&)) -> Benchmark {
