@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# accuracy.sh [SEEDS] [EPOCHS] [TANDEM]: trains FashionCNN with the seeds 1 to SEEDS (10), EPOCHS (1) each, and compares
-# the test accuracies with PyTorch's ten after one epoch (peers/accuracy_torch.py: mean 87.5 %, standard deviation 0.8):
-# the 95 % interval of the difference of the means, by Welch's t, which is 2.10 for about 18 degrees of freedom.
+# accuracy.sh [SEEDS] [EPOCHS] [TANDEM]: trains FashionCNN with the seeds 1 to SEEDS (10), for EPOCHS (1) epochs each. After
+# one epoch it compares the test accuracies with PyTorch's for ten seeds (peers/accuracy_torch.py: mean 87.5 %, standard
+# deviation 0.8): it prints the 95 % interval of the difference of the means, by Welch's t, which is 2.10 for about 18
+# degrees of freedom.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seeds=${1:-10} epochs=${2:-1} tandem=${3:-build/release/tools/tandem}

@@ -1,5 +1,5 @@
-// A benchmark entry, and the tables of them: each file below has a function that returns its own, and all_benchmarks()
-// joins them. Nothing registers itself at start-up.
+// Benchmark, one entry of the benchmark tables. Each source in ops/ and models/ has a function that returns its table,
+// and all_benchmarks() joins the tables. Nothing registers itself at start-up.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace tandem::benchmarks {
 
-/// The sizes of one case, input by input. Written "64x2304,2304x600"; a 0-dim input is "1".
+/// Sizes of the inputs of one case.
 using Shapes = std::vector<std::vector<int64_t>>;
+/// Returns shapes as text, such as "64x2304,2304x600". A 0-dim input is "1".
 std::string str(const Shapes& shapes);
 double numel(const std::vector<int64_t>& sizes);
 
-/// What is timed: one call of the operation, on inputs that are ready.
+/// Timed function: calls the operation once, on inputs that are ready.
 using Run = std::function<void()>;
 
 struct Benchmark {
   std::string name;                           // the op, then the variant: "softmax/forward"
   std::vector<Shapes> cases;                  // the smallest first
-  double (*bytes)(const Shapes&) = nullptr;   // memory that a call has to read and write; null: not what bounds it
-  double (*flops)(const Shapes&) = nullptr;   // a multiply and an add count as two
-  std::function<Run(const Shapes&)> prepare;  // makes the inputs
+  double (*bytes)(const Shapes&) = nullptr;   // memory traffic of a call; null if traffic does not bound its speed
+  double (*flops)(const Shapes&) = nullptr;   // a multiply-add counts as two; null if arithmetic is not counted
+  std::function<Run(const Shapes&)> prepare;  // makes the inputs and returns the function to time
 };
 
 std::vector<Benchmark> all_benchmarks();
@@ -43,35 +44,35 @@ std::vector<Benchmark> optim_benchmarks();
 // models/
 std::vector<Benchmark> training_benchmarks();
 
-// ---- what the tables are written with
+// ---- helpers for writing the tables
 using Inputs = std::vector<Tensor>;
 using Op = std::function<Tensor(const Inputs&)>;
 
-/// Where inputs are made and all that is timed runs; the CPU unless set.
+/// Device on which inputs are made and benchmarks run (default: the CPU).
 Device device();
 void set_device(Device device);
-/// Uniform in [-1, 1); `positive`: in [0.5, 1.5).
+/// Returns values drawn uniformly from [-1, 1), or from [0.5, 1.5) if `positive`.
 Tensor values(IntArrayRef sizes, bool positive = false);
-/// int64 in [0, high).
+/// Returns int64 values drawn uniformly from [0, high).
 Tensor integers(int64_t high, IntArrayRef sizes);
 Inputs make_inputs(const Shapes& shapes, bool positive = false);
-/// The op alone, on inputs that take no gradient.
+/// Times the op alone, on inputs that do not require a gradient.
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
-/// A replay of a Graph of it.
+/// Times the replay of a Graph that captured the op.
 std::function<Run(const Shapes&)> captured(Op op);
-/// The op's backward alone, for every input, on a graph that is kept.
+/// Times the op's backward alone, for every input. The forward runs once and its autograd graph is retained.
 std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
-/// The same, for inputs of any kind that `make` returns; those that require a gradient get one.
+/// Times the op's backward alone, for all inputs returned by `make` that require a gradient.
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op);
 
-// float32 traffic: the first input is read, a result of its size written; and the like
+// Bytes of float32 traffic. read_write: the first input is read and a result of its size is written; the others alike.
 double read_one(const Shapes& s);
 double read_write(const Shapes& s);
 double read_two_write_one(const Shapes& s);
 double write_one(const Shapes& s);
 
-// the arithmetic of x (rows, in) with a weight (out, in), and of x (N, C, H, W) with one of (O, C, K, K) and no
-// padding; of backward that of both gradients
+// Floating-point operations. linear: x (rows, in) and weight (out, in). conv: x (N, C, H, W) and weight (O, C, K, K),
+// without padding. backward: the gradients of x and of the weight.
 double linear_flops(const Shapes& s);
 double linear_backward_flops(const Shapes& s);
 double conv_flops(const Shapes& s);

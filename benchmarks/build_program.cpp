@@ -1,5 +1,5 @@
-// A build of Tandem, this one or another commit's, as a program that is timed: it is asked through its command line, a
-// process for each sample.
+// BuildProgram: times a build of Tandem, from this commit or another, through its command line with one process for
+// each sample.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -21,8 +21,8 @@ namespace tandem::benchmarks {
 namespace {
 
 struct Ended {
-  int status;        // of exit; 128 and the signal's number for one that a signal ended; 127 if it did not start
-  std::string said;  // on standard output and standard error
+  int status;        // exit status; 128 + the signal's number if a signal ended the process; 127 if it did not start
+  std::string said;  // its standard output and standard error
 };
 Ended run(const std::vector<std::string>& arguments) {
   int ends[2];

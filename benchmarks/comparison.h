@@ -1,4 +1,4 @@
-// Whether one build is slower than another, from rounds in which both were timed.
+// Comparison: decides whether one build is slower than another, from rounds that timed both builds.
 #pragma once
 #include <optional>
 
@@ -6,26 +6,28 @@
 
 namespace tandem::benchmarks {
 
-/// The baseline's time over this build's: above 1, this build is faster.
+/// Ratio of the baseline's time to this build's time. Above 1, this build is faster.
 struct Comparison {
-  double ratio;      // the median of the rounds' ratios
-  double low, high;  // the interval that holds the true median with a probability of 95 % or more
+  double ratio;      // median of the ratios of the rounds
+  double low, high;  // interval that contains the true median with a probability of at least 95 %
   bool is_slower() const { return high < 0.95; }
 };
-constexpr int kFewestRounds = 6;  // of fewer, not even the smallest and the largest enclose the median so often
+constexpr int kFewestRounds = 6;  // with fewer, even [smallest, largest] holds the median with less than 95 %
 
-/// The median of independent values with its interval, by ranks: whatever their distribution, each is below the true
-/// median with probability 1/2, so the k-th smallest is above it with the probability that fewer than k of n throws of
-/// a coin are heads. The interval reaches from the k-th smallest to the k-th largest value, for the largest k for which
-/// that probability is at most 2.5 %. One round that was disturbed moves neither end by more than a rank.
-/// @throws Error when there are fewer than kFewestRounds
+/// Returns the median of independent values with its 95 % interval. The interval assumes nothing about the
+/// distribution: each value lies below the true median with probability 1/2, so the k-th smallest value lies above the
+/// median with the probability that n coin tosses give fewer than k heads. The interval goes from the k-th smallest to
+/// the k-th largest value, for the largest k that keeps this probability at or below 2.5 %. One disturbed round moves
+/// either end by at most one rank.
+/// @throws Error if there are fewer than kFewestRounds values
 Comparison median_interval(std::vector<double> ratios);
-/// The rounds of one row, of which programs[0] is this build and programs[1] the baseline; nothing where the baseline
-/// lacks the case.
+/// Compares the rounds of one row. programs[0] is this build, programs[1] the baseline.
+/// @return nullopt if the baseline does not have the case
 std::optional<Comparison> compare(const Row& row);
-/// The geometric mean over all rows that can be compared, taken in each round; nothing where there are none.
+/// Compares the geometric means of the ratios, which are taken in each round over all rows that the baseline has.
+/// @return nullopt if the baseline has none of the rows
 std::optional<Comparison> compare(const std::vector<Row>& rows);
-/// Whether the row times the cost of a call rather than its work.
+/// Returns whether the row measures the overhead of a call rather than the speed of the computation.
 bool is_overhead(const Row& row);
 
 }  // namespace tandem::benchmarks

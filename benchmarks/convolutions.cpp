@@ -1,5 +1,5 @@
-// What each of cuDNN's algorithms and Tandem's own kernels take for convolutions on this GPU, in microseconds: what the
-// rule in kernels/cuda/cudnn.cpp was made from.
+// Times convolutions on this GPU with each of cuDNN's algorithms and with Tandem's own kernels, in microseconds. The
+// rule in kernels/cuda/cudnn.cpp that chooses between them is based on these times.
 //
 //   benchmark_convolutions
 #include <cudnn.h>
@@ -20,7 +20,7 @@ namespace {
 const Device kGpu("cuda");
 constexpr size_t kMostWorkspace = size_t(512) << 20;
 
-/// Square images and kernels.
+/// Sizes of one convolution, with square images and kernels.
 struct Case {
   int images, channels, size, kernel, filters, padding;
   int out() const { return size + 2 * padding - kernel + 1; }
@@ -30,7 +30,7 @@ constexpr Case kCases[] = {{64, 1, 28, 3, 32, 1},  {512, 1, 28, 3, 32, 1},  // F
                            {64, 1, 28, 5, 10, 0},  {64, 10, 12, 5, 20, 0},  // LeNet's
                            {64, 64, 28, 3, 64, 1}};
 
-/// Of a call: the median of five means of ten, by events.
+/// Returns the time of a call: the median of five samples, each the mean of ten calls timed by events.
 double microseconds(const std::function<void()>& f) {
   const cuda::Stream stream = cuda::current_stream(kGpu);
   for (int i = 0; i < 3; ++i) f();
@@ -46,7 +46,10 @@ double microseconds(const std::function<void()>& f) {
   std::sort(means.begin(), means.end());
   return means[means.size() / 2];
 }
-/// Times what serves the case. ask(bytes): the status of asking for a workspace; run(data, bytes): that of a call.
+/// Times one of cuDNN's algorithms and prints the result. Prints nothing if the algorithm does not support the case or
+/// needs a workspace of more than kMostWorkspace bytes.
+/// @param ask  ask(bytes) sets `bytes` to the size of the workspace and returns cuDNN's status
+/// @param run  run(data, bytes) runs the convolution with this workspace and returns cuDNN's status
 template <class Ask, class Run> void time_algorithm(int number, const Ask& ask, const Run& run) {
   size_t bytes = 0;
   if (ask(bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostWorkspace) return;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An epoch of FashionMNIST from its files, FashionCNN in batches of 128: `tandem demo`, the same captured, and PyTorch at
-its best (channels-last, kept heap, the images as floats in the device's memory), one after the other. Medians over the
-rounds of the seconds of the epoch, of the whole program (start, reading the files, the epoch, the test images), and of its
-peak memory on the host. Run it with a Python that has torch.
+"""Times an epoch of FashionMNIST, read from its files, with FashionCNN in batches of 128: `tandem demo`, `tandem demo
+--capture`, and PyTorch with its best settings (channels-last, no memory returned to the system, the images as floats in the
+device's memory). The programs take turns. Prints medians over the rounds: seconds of the epoch, seconds of the whole program
+(start, reading the files, the epoch, the test images), and peak memory on the host. Run it with a Python that has torch.
 """
 import argparse
 import importlib.util
@@ -22,7 +22,7 @@ KEPT_HEAP = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_thresh
 
 
 def timed(command, environment):
-    """What it printed, its seconds, and its peak resident memory in MiB."""
+    """Runs a command. Returns its output, its seconds, and its peak resident memory in MiB."""
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=dict(os.environ, **environment))

@@ -1,29 +1,30 @@
 #!/usr/bin/env bash
-# Ten minutes on one GPU, in parts: the tests, the sanitizer's tools on what changed, and measurements beside PyTorch.
+# Runs a session of ten minutes on one GPU, in parts: the tests, compute-sanitizer on changed kernels, and measurements beside
+# PyTorch.
 #
-#   gpu_session.sh                   the parts below, in their order, each within its limit, all within TANDEM_SESSION_SECONDS (590)
-#   gpu_session.sh PART...           these parts, also those that are listed as "more"
+#   gpu_session.sh                   the parts below in order, each within its limit, all within TANDEM_SESSION_SECONDS (590)
+#   gpu_session.sh PART...           these parts, which may be among those listed as "more"
 #   gpu_session.sh --plan [PART...]  prints the parts, their limits in seconds and their commands; needs no GPU
 #   gpu_session.sh prepare           builds for a machine that has no compiler, and packs what it needs
-#   --again: also parts that have passed at this commit; --all: memcheck and racecheck of all kernels, not of changed ones
+#   --again: repeats parts that have passed at this commit; --all: memcheck and racecheck of all kernels, not only changed ones
 #
-# A part that has passed at this commit is not repeated, so a call that was stopped is called again. A part that hangs is ended
-# at its limit and named; the next one begins. Each leaves a line in benchmarks/results/gpu_session.jsonl (date, commit, GPU,
-# driver, command, outcome) and its figures in benchmarks/results/gpu_*.json, which are committed; logs are in
+# A part that has passed at this commit is not repeated, so if a session was stopped, call it again. A part that exceeds its
+# limit is ended and reported, and the next part begins. Each part appends a line to benchmarks/results/gpu_session.jsonl (date,
+# commit, GPU, driver, command, outcome) and writes its figures to benchmarks/results/gpu_*.json; commit both. Logs are in
 # build/gpu_session/logs. Status: 0 all passed; 1 some failed; 2 wrong usage; 3 no GPU; 4 time is up, call again.
 #
-# Where the GPU's machine can build: ./run setup, then `gpu_session.sh prepare`, then `gpu_session.sh`, in one checkout.
-# Where it cannot, or its time is dear:
+# If the GPU's machine can build: ./run setup, then `gpu_session.sh prepare`, then `gpu_session.sh`, in one checkout.
+# If it cannot, or if its time is expensive:
 #   1. In a checkout on any machine: ./run setup --cuda (the toolkit, no GPU), then `TANDEM_SESSION_GPU=90 gpu_session.sh prepare`
 #      (90: the compute capability, Hopper's). It builds a shared library and the tests into build/gpu, and packs them, stripped,
 #      into build/gpu_session/programs.tar.gz: 15 to 25 MB.
-#   2. The tree goes to the GPU's machine with build/gpu_session. There: `OUT=FOLDER benchmarks/gpu_session.sh`. It unpacks the
-#      programs; where the checkout lies elsewhere than at home, it links the old path to it, as the tests look there for their
-#      files. After each part $OUT/gpu_session.tar.gz holds all results and logs so far.
-#   3. At home, in the checkout: tar xzf gpu_session.tar.gz; look at the results; commit them.
-# It needs bash, nvidia-smi, and for the peers a Python with PyTorch (TANDEM_PEERS_PYTHON, or python3).
-# Environment: TANDEM_DATA folder of FashionMNIST's files; TANDEM_TEST_JOBS how many tests run at a time;
-# TANDEM_PART_SECONDS the limit of each part, in place of its own; TANDEM_CMAKE_OPTIONS more options for prepare.
+#   2. Copy the checkout, with build/gpu_session, to the GPU's machine. There, run `OUT=FOLDER benchmarks/gpu_session.sh`. It
+#      unpacks the programs. If the checkout has another path than on the first machine, it makes the old path a link to it,
+#      because the tests look for their files there. After each part, $OUT/gpu_session.tar.gz has all results and logs so far.
+#   3. On the first machine, in the checkout: tar xzf gpu_session.tar.gz; look at the results; commit them.
+# The GPU's machine needs bash, nvidia-smi, and for the peers a Python with PyTorch (TANDEM_PEERS_PYTHON, or python3).
+# Environment: TANDEM_DATA folder of FashionMNIST's files; TANDEM_TEST_JOBS number of tests that run at a time;
+# TANDEM_PART_SECONDS limit of every part, instead of its own; TANDEM_CMAKE_OPTIONS more options for prepare.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=build/gpu session=build/gpu_session results=benchmarks/results record=benchmarks/results/gpu_session.jsonl
@@ -31,7 +32,7 @@ session_seconds=${TANDEM_SESSION_SECONDS:-590}
 jobs=${TANDEM_TEST_JOBS:-$((($(nproc) + 1) / 2))}
 tandem=$build/tools/tandem
 
-# Seconds that each part may take. The first group fits into ten minutes.
+# Time limit of each part in seconds. All session_parts together fit into ten minutes.
 session_parts='tests:150 memcheck:80 racecheck:60 steps:60 steps_tf32:55 compiled:75 losers:35 host:20 compare:45'
 more_parts='initcheck:120 synccheck:120 kernels:240 bandwidth:40 convolutions:60 epoch:240 nccl:300'
 names() { printf '%s' "$1" | sed 's/:[0-9]*//g'; }
@@ -45,7 +46,7 @@ limit_of() {
 say() { echo "gpu_session: $*"; }
 quoted() { printf '%q ' "$@" | sed 's/ $//'; }
 in_git() { git rev-parse --git-dir >/dev/null 2>&1; }
-# With a + where the sources are not the commit's; results do not count.
+# Prints the commit, followed by + if the sources differ from it. Changed results do not count as a difference.
 commit() {
   if in_git; then
     git rev-parse --short=9 HEAD | tr -d '\n'
@@ -55,12 +56,12 @@ commit() {
 has_gpu() { grep -q GPU <<<"$(timeout 30 nvidia-smi -L 2>/dev/null)"; }
 gpu_fact() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1; }
 in_json() { sed 's/\\/\\\\/g; s/"/\\"/g' <<<"$*" | tr '\n\t' '  ' | sed 's/ $//'; }
-# The facts of the machine and the part as the inside of a JSON object.
+# Prints the facts about the machine and the part, as members of a JSON object without its braces.
 facts() {
   printf '"date": "%s", "commit": "%s", "gpu": "%s", "driver": "%s", "part": "%s", "command": "%s"' "$(date -u +%FT%TZ)" \
     "$(commit)" "$(in_json "$(gpu_fact name)")" "$(in_json "$(gpu_fact driver_version)")" "$part" "$(in_json "$part_command")"
 }
-# passed PART: whether it has, at this commit, which must be the sources.
+# passed PART: succeeds if the part has passed at this commit and the sources are unchanged.
 passed() {
   local now line
   now=$(commit)
@@ -69,8 +70,8 @@ passed() {
   [[ $line == *"\"commit\": \"$now\""* && $line == *'"outcome": "passed"'* ]]
 }
 
-# ---------------------------------------------------------------- what changed since a GPU last saw it
-# The tags of cuda_kernels_test that a file of the CUDA backend concerns.
+# ---------------------------------------------------------------- what has changed since the last run on a GPU
+# tags_of FILE: prints the tags of those tests in cuda_kernels_test that depend on a file of the CUDA backend.
 tags_of() {
   case $1 in
     kernels/cuda/attention*) echo attention ;;
@@ -92,14 +93,14 @@ tags_of() {
   esac
 }
 all_tags='attention combine convolution elementwise index launches matmul norm optim pool random reduce sort'
-# The commit that a part last passed at on a GPU; before there were such records, that of gpu_tests.json.
+# seen_at PART: prints the commit at which a part last passed on a GPU; the commit in gpu_tests.json if none is recorded.
 seen_at() {
   local line=
   [ ! -e $record ] || line=$(grep "\"part\": \"$1\"" $record | grep '"outcome": "passed' | tail -n 1)
   [ -n "$line" ] || line=$(head -n 1 $results/gpu_tests.json 2>/dev/null)
   sed -n 's/.*"commit": "\([0-9a-f]*\).*/\1/p' <<<"$line"
 }
-# changed_tags PART: of the files that changed since; all of them where that is not known.
+# changed_tags PART: prints the tags of the files that have changed since seen_at PART; all tags if that is unknown.
 changed_tags() {
   local since file tags=
   if ! in_git; then
@@ -120,7 +121,8 @@ left() {
   local of_part=$((part_began + part_limit - SECONDS)) of_call=$((session_seconds - SECONDS))
   echo $((of_part < of_call ? of_part : of_call))
 }
-# once NAME COMMAND...: within what is left of the part; its output is a log, whose end is shown where it fails.
+# once NAME COMMAND...: runs the command in the time that is left for the part. Its output goes to a log; if the command
+# fails, the end of the log is printed.
 once() {
   local name=$1 seconds status log=$session/logs/$part-$1.log
   shift
@@ -138,12 +140,12 @@ once() {
   say "the end of $log:" && tail -n 8 "$log"
   return 1
 }
-# beside NAME COMMAND...: the same beside up to $jobs others; all_done waits for them.
+# beside NAME COMMAND...: as once, but in the background, with up to $jobs commands at a time; all_done waits for them.
 beside() {
   if [ -n "$plan" ]; then once "$@"; return; fi
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.05; done
   part_command+="${part_command:+; }$(quoted "${@:2}")"
-  # shellcheck disable=SC2030,SC2031  # what went wrong comes back in a file
+  # shellcheck disable=SC2030,SC2031  # the subshell returns its error in a file
   (wrong=() && once "$@"; [ ${#wrong[@]} = 0 ] || echo "${wrong[0]}" >"$session/wrong/$1") &
 }
 all_done() {
@@ -157,14 +159,14 @@ all_done() {
 skip() { skipped=$1; }
 
 # ---------------------------------------------------------------- the parts
-families() {  # of the op tests: each is a file of theirs
+families() {  # prints the families of the op tests, which are their files
   local file
   for file in tests/op_cases/*.cpp; do
     file=${file##*/}
     [ "$file" = large.cpp ] || echo "${file%.cpp}"
   done
 }
-# Programs of the tests that use a GPU, with the tag of those cases that do; and every row of the op tests.
+# Runs the test programs that use a GPU, each with the tag of its GPU test cases; and every row of the op tests.
 part_tests() {
   local test program tag family
   mkdir -p $session/ops && rm -f $session/ops/*
@@ -179,31 +181,31 @@ part_tests() {
   done
   all_done
   [ -z "$plan" ] && [ ${#wrong[@]} = 0 ] || return 0
-  {  # for the column of a GPU in `./run ops`
+  {  # the GPU column of `./run ops`
     echo "# $(date -u +%F), commit $(commit), $(gpu_fact name): rows of ops_test that passed on a GPU"
     cat $session/ops/*
   } >$results/gpu_ops.txt
 }
-# sanitizer TOOL TAGS [NAME=VALUE]: the kernels' tests with these tags under the tool.
+# sanitizer TOOL TAGS [NAME=VALUE]: runs the kernels' tests with these tags under the tool.
 sanitizer() {
   local tool=$1 tags=$2 program tag options=()
   program=$(command -v compute-sanitizer || sed -n 's#^CMAKE_CUDA_COMPILER:[A-Z]*=\(.*\)/nvcc#\1/compute-sanitizer#p' $build/CMakeCache.txt 2>/dev/null)
   [ -n "$plan" ] || [ -x "$program" ] || { skip "compute-sanitizer is not on PATH" && return; }
   [ -n "$tags" ] || { skip "no kernel has changed since $(seen_at "$part")" && return; }
-  [ "$tool" != memcheck ] || options=(--report-api-errors no)  # tests ask for calls that fail
+  [ "$tool" != memcheck ] || options=(--report-api-errors no)  # some tests make calls fail on purpose
   for tag in $tags; do
     beside "$tag" env "${@:3}" "${program:-compute-sanitizer}" --tool "$tool" --error-exitcode 9 --print-limit 5 "${options[@]}" \
       $build/tests/cuda_kernels_test "[$tag]"
   done
   all_done
 }
-each_its_own=TANDEM_NO_CUDA_MEMORY_CACHING=1  # for tools that know what cudaMalloc gave
+each_its_own=TANDEM_NO_CUDA_MEMORY_CACHING=1  # these tools check accesses against the blocks that cudaMalloc returned
 part_memcheck() { sanitizer memcheck "$(changed_tags memcheck)" $each_its_own; }
 part_racecheck() { sanitizer racecheck "$(changed_tags racecheck)"; }
 part_initcheck() { sanitizer initcheck "$all_tags" $each_its_own; }
 part_synccheck() { sanitizer synccheck "$all_tags"; }
 
-# bench NAME ARGS...: with the peers that PEERS names, where a Python here has PyTorch for this GPU.
+# bench NAME ARGS...: runs `tandem bench`, with the peers named in PEERS if there is a Python with PyTorch for this GPU.
 bench() {
   local name=$1 peers=() python
   shift
@@ -214,45 +216,45 @@ bench() {
     --json "$results/gpu_$name.json"
   [ -n "$plan" ] || sed -n '/^benchmark/,$p' "$session/logs/$part-$name.log"
 }
-# Steps as they come and captured, beside PyTorch's CUDA graphs with fused optimizers and cudnn.benchmark.
+# Eager and captured training steps, beside PyTorch's CUDA graphs with fused optimizers and cudnn.benchmark.
 part_steps() { PEERS=pytorch-graphs-tuned bench steps --filter train_step,inference --repeats 3 --seconds 0.03; }
 part_steps_tf32() { PEERS=pytorch-graphs-tuned bench steps_tf32 --filter train_step,inference --precision high --repeats 3 --seconds 0.03; }
 part_compiled() {
   PEERS=pytorch-compiled-tuned bench compiled --case 'fashion_cnn/captured_train_step 128x1x28x28' \
     --case 'mlp/captured_train_step 128x784' --case 'gpt/captured_train_step 8x128' --repeats 3 --seconds 0.03
 }
-# The rows that were slower than PyTorch when all were last measured.
+# The rows that were slower than PyTorch in gpu_kernels.txt, the last measurement of all operations.
 part_losers() {
   local cases=() row
   while read -r row; do cases+=(--case "$row"); done < <(awk '$1 ~ /\// && $NF ~ /^[0-9.]+$/ && $NF < 0.95 { print $1, $2 }' $results/gpu_kernels.txt)
   PEERS=pytorch bench losers "${cases[@]}" --repeats 3 --seconds 0.02
 }
-# All operations; `losers` takes its rows from the table.
+# All operations. The part `losers` reads the table that this part writes.
 part_kernels() {
   PEERS=pytorch bench kernels --filter /forward,/backward,/rows,/columns,/overhead,/step,/channels,/broadcast,/evaluation,/bfloat16,causal --repeats 3 --seconds 0.01
   [ -n "$plan" ] || [ ${#wrong[@]} -gt 0 ] || { echo "# {$(facts)}" && sed -n '/^benchmark/,$p' $session/logs/kernels-kernels.log; } >$results/gpu_kernels.txt
 }
-# At 512 MiB memory bounds all of these: GB/s beside that of a copy, measured in the same run.
+# Operations on 512 MiB, all bounded by memory bandwidth. Compare their GB/s with that of clone, a copy, in the same run.
 part_bandwidth() {
   local n=134217728
   PEERS=pytorch bench bandwidth --repeats 5 --case "clone/forward $n" --case "exp/forward $n" --case "add/forward $n,$n" \
     --case "sum/forward $n" --case "softmax/forward 131072x1024" --case "layer_norm/forward 131072x1024,1024,1024" \
     --case "adam/step $n,1,1,1,1,1"
 }
-# keep NAME FILE: a table as JSON, with what this machine is, for the repository.
+# keep NAME FILE: writes a JSON table, together with the facts about this machine, to the committed results.
 keep() { [ -z "$plan" ] && [ -s "$2" ] && printf '{%s, "table": %s}\n' "$(facts)" "$(<"$2")" >"$results/gpu_$1.json"; }
-# Where the host's time of an eager step goes: the trace for a viewer is among the logs.
+# Shows where the host spends its time in an eager step. The trace itself is among the logs.
 part_host() {
   once trace $tandem trace --out $session/logs/host_trace.json --json $session/host.json -- $tandem bench --device cuda \
     --case 'fashion_cnn/train_step 64x1x28x28' --repeats 1 --seconds 0.05
   keep host $session/host.json
 }
-# Two ranks share the one GPU, which the report says: for what each rank does and whether it is right, never for speed.
+# Two ranks share the GPU, which the report states. Use it to check each rank's work and results, not speed.
 part_compare() {
   once compare $tandem compare --quick --device cuda --devices 2 --backend gloo --mode ddp_gloo --out $session/logs/compare
   keep compare $session/logs/compare/report.json
 }
-# What the rule in kernels/cuda/cudnn.cpp follows.
+# Times of cuDNN's algorithms, on which the rule in kernels/cuda/cudnn.cpp is based.
 part_convolutions() {
   [ -n "$plan" ] || [ -x $build/benchmarks/benchmark_convolutions ] || { skip "this build is without cuDNN or the benchmarks" && return; }
   once times $build/benchmarks/benchmark_convolutions || return 0
@@ -263,7 +265,7 @@ part_epoch() {
   [ -n "$plan" ] || [ -e "$data/train-images-idx3-ubyte.gz" ] || { skip "FashionMNIST's files are not in $data (TANDEM_DATA names another)" && return; }
   once epoch "${TANDEM_PEERS_PYTHON:-python3}" benchmarks/epoch.py $build --device cuda --epochs 5 --data "$data" --threads 8 --json $results/gpu_epoch.json
 }
-# Two ranks on one GPU, which NCCL refuses unless they seem to be two machines: for correctness alone, never for speed.
+# Two ranks on one GPU. NCCL refuses this unless the ranks seem to be on two machines. It checks correctness, not speed.
 part_nccl() {
   [ -n "$plan" ] || [ -x $build/tests/nccl_program ] || { skip "this build is without NCCL" && return; }
   once nccl env NCCL_SOCKET_IFNAME=lo $tandem launch -n 2 --timeout 280 -- $build/tests/nccl_program
@@ -295,13 +297,13 @@ unpack() {
   if [ ! -x $tandem ] || [ $session/programs.tar.gz -nt $session/unpacked ]; then
     mkdir -p $build && tar xzf $session/programs.tar.gz -C $build && touch $session/unpacked
   fi
-  in_git || cp $session/commit benchmarks/commit  # which `tandem bench` asks
+  in_git || cp $session/commit benchmarks/commit  # `tandem bench` reads the commit there
   local home libraries
   home=$(cat $session/source)
   if [ ! -e "$home" ]; then
     mkdir -p "$(dirname "$home")" && ln -s "$PWD" "$home" && say "$home is a link to $PWD: the tests look there for their files"
   fi
-  # CUDA's libraries as PyTorch's Python has them.
+  # The folders of the CUDA libraries installed with PyTorch.
   libraries=$("${TANDEM_PEERS_PYTHON:-python3}" -c 'import glob, sysconfig; print(":".join(glob.glob(sysconfig.get_paths()["purelib"] + "/nvidia/*/lib")))' 2>/dev/null)
   export LD_LIBRARY_PATH=$PWD/$build${libraries:+:$libraries}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }

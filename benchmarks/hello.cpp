@@ -1,5 +1,5 @@
-// The smallest program that computes a gradient, under Tandem and under LibTorch: hello.sh says what it costs to
-// compile, to start, to hold in memory and to ship.
+// The smallest program that computes a gradient, for Tandem and for LibTorch. hello.sh measures its compile time, run
+// time, memory and size.
 #ifdef HELLO_LIBTORCH
 #include <torch/torch.h>
 #else
@@ -17,6 +17,6 @@ int main() {
   loss.backward();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  // The sum is printed so that nobody leaves the work out; the peak of resident memory is in KiB.
+  // Printing the sum keeps the compiler from dropping the computation. ru_maxrss is the peak resident memory in KiB.
   std::printf("%g %ld\n", model->weight.grad().abs().sum().item<double>(), usage.ru_maxrss);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What hello.cpp costs under Tandem and under LibTorch: to compile, to start, to hold in memory, to ship. Prints a table;
-# medians of interleaved rounds. Times are the processor's, so that other programs on the machine count little.
-# usage: hello.sh [BUILD] [JSON]   BUILD: a folder in which `benchmark_hello` is built (build/release unless given)
-# LibTorch is that of the Python which peers/setup.sh made ready, or TANDEM_PEERS_PYTHON; without one its column is empty.
+# Compares hello.cpp under Tandem and under LibTorch: compile time, run time, memory and size. Prints a table with the medians
+# of interleaved rounds. Times are CPU times, so that other programs on the machine have little influence.
+# usage: hello.sh [BUILD] [JSON]   BUILD: a build folder with `benchmark_hello` (default: build/release)
+# LibTorch is taken from TANDEM_PEERS_PYTHON, or from the Python that peers/setup.sh made; without either, its column is empty.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 case ${1:-} in -h | --help)
@@ -24,7 +24,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
   torch=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
   version=$("$python" -c 'import torch; print(torch.__version__)')
 fi
-compile() {  # PEER: to an object file, as a user's build does
+compile() {  # PEER: compiles hello.cpp to an object file, as a user's build does
   case $1 in
     tandem) "$cxx" -std=c++20 -O2 -DNDEBUG -I "$build/include" -c "$here/hello.cpp" -o "$work/tandem.o" ;;
     libtorch) "$cxx" -std=c++20 -O2 -DNDEBUG -DHELLO_LIBTORCH -I "$torch/include" -I "$torch/include/torch/csrc/api/include" \
@@ -38,7 +38,8 @@ seconds_of() {
 median() { sort -g "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 loaded_by() { ldd "$1" | awk '$3 ~ /^\// { print $3 }'; }
 mib_of() { xargs -d '\n' du -Lcb | awk 'END { print $1 / 1048576 }'; }
-# The program with Tandem or LibTorch alone; and with all that it loads but the C and C++ libraries, which all programs need.
+# library_mib: size of the program and of Tandem's or LibTorch's libraries. shipped_mib: size of the program and of all
+# libraries that it loads, except for the C and C++ libraries, which all programs need.
 library_mib() { { echo "$1"; loaded_by "$1" | grep -E '/lib(tandem|torch[a-z_]*|c10)\.so' || true; } | mib_of; }
 shipped_mib() { { echo "$1"; loaded_by "$1" | grep -vE '/lib(c|m|stdc\+\+|gcc_s|dl|rt|pthread)\.so'; } | mib_of; }
 

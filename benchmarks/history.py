@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What became slower between two commits, beside the fastest peer of the same run: times themselves depend on the machine
-and its day, and are not kept.
+"""Shows which benchmarks became slower between two commits, relative to the fastest peer of the same run. Absolute times are
+not kept, because they depend on the machine and vary from day to day.
 
-  history.py add RESULT...     appends what `tandem bench --peers --json RESULT` wrote to history.jsonl
-  history.py compare OLD NEW   the rows of two commits (their first letters) whose ratio fell by 5 % or more
-  history.py list              which commits there are
+  history.py add RESULT...     appends the results that `tandem bench --peers --json RESULT` wrote to history.jsonl
+  history.py compare OLD NEW   prints the rows whose ratio fell by 5 % or more from commit OLD to NEW (prefixes are enough)
+  history.py list              lists the commits in the history
 
-A row's ratio is that of the fastest peer's median to Tandem's. Its interval goes from the smallest to the largest ratio of
-the samples that were taken one after the other. A row is slower where the new interval lies below the old one, and doubtful
-where they overlap.
+The ratio of a row is the fastest peer's median divided by Tandem's median. Its interval goes from the smallest to the largest
+ratio of neighbouring samples. A row is "slower" if the new interval lies below the old one, and "doubtful" if the intervals
+overlap.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ FALL = 0.95
 
 
 def rows_of(result):
-    """By case: the fastest peer, and the ratio with its interval, three digits."""
+    """Returns a dict from case to [fastest peer, ratio, low end of its interval, high end], rounded to three digits."""
     rows = {}
     for benchmark in result["benchmarks"]:
         results = dict(benchmark["results"])
@@ -56,7 +56,7 @@ def entries():
 
 
 def rows_at(commit):
-    """All rows of the commit that begins so; of what was measured twice, the later."""
+    """Returns the rows of the commit with this prefix. If a case was measured twice, the later measurement counts."""
     found = [e for e in entries() if e["commit"].startswith(commit[:12])]
     if len({e["commit"] for e in found}) != 1:
         known = ", ".join(dict.fromkeys(e["commit"] for e in entries())) or "none"
@@ -65,7 +65,7 @@ def rows_at(commit):
 
 
 def compare(old, new):
-    """1 where a row is slower."""
+    """Prints the rows that fell. Returns 1 if a row is slower, else 0."""
     before, after = rows_at(old), rows_at(new)
     shared = [key for key in before if key in after]
     if not shared:

@@ -17,7 +17,7 @@
 namespace tandem::benchmarks {
 namespace {
 
-/// Of some runs of at least 5 ms.
+/// Returns the least mean seconds per call over nine runs. Each run repeats the call for about 5 ms.
 double fewest_seconds_of(const Run& run) {
   using Clock = std::chrono::steady_clock;
   const auto seconds = [&](int64_t calls) {
@@ -36,15 +36,15 @@ typedef float Vector16 __attribute__((vector_size(16), may_alias));
 typedef float Vector32 __attribute__((vector_size(32), may_alias));
 typedef float Vector64 __attribute__((vector_size(64), may_alias));
 
-/// Chains of multiply-adds, more than it takes to hide their latency.
+/// Runs 12 independent chains of multiply-adds; fewer would already hide the latency.
 template <class Vector> [[gnu::always_inline]] inline void multiply_and_add(int64_t rounds) {
   Vector sums[12] = {}, factor = {}, term = {};
   factor += 0.999F, term += 0.001F;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // else they are one, as they begin alike
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // else the compiler merges them, as all start at 0
   for (int64_t r = 0; r < rounds; ++r)
 #pragma GCC unroll 12
     for (Vector& sum : sums) sum = sum * factor + term;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // none is left out
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // else the compiler drops the loop
 }
 template <class Vector> [[gnu::always_inline]] inline void read(const float* from, int64_t count) {
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
@@ -54,7 +54,7 @@ template <class Vector> [[gnu::always_inline]] inline void read(const float* fro
     for (int k = 0; k < 8; ++k) sums[k] += *reinterpret_cast<const Vector*>(from + i + k * kFloats);
   for (Vector& sum : sums) asm volatile("" : "+m"(sum));
 }
-/// With the widest vectors that Tandem's loops have here.
+/// The loops to time, compiled for one vector width.
 struct Loops {
   int floats;
   void (*multiply_and_add)(int64_t rounds);
@@ -66,6 +66,7 @@ struct Loops {
 [[gnu::target("avx2,fma")]] void multiply_and_add_v3(int64_t rounds) { multiply_and_add<Vector32>(rounds); }
 [[gnu::target("avx2,fma")]] void read_v3(const float* from, int64_t count) { read<Vector32>(from, count); }
 #endif
+/// Returns the loops with the widest vectors that Tandem's kernels use on this CPU.
 Loops widest_loops() {
 #if defined(__x86_64__)
   if (cpu_isa() == CpuIsa::v4) return {16, multiply_and_add_v4, read_v4};
@@ -74,6 +75,7 @@ Loops widest_loops() {
   return {4, multiply_and_add<Vector16>, read<Vector16>};
 }
 
+/// Copies `count` floats with non-temporal stores; writes zeros if `from` is null.
 void stream(const float* from, float* to, int64_t count) {
 #if defined(__SSE__)
   for (int64_t i = 0; i < count; i += 4) _mm_stream_ps(to + i, from ? _mm_load_ps(from + i) : _mm_setzero_ps());
@@ -111,10 +113,10 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   double& best = bandwidths_[{traffic, power}];
   if (best > 0) return best;
   const int64_t total = int64_t(1) << power, each = traffic == Traffic::copy ? total / 2 : total, floats = each / 4;
-  const Tensor from = ones({floats}), to = ones({floats});  // written once: no page is new
+  const Tensor from = ones({floats}), to = ones({floats});  // written here, so that all pages are mapped
   const float* const in = from.data_ptr<float>();
   float* const out = to.data_ptr<float>();
-  // A piece for each thread, as large pieces are shared out evenly.
+  // One piece per thread, so that all threads get equal work.
   const int64_t grain = std::max<int64_t>((floats / get_num_threads() + 63) / 64 * 64, 4096);
   const auto measure = [&](auto piece) {
     const double seconds = fewest_seconds_of(

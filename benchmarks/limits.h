@@ -1,5 +1,5 @@
-// What this machine's processor does at best, which the rows of a run are held against: multiply-adds, matrix products,
-// and bytes read, written and copied.
+// MachineLimits measures the peak rates of this machine's CPU: multiply-adds, matrix products, and bytes read, written
+// and copied. Reports compare benchmark results with these rates.
 #pragma once
 #include <map>
 
@@ -7,26 +7,28 @@
 
 namespace tandem::benchmarks {
 
-/// Measured with as many threads as Tandem takes, when it is asked for first. Every figure is the best of a few short
-/// runs. On the CPU.
+/// Peak rates of the CPU with as many threads as Tandem uses. Each rate is the best of a few short runs; it is measured
+/// at the first call that asks for it, and then cached.
 class MachineLimits {
  public:
-  /// Operations a second, each multiply-add two of them: of float32 in registers, and of the best of some square matrix
-  /// products (512, 1024, 2048) of float32 or bfloat16.
+  /// Returns the operations per second of float32 multiply-adds in registers. A multiply-add counts as two.
   double multiply_adds();
+  /// Returns the operations per second of the fastest square matrix product of size 512, 1024 or 2048.
+  /// @param dtype  float32 or bfloat16
   double products(DType dtype);
-  /// Bytes a second over so many bytes in all, again and again: what fits into a cache stays there. Of the ways to
-  /// store (through the cache, around it) the faster.
   enum class Traffic { read, write, copy };
+  /// Returns the bytes per second of repeated passes over the same `bytes` bytes of memory, which stay in a cache if
+  /// they fit into one. Writes and copies use the faster of ordinary and non-temporal stores.
   double bandwidth(Traffic traffic, double bytes);
 
-  /// The fewest seconds that the case's arithmetic or memory traffic takes by these figures; 0 where it states neither.
+  /// Returns the least seconds that the case's arithmetic and memory traffic can take at these rates; 0 if the
+  /// benchmark states neither `flops` nor `bytes`.
   double fewest_seconds(const Case& c);
 
  private:
   double multiply_adds_ = 0;
   std::map<DType, double> products_;
-  std::map<std::pair<Traffic, int>, double> bandwidths_;  // by the power of two of the bytes, rounded
+  std::map<std::pair<Traffic, int>, double> bandwidths_;  // by traffic and log2 of the bytes, rounded
 };
 
 }  // namespace tandem::benchmarks

@@ -1,4 +1,4 @@
-// Peers as processes: started with one socket as standard input and output, asked and answered in lines.
+// PeerProgram: starts a peer process whose standard input and output are one socket, and exchanges lines with it.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ extern char** environ;
 namespace tandem::benchmarks {
 namespace {
 
-/// A list that ends with a null pointer, as exec wants it. The strings must outlive it.
+/// Returns pointers to the strings, followed by a null pointer as exec requires. The strings must outlive the result.
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
   for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
@@ -35,13 +35,14 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
   timeout.tv_sec = static_cast<time_t>(timeout_s);
   timeout.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(timeout.tv_sec)) * 1e6);
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  std::vector<std::string> environment = command_.environment;  // the first of a name counts
+  std::vector<std::string> environment = command_.environment;  // first, because getenv finds the first entry of a name
   for (char** e = environ; *e; ++e) environment.emplace_back(*e);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  // In a group of its own: Ctrl-C is for this command, and the peer ends with its standard input.
+  // The peer gets a process group of its own, so that Ctrl-C reaches only this command. The peer ends when its standard
+  // input closes.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -83,7 +84,7 @@ std::string PeerProgram::read_line(const std::string& asked) {
     char bytes[512];
     const ssize_t n = recv(socket_, bytes, sizeof bytes, 0);
     if (n < 0 && errno == EINTR) continue;
-    const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);  // else it left with what was sent unread
+    const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);  // other errors: the peer has ended
     TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", asked, "' in time");
     TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", asked, "'");
     unread_.append(bytes, static_cast<size_t>(n));
@@ -91,7 +92,7 @@ std::string PeerProgram::read_line(const std::string& asked) {
 }
 std::string PeerProgram::ask(const std::string& line) {
   const std::string message = line + "\n";
-  // A peer that is gone is found by the answer that does not come.
+  // No check here: if the peer has ended, read_line() throws.
   [[maybe_unused]] const ssize_t sent = send(socket_, message.data(), message.size(), MSG_NOSIGNAL);
   return read_line(line);
 }

@@ -19,10 +19,10 @@ double seconds_per_call(const Run& run, int64_t iterations) {
          static_cast<double>(iterations);
 }
 
-/// By the GPU's clock: the cache is overwritten before each call, which gives the host time to put the call on the
-/// stream before the GPU gets there.
+/// Returns the mean seconds per call, timed by events on the stream. Each call follows a fill that overwrites the L2
+/// cache. While the GPU runs the fill, the host has time to launch the call.
 double seconds_on_gpu(const Run& run, int64_t iterations) {
-  constexpr int64_t kMost = 200;  // more do not make a mean better, and each needs its events
+  constexpr int64_t kMost = 200;  // more calls do not improve the mean, and each needs two events
   const auto count = static_cast<size_t>(std::min(iterations, kMost));
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
   const gpu::DeviceGuard guard(device().index());
@@ -62,7 +62,7 @@ std::optional<double> OwnProgram::prepare(const Case& c) {
   manual_seed(0);
   const Run& run = ready_[c.key()] = c.benchmark->prepare(c.shapes);
   for (int i = 0; i < 3; ++i) run();
-  // One call says how many make a tenth of what a sample takes; those many say how long one takes.
+  // The time of one call determines how many calls take about 5 ms; the mean over these calls is the estimate.
   const double one = seconds_per_call(*c.benchmark, run, 1);
   return seconds_per_call(*c.benchmark, run,
                           std::clamp<int64_t>(static_cast<int64_t>(0.005 / std::max(one, 1e-9)), 1, 10000));

@@ -1,4 +1,5 @@
-// What runs benchmarks: this process, or a peer in a process of its own that is asked line by line.
+// Program, the interface of everything that runs benchmark cases: this process, a peer (PyTorch or LibTorch) in a child
+// process, or another build of Tandem.
 #pragma once
 #include <sys/types.h>
 
@@ -12,29 +13,31 @@
 
 namespace tandem::benchmarks {
 
-/// A benchmark with one of its shapes.
+/// A benchmark together with the shapes to run it on.
 struct Case {
   const Benchmark* benchmark;
   Shapes shapes;
   std::string key() const { return benchmark->name + " " + str(shapes); }
-  /// How peers are asked for it: for the same work as it comes where Tandem replays a Graph ("captured_").
+  /// key() without "captured_" in the name: if Tandem replays a Graph, peers do the same work without one.
   std::string peer_key() const;
 };
 
+/// Runs and times benchmark cases.
 class Program {
  public:
   virtual ~Program() = default;
   virtual const std::string& name() const = 0;
   virtual std::string version() const = 0;
-  /// Makes a case ready and warms it up. @return an estimate of a call's seconds, or nothing: it has no such case
+  /// Prepares a case and warms it up.
+  /// @return estimated seconds per call; nullopt if the program does not have this case
   virtual std::optional<double> prepare(const Case& c) = 0;
-  /// Seconds per call, over so many calls after one that is not timed.
+  /// Returns the mean seconds per call over `iterations` calls, after one call that is not timed.
   virtual double time(const Case& c, int64_t iterations) = 0;
 };
 
-/// Tandem itself. On a GPU a call is timed by events on the stream, after the L2 cache was filled with other data, so
-/// that small inputs are read from memory; calls that wait for the GPU themselves, and those whose cost is the call
-/// (train_step, overhead), by the clock.
+/// Tandem in this process. On a GPU, events on the stream time each call. The L2 cache is overwritten before each call,
+/// so that small inputs are read from memory. train_step and overhead benchmarks are timed by the host's clock, because
+/// a train_step synchronizes by itself and an overhead benchmark measures the cost of the call.
 class OwnProgram final : public Program {
  public:
   const std::string& name() const override { return name_; }
@@ -47,15 +50,16 @@ class OwnProgram final : public Program {
   std::map<std::string, Run> ready_;
 };
 
-/// A peer: a process that speaks the protocol of peers/README.md through its standard input and output.
+/// A peer in a child process. Its standard input and output speak the protocol described in peers/README.md.
 class PeerProgram final : public Program {
  public:
   struct Command {
-    std::string name;                      // how tables call it
+    std::string name;                      // shown in tables
     std::vector<std::string> arguments;    // the program first
-    std::vector<std::string> environment;  // "NAME=value", beside this process's
+    std::vector<std::string> environment;  // "NAME=value"; added to the environment of this process
   };
-  /// Starts it and reads its version. @throws Error when it cannot be started, ends, or says something else
+  /// Starts the peer and reads its version.
+  /// @throws Error if the peer cannot be started, ends, does not answer within timeout_s, or answers no version
   explicit PeerProgram(Command command, double timeout_s = 300);
   ~PeerProgram() override;
   PeerProgram(const PeerProgram&) = delete;
@@ -74,20 +78,20 @@ class PeerProgram final : public Program {
   pid_t child_ = -1;
 };
 
-/// A build of Tandem, this one or another commit's. Each sample is a process of its own, `tandem bench --case ...
-/// --json FILE`: so any build can be asked that has these options, and no sample depends on where an earlier one left
-/// memory. A sample is the median of five, each of a fifth of the time, so that one interruption does not count.
+/// A build of Tandem, from this commit or another. Each sample runs `tandem bench --case ... --json FILE` in a new
+/// process. So every build that has these options can be measured, and no sample depends on the memory layout that an
+/// earlier sample left. A sample is the median of five shorter samples, so that one interruption does not change it.
 class BuildProgram final : public Program {
  public:
   /// @param build    a build folder, or its program tools/tandem
-  /// @param seconds  aimed at for a sample
-  /// @param options  of `tandem bench`, for every sample
-  /// @throws Error when there is no such build, or it has no benchmarks
+  /// @param seconds  target duration of a sample
+  /// @param options  more options of `tandem bench`, passed for every sample
+  /// @throws Error if `build` is not a build of Tandem or has no benchmarks
   BuildProgram(std::string name, const std::string& build, double seconds, std::vector<std::string> options);
   const std::string& name() const override { return name_; }
   std::string version() const override { return version_; }  // known after the first sample
   std::optional<double> prepare(const Case& c) override;
-  /// As many calls as the build itself finds right for the time.
+  /// Returns the seconds per call of one sample. The build chooses the number of calls by itself.
   double time(const Case& c, int64_t) override;
 
  private:
@@ -96,13 +100,15 @@ class BuildProgram final : public Program {
   std::set<std::string> benchmarks_;
 };
 
-/// The peers that can be named: on the CPU "pytorch", "pytorch-tuned", "libtorch", "libtorch-tuned" (tuned is
-/// channels-last, and glibc told to keep memory that was freed); on a GPU "pytorch", "pytorch-compiled"
-/// (torch.compile), "pytorch-graphs" (CUDA graphs), and the last two "-tuned" (fused optimizers, the fastest of cuDNN's
-/// algorithms, and torch.compile's max-autotune).
+/// Returns the names of all peers. On the CPU: "pytorch", "pytorch-tuned", "pytorch-compiled" (torch.compile),
+/// "libtorch" and "libtorch-tuned"; all tuned and compiled peers use channels-last and keep glibc from returning freed
+/// memory to the system. On a GPU: "pytorch", "pytorch-compiled", "pytorch-graphs" (CUDA graphs), and
+/// "pytorch-compiled-tuned" and "pytorch-graphs-tuned" (fused optimizers, cudnn.benchmark, torch.compile's
+/// max-autotune).
 std::vector<std::string> peer_names(const std::string& device = "cpu");
-/// How to start a peer: with TANDEM_PEERS_PYTHON, or what peers/setup.sh left in .peers of the checkout.
-/// @throws Error on another name, or when the peer is not there: then it says how to get it
+/// Returns the command that starts a peer. PyTorch runs in TANDEM_PEERS_PYTHON or in .peers/python of the checkout;
+/// LibTorch is .peers/bench_libtorch. peers/setup.sh makes .peers.
+/// @throws Error if no peer has this name, or if the peer is not installed; then the message says how to install it
 PeerProgram::Command peer_command(const std::string& name, int threads, const std::string& device = "cpu",
                                   const std::string& precision = "highest");
 

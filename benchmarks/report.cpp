@@ -29,7 +29,7 @@ std::string format(const char* pattern, double value) {
   std::snprintf(text, sizeof text, pattern, value);
   return text;
 }
-/// Three digits with the unit that suits.
+/// Formats a time with about three digits, in ns, us or ms.
 std::string duration(double seconds) {
   const auto digits = [](double v) { return v < 10 ? "%.2f" : v < 100 ? "%.1f" : "%.0f"; };
   if (seconds < 1e-6) return format(digits(seconds * 1e9), seconds * 1e9) + " ns";
@@ -40,7 +40,7 @@ std::string ratio(double theirs, double ours) { return format("%.2f", theirs / o
 
 double median(const Samples& s) { return percentile(s.seconds, 0.5); }
 
-/// Of the first line that a command prints; empty when it fails.
+/// Returns the first line that a command prints on standard output; empty if it prints nothing.
 std::string output_of(const std::string& command) {
   std::string text;
   if (FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r")) {
@@ -50,7 +50,8 @@ std::string output_of(const std::string& command) {
   }
   return text.substr(0, text.find('\n'));
 }
-/// Of the sources; where they are no git repository, what the file benchmarks/commit says.
+/// Returns the commit of the sources, with " with changes" if tracked files have been changed. If the sources are not
+/// in a git repository, returns the first line of the file benchmarks/commit.
 std::string commit() {
   const std::string git = "git -C '" TANDEM_SOURCE_FOLDER "' ";
   std::string head = output_of(git + "rev-parse HEAD");
@@ -112,7 +113,8 @@ Json to_json(const Comparison& comparison) {
           {"slower", comparison.is_slower()}};
 }
 
-/// Columns as wide as their widest cell; the first is aligned to the left.
+/// Returns the lines as text in which each column is as wide as its widest cell. The first column is left-aligned, all
+/// others are right-aligned.
 std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   std::vector<size_t> widths;
   for (const auto& line : lines)
@@ -235,7 +237,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   }
 
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // the file that cannot be opened tells
+  std::error_code ignored;  // if there is no folder, opening the file fails
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   std::ofstream out(temporary, std::ios::trunc);

@@ -1,4 +1,4 @@
-// What came of a run: a table to read, JSON to keep, and a table for a README made from that.
+// Reports of a benchmark run: a table for the terminal, a JSON file, and a Markdown table made from the JSON file.
 #pragma once
 #include <string>
 
@@ -7,19 +7,22 @@
 
 namespace tandem::benchmarks {
 
-/// The rows, one line each: medians with the 10th and 90th percentile, the figure where one is defined, with `limits`
-/// what share of the machine's best that is, and for each peer its median and how many times as long it takes.
+/// Returns a table with one line per row: median, 10th and 90th percentile, and GB/s or GFLOP/s if the benchmark
+/// defines them. If `limits` is not null, the line also shows the shortest possible time in percent of the median. For
+/// each peer it shows the peer's median and its ratio to Tandem's.
 std::string table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
-/// Rows of this build and a baseline: both medians, the ratio with its interval, and which are slower; then the
-/// geometric mean.
+/// Returns a table that compares this build with a baseline: both medians, the ratio with its 95 % interval, and
+/// "slower" if the row is. The last line is the geometric mean of the ratios.
 std::string baseline_table(const std::vector<Row>& rows);
-/// Writes the rows with every sample, what they were measured on, its limits where they were measured and, with a
-/// baseline, how they compare with it. Whole, or not at all. @throws Error
+/// Writes a JSON file with all samples, the machine, the build and the settings; with the machine's peak rates if
+/// `limits` is not null, and with the comparisons if settings.baseline is not empty. The file is replaced atomically.
+/// @throws Error if it cannot be written
 void write_json(const std::string& path, const std::vector<Row>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
                 const std::vector<std::string>& command_line, MachineLimits* limits = nullptr);
-/// A Markdown table of those benchmarks in a file of write_json's whose name contains a part of the filter and that a
-/// peer has too. @throws Error when the file is not such a file
+/// Returns a Markdown table made from a file that write_json wrote. It has the benchmarks that a peer has too and whose
+/// name contains one of the parts of `filter` (separated by commas; empty: all).
+/// @throws Error if the file was not written by write_json, or has no peers
 std::string markdown(const std::string& path, const std::string& filter);
 
 }  // namespace tandem::benchmarks

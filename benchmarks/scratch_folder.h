@@ -1,4 +1,4 @@
-// A folder for what lives no longer than a command of `tandem`: bench here, others in tools/.
+// ScratchFolder: a temporary folder that is removed when a command of `tandem` ends. Used here and in tools/.
 #pragma once
 #include <stdlib.h>
 
@@ -11,11 +11,13 @@
 
 namespace tandem::benchmarks {
 
-/// A new folder among those for temporary files, for this user alone; removed with all that is in it.
+/// A new folder in the system's folder for temporary files, accessible to this user only. The destructor removes it
+/// with its contents.
 class ScratchFolder {
  public:
-  /// @param command  of tandem's, for the folder's name and for messages: "demo"
-  /// @throws Error where none can be made
+  /// @param command  the command of `tandem` that needs the folder, such as "demo"; used in the folder's name and in
+  ///                 messages
+  /// @throws Error if the folder cannot be made
   explicit ScratchFolder(const std::string& command) {
     std::error_code error;
     const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
@@ -32,7 +34,7 @@ class ScratchFolder {
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;  // mkdtemp puts other letters in place of the six X
+  std::string path_;  // mkdtemp replaces its six X by random letters
 };
 
 }  // namespace tandem::benchmarks

@@ -88,11 +88,11 @@ def tandem_methods():
 def print_table(lines, summary, total_here, total):
     print(f"""# LibTorch's names
 
-Which public C++ names of LibTorch 2.15 Tandem has, family by family: {total_here} of {total},
-{100 * total_here / total:.1f} %. Names that are left out with a reason are not counted. A name counts as there where Tandem
-declares it, if perhaps not with each of LibTorch's overloads: [libtorch.md](libtorch.md) says what differs. The spellings
-`_outf`, of arguments in another order, are not counted.
-`ci/libtorch_names.py` writes this file from LibTorch's headers; `ci/checks.sh` holds it to what Tandem declares.
+Tandem has {total_here} of {total} public C++ names of LibTorch 2.15, or {100 * total_here / total:.1f} %. This page lists
+them family by family. Names that are left out for a stated reason are not counted. A name counts as "here" if Tandem declares
+it, even if some of LibTorch's overloads are missing: [libtorch.md](libtorch.md) says what differs. The `_outf` spellings, which
+only change the order of arguments, are not counted.
+`ci/libtorch_names.py` writes this file from LibTorch's headers; `ci/checks.sh` compares it with Tandem's declarations.
 
 | family | here | missing | left out |
 |---|---|---|---|""")

@@ -1,5 +1,5 @@
-// A training step that is recorded once and replayed on new batches: what surrounds the kernels is not done again.
-// usage: captured_step [STEPS [DEVICE]]
+// Captures a training step in a Graph and replays it on new batches. A replay runs only the kernels, without the
+// overhead of calls and autograd around them. usage: captured_step [STEPS [DEVICE]]
 #include <tandem/tandem.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   optim::Adam optimizer(model->parameters(), optim::AdamOptions(0.01));
   optim::StepLR schedule(optimizer, 500, 0.5);
 
-  // A replay reads its batch from where it lay when the step was captured.
+  // A replay reads the same memory as the captured step, so each new batch is written into the same tensors.
   Tensor x = randn({64, 10}, device), y = empty({64, 1}, device);
   const auto next_batch = [&] {
     const NoGradGuard guard;
@@ -43,10 +43,10 @@ int main(int argc, char** argv) {
     std::cout << how << ": " << time.count() / steps << " us a step, loss " << last << "\n";
   };
   next_batch();
-  step();  // the optimizer's first step makes its state, which a capture must find
+  step();  // the optimizer's first step creates its state, which must exist before the capture
   train("eager   ", step);
   Graph graph;
-  graph.capture(step);  // runs nothing yet
+  graph.capture(step);  // records the kernels without running them
   train("captured", [&] { graph.replay(); });
   const Graph::Summary summary = graph.summary();
   if (device.is_cuda())

@@ -1,4 +1,4 @@
-// A differentiable function of one's own, checked against finite differences and then trained through.
+// Defines a custom autograd Function, checks its gradients against finite differences, and trains through it.
 #include <tandem/tandem.h>
 
 #include <iostream>
@@ -7,7 +7,7 @@ using namespace tandem;
 using autograd::AutogradContext;
 using autograd::variable_list;
 
-/// y = x / sqrt(1 + (s x)^2): the identity near 0, at most 1 / s far from it.
+/// y = x / sqrt(1 + (s x)^2): close to x near 0, and never larger than 1 / s.
 struct SoftClip : autograd::Function<SoftClip> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, double s) {
     ctx->save_for_backward({x});
@@ -24,14 +24,14 @@ struct SoftClip : autograd::Function<SoftClip> {
 int main() {
   manual_seed(1);
 
-  // Finite differences agree, for the first derivative and for the second.
+  // Throw unless the first and second derivatives agree with finite differences.
   const auto f = [](const variable_list& in) -> variable_list { return {SoftClip::apply(in[0], 0.5)}; };
   const Tensor points = randn({8}, kFloat64).requires_grad_();
   autograd::gradcheck(f, {points});
   autograd::gradgradcheck(f, {points});
   std::cout << "gradients agree with finite differences\n";
 
-  // Outliers pull on a clipped error no harder than 1 / s.
+  // Fit a line to data with outliers. Clipping bounds each error by 1 / s, so that the outliers have little influence.
   const Tensor x = randn({256, 1});
   Tensor y = x * 2;
   y.narrow(0, 0, 10).add_(100);

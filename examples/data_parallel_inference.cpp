@@ -1,7 +1,7 @@
-// When does DataParallel pay? Times the forward pass of FashionCNN for several batch sizes and device counts. What each
-// device needs is small beside the copies and the threads' start where batches are small. The devices are virtual, and
-// share the cores of this machine: it shows what DataParallel costs, and nothing about GPUs.
-// usage: data_parallel_inference [REPEATS]
+// Measures the overhead of DataParallel: times the forward pass of FashionCNN for several batch sizes and device
+// counts. If batches are small, copies and the start of threads take longer than the computation. The devices are
+// virtual and share the cores of this machine, so the times say nothing about GPUs. usage: data_parallel_inference
+// [REPEATS]
 #include <tandem/models/models.h>
 #include <tandem/tandem.h>
 
@@ -12,7 +12,7 @@
 
 using namespace tandem;
 
-/// The median of several calls in milliseconds, after one that is not counted.
+/// Returns the median milliseconds of `repeats` calls, after one call that is not timed.
 template <class F> double median_ms(int repeats, const F& f) {
   std::vector<double> times;
   for (int i = 0; i <= repeats; ++i) {

@@ -1,6 +1,7 @@
-// Trains a network with batch norm on FashionMNIST under a falling learning rate, on a GPU where there is one, and
-// saves it.   usage: fashion_mnist [FOLDER [EPOCHS [DEVICE]]]
-//   FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICE: cpu, cuda, cuda:1, ...
+// Trains a convolutional network on FashionMNIST with a decaying learning rate, on a GPU if there is one, and saves it.
+// usage: fashion_mnist [FOLDER [EPOCHS [DEVICE]]]
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
+//   DEVICE: cpu, cuda, cuda:1, ...
 #include <tandem/tandem.h>
 
 #include <cstdio>
@@ -30,13 +31,13 @@ int main(int argc, char** argv) try {
 
   nn::Sequential net = make_network();
   net->to(device);
-  if (device.is_cpu()) net->to(MemoryFormat::ChannelsLast);  // in which convolutions are fastest there
+  if (device.is_cpu()) net->to(MemoryFormat::ChannelsLast);  // fastest format for convolutions on the CPU
   std::cout << net << "\n";
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
   optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     net->train();
-    Tensor loss_sum = zeros({}, device);  // added up there: item() would wait for it in every step
+    Tensor loss_sum = zeros({}, device);  // summed on the device: item() in every step would wait for it
     int batches = 0;
     for (auto& batch : *train) {
       optimizer.zero_grad();

@@ -1,9 +1,10 @@
-// As fashion_mnist, by several ranks: each trains a copy of the network on its share of every epoch's images, and
-// DistributedDataParallel averages the gradients while backward still runs.
-//   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE]]]     processes, over NCCL or Gloo
-//   fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE [RANKS]]]]                   without a launcher: threads of one
-// FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICE: cpu or cuda; by default GPUs
-// where there are any, and then each rank has its own     RANKS: of threads; by default as many as GPUs, or two
+// The training of fashion_mnist on several ranks. Each rank trains a copy of the network on its share of the images,
+// and DistributedDataParallel averages the gradients while backward is still running.
+//   tandem launch -n 2 -- fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE]]]     ranks are processes, over NCCL or Gloo
+//   fashion_mnist_ddp [FOLDER [EPOCHS [DEVICE [RANKS]]]]                   ranks are threads of this process
+// FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
+// DEVICE: cpu, or cuda for one GPU per rank; default: cuda if there is a GPU
+// RANKS: number of threads; default: one per GPU, or two on the CPU
 #include <tandem/tandem.h>
 
 #include <algorithm>
@@ -20,18 +21,18 @@ nn::Sequential make_network() {
                         nn::Dropout(0.25), nn::Linear(128, 10));
 }
 
-/// The sum of a number over all ranks.
+/// Returns the sum of a number over all ranks.
 double over_ranks(double number) {
   const Tensor sum = full({}, number, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
   return sum.item<double>();
 }
 
-/// What each rank runs.
+/// Trains and evaluates; runs on each rank.
 void train(const std::string& folder, int epochs, DeviceType type) {
   const auto rank = static_cast<size_t>(distributed::get_rank()),
              ranks = static_cast<size_t>(distributed::get_world_size());
-  // Its GPU: launchers number the processes of each machine.
+  // This rank's GPU: its number among the processes of this machine, which the launcher sets.
   const Device device =
       type == kCUDA ? Device(kCUDA, distributed::get_node_local_rank(static_cast<int>(rank))) : Device(kCPU);
   manual_seed(1);
@@ -40,12 +41,12 @@ void train(const std::string& folder, int epochs, DeviceType type) {
   using data::samplers::ShardSampler;
   const data::transforms::Stack<> stack;
   const FashionMNIST train_set(folder), test_set(folder, FashionMNIST::Mode::kTest);
-  // 128 images a step, over all ranks together. The order is shuffled, alike on all ranks, and padded at its end: every
-  // rank takes as many steps.
+  // Each step takes 128 images over all ranks together. The sampler draws the same shuffled order on all ranks and pads
+  // its end, so that all ranks take the same number of steps.
   auto train_loader =
       data::make_data_loader(FashionMNIST(train_set).map(stack), ShardSampler(*train_set.size(), ranks, rank),
                              data::DataLoaderOptions(std::max<size_t>(1, 128 / ranks)).workers(1).device(device));
-  // In evaluation each image is to count once: nothing is shuffled or padded, and some ranks may have one image more.
+  // Evaluation must count each image exactly once, so nothing is padded, and some ranks may have one image more.
   auto test_loader = data::make_data_loader(
       FashionMNIST(test_set).map(stack), ShardSampler(*test_set.size(), ranks, rank, {.shuffle = false, .pad = false}),
       data::DataLoaderOptions(500).device(device));
@@ -64,7 +65,7 @@ void train(const std::string& folder, int epochs, DeviceType type) {
       optimizer.zero_grad();
       const Tensor loss = cross_entropy(ddp(batch.data), batch.target);
       loss.backward();
-      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // after the average: every rank clips alike
+      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // gradients are averaged by now, so all ranks clip alike
       optimizer.step();
       loss_sum += loss.detach();
       ++batches;
@@ -73,7 +74,7 @@ void train(const std::string& folder, int epochs, DeviceType type) {
 
     ddp.eval();
     const NoGradGuard no_grad;
-    // The last step left each rank with batch norm statistics of its own; what is evaluated is the network of rank 0.
+    // Each rank has updated batch norm's running statistics with its own images. Evaluate the network of rank 0.
     for (const Tensor& buffer : net->buffers()) distributed::broadcast(buffer, /*src=*/0);
     int64_t right = 0, seen = 0;
     for (auto& batch : *test_loader) {

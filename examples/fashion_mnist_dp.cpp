@@ -1,8 +1,9 @@
-// As fashion_mnist, over several devices of this process: DataParallel gives each a part of every batch. They are GPUs
-// where there are any, or else virtual, parts of the CPU that share its cores.
-// usage: fashion_mnist_dp [FOLDER [EPOCHS [DEVICE [COUNT]]]]
-//   FOLDER: where Debian's package dataset-fashion-mnist puts it, by default     DEVICE: cpu or cuda
-//   COUNT: how many of them; by default all GPUs, or two virtual ones
+// The training of fashion_mnist on several devices of one process. DataParallel gives each device a part of every
+// batch. If there are no GPUs, the devices are virtual: parts of the CPU that share its cores. usage: fashion_mnist_dp
+// [FOLDER [EPOCHS [DEVICE [COUNT]]]]
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
+//   DEVICE: cpu or cuda; default: cuda if there is a GPU
+//   COUNT: number of devices; default: all GPUs, or two virtual devices
 #include <tandem/tandem.h>
 
 #include <cstdio>
@@ -36,7 +37,7 @@ int main(int argc, char** argv) try {
 
   nn::Sequential net = make_network();
   net->to(first);
-  nn::DataParallel dp(net, devices);  // the first holds the module
+  nn::DataParallel dp(net, devices);  // devices[0] holds the module
   const nn::CrossEntropyLoss criterion;
   optim::AdamW optimizer(dp.parameters(), optim::AdamWOptions(2e-3));
   optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
@@ -47,9 +48,9 @@ int main(int argc, char** argv) try {
     const int64_t before = nn::parallel::bytes_moved();
     for (auto& batch : *train) {
       optimizer.zero_grad();
-      // The same as criterion(dp(batch.data), batch.target), computed where the outputs are.
+      // Equals criterion(dp(batch.data), batch.target), but computes each device's part of the loss on that device.
       const Tensor loss = dp.loss(criterion, batch.data, batch.target);
-      loss.backward();  // the replicas' gradients are added up in the module's parameters
+      loss.backward();  // sums the replicas' gradients into the module's parameters
       nn::utils::clip_grad_norm_(dp.parameters(), 5.0);
       optimizer.step();
       loss_sum += loss.detach();

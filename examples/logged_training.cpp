@@ -1,6 +1,7 @@
-// Trains on FashionMNIST and logs what happens: curves, histograms and pictures for TensorBoard, a CSV file, a picture
-// of the first mistakes, and a bar on the terminal.   usage: logged_training [FOLDER [EPOCHS [LOG_FOLDER]]]
-//   FOLDER: where Debian's package dataset-fashion-mnist puts it, by default
+// Trains on FashionMNIST and logs it: curves, histograms and images for TensorBoard, a CSV file, an image of the first
+// misclassified examples, and a progress bar on the terminal.
+// usage: logged_training [FOLDER [EPOCHS [LOG_FOLDER]]]
+//   FOLDER: folder of the data; default: where Debian's package dataset-fashion-mnist installs it
 #include <tandem/tandem.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Trains a small convolutional network on MNIST's digits and saves it.
-// usage: mnist FOLDER [EPOCHS]      FOLDER holds train-images-idx3-ubyte and its companions, plain or as .gz
+// usage: mnist FOLDER [EPOCHS]      FOLDER: has MNIST's four files (train-images-idx3-ubyte, ...), plain or as .gz
 #include <tandem/tandem.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
-// How long until a network tells 99 % of MNIST's test images? Trains one for three passes over the training images,
-// once per seed, and says what share of the test images it gets right, and how long reading and training took.
+// Measures how long it takes until a network classifies 99 % of MNIST's test images correctly. For each seed it trains
+// a network for three epochs, and prints the test accuracy and the time that reading and training took.
 //
-// usage: mnist_99 FOLDER [SEEDS]    FOLDER: MNIST's four files, unpacked or as .gz; SEEDS: 1
+// usage: mnist_99 FOLDER [SEEDS]    FOLDER: has MNIST's four files, plain or as .gz; SEEDS: number of seeds, default 1
 #include <tandem/tandem.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@ namespace {
 
 constexpr int64_t kBatch = 128, kPasses = 3;
 
-/// Images (N, 1, 28, 28) of mean 0 and deviation 1, in the layout that convolutions on a CPU are fastest in.
+/// Returns the images (N, 1, 28, 28) normalized to mean 0 and standard deviation 1, in channels-last format, which is
+/// the fastest for convolutions on the CPU.
 Tensor normalized(const data::datasets::MNIST& set) {
   return ((set.images() - 0.1307) / 0.3081).contiguous(MemoryFormat::ChannelsLast);
 }
-/// A convolution whose BatchNorm2d, ReLU and MaxPool2d a Sequential runs as one.
+/// Appends a convolution, BatchNorm2d, ReLU and MaxPool2d. The Sequential runs the last three as one fused operation.
 void push_block(nn::Sequential& net, int64_t in, int64_t out, int64_t padding) {
   net->push_back(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(padding).bias(false)));
   net->push_back(nn::BatchNorm2d(out));

@@ -1,5 +1,5 @@
-// One network in two parts on two devices, joined by .to(): activations cross over in forward, gradients in backward.
-// The devices are virtual, parts of the CPU that do not mix; on GPUs only their names differ.
+// Model parallelism: one network in two parts on two devices, joined by .to(), which copies activations in forward and
+// gradients in backward. The two devices are virtual parts of the CPU. For GPUs only the devices' names change.
 // usage: model_parallel [STEPS]
 #include <tandem/tandem.h>
 
@@ -27,13 +27,13 @@ int main(int argc, char** argv) {
   const Device first("cpu:0"), second("cpu:1");
   manual_seed(1);
 
-  // Whether a point lies inside a ring.
+  // The network learns whether a point lies inside a ring.
   const Tensor x = rand({512, 2}) * 2 - 1;
   const Tensor radius = x.square().sum({1}, /*keepdim=*/true).sqrt();
-  const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // beside the network's output
+  const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // on the device of the output
 
   TwoParts net(first, second);
-  optim::Adam optimizer(net->parameters(), 0.01);  // updates each parameter where it is
+  optim::Adam optimizer(net->parameters(), 0.01);  // updates each parameter on its device
   for (int step = 1; step <= steps; ++step) {
     optimizer.zero_grad();
     const Tensor loss = binary_cross_entropy_with_logits(net(x), y);

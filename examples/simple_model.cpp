@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 500;
   manual_seed(1);
 
-  // What there is to learn: y = x w + 3, with a little noise.
+  // The function to learn: y = x w + 3, with a little noise.
   const Tensor w = linspace(-1, 1, 10).reshape({10, 1});
   const Tensor x = randn({1024, 10});
   const Tensor y = x.matmul(w) + 3 + 0.1 * randn({1024, 1});

@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2018, arXiv:1810.04805). Modules and parameters have Hugging Face's names, so that its
-// model.safetensors and pytorch_model.bin are read as they are.
+// BERT (Devlin et al. 2018, arXiv:1810.04805). Modules and parameters have the names that Hugging Face uses, so that
+// load() reads its model.safetensors and pytorch_model.bin without conversion.
 #pragma once
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
@@ -10,17 +10,19 @@
 
 namespace tandem::models {
 
-/// The sizes of a BERT, under the names of config.json; these are bert-base-uncased's.
+/// The hyperparameters of a BERT, under their names in config.json. The defaults are bert-base-uncased's.
 struct BertConfig {
   BertConfig() = default;
-  /// @throws Error  naming the file, when it cannot be read or is of something else than what BertModel computes
+  /// Reads a config.json. Missing keys keep their defaults.
+  /// @throws Error  if the file cannot be read or describes a model that BertModel does not implement: another
+  ///                model_type, a decoder, or positions that are not absolute. The message names the file
   static BertConfig from_json_file(const std::string& path);
   TANDEM_ARG(int64_t, vocab_size) = 30522;
   TANDEM_ARG(int64_t, hidden_size) = 768;
   TANDEM_ARG(int64_t, num_hidden_layers) = 12;
   TANDEM_ARG(int64_t, num_attention_heads) = 12;
   TANDEM_ARG(int64_t, intermediate_size) = 3072;
-  TANDEM_ARG(std::string, hidden_act) = "gelu";  // or gelu_new, which takes tanh for erf, or relu
+  TANDEM_ARG(std::string, hidden_act) = "gelu";  // or gelu_new (gelu's tanh approximation), or relu
   TANDEM_ARG(double, hidden_dropout_prob) = 0.1;
   TANDEM_ARG(double, attention_probs_dropout_prob) = 0.1;
   TANDEM_ARG(int64_t, max_position_embeddings) = 512;
@@ -30,12 +32,12 @@ struct BertConfig {
   TANDEM_ARG(int64_t, pad_token_id) = 0;
 };
 
-/// LayerNorm(word + position + type): what the first layer gets of each token.
+/// LayerNorm(word + position + type): the input of the first layer.
 class BertEmbeddingsImpl : public nn::Cloneable<BertEmbeddingsImpl> {
  public:
   explicit BertEmbeddingsImpl(const BertConfig& c) : config(c) { reset(); }
   void reset() override;
-  /// input_ids (N, L), token_type_ids (N, L) or none, for all of type 0 -> (N, L, hidden_size)
+  /// input_ids (N, L), token_type_ids (N, L) or undefined (all tokens are of type 0) -> (N, L, hidden_size)
   Tensor forward(const Tensor& input_ids, const Tensor& token_type_ids = {});
   BertConfig config;
   nn::Embedding word_embeddings{nullptr}, position_embeddings{nullptr}, token_type_embeddings{nullptr};
@@ -44,27 +46,29 @@ class BertEmbeddingsImpl : public nn::Cloneable<BertEmbeddingsImpl> {
 };
 TANDEM_MODULE(BertEmbeddings);
 
-/// Attention of every token to all others, num_attention_heads side by side.
+/// Self-attention of all tokens to each other, with num_attention_heads heads.
 class BertSelfAttentionImpl : public nn::Cloneable<BertSelfAttentionImpl> {
  public:
   explicit BertSelfAttentionImpl(const BertConfig& c) : config(c) { reset(); }
   /// @throws Error unless num_attention_heads divides hidden_size
   void reset() override;
-  /// x (N, L, hidden_size), mask that broadcasts to (N, heads, L, L): true where a token may look -> as x
+  /// x (N, L, hidden_size) -> the same sizes
+  /// @param mask  bool, broadcasts to (N, heads, L, L): true if a token may attend to another; undefined: all may
   Tensor forward(const Tensor& x, const Tensor& mask);
   BertConfig config;
   nn::Linear query{nullptr}, key{nullptr}, value{nullptr};
 };
 TANDEM_MODULE(BertSelfAttention);
 
-/// LayerNorm(dense(x) + residual): how both parts of a layer end (Hugging Face's BertSelfOutput and BertOutput).
+/// LayerNorm(dropout(dense(x)) + residual): the end of the attention and of the feed-forward part of a layer (Hugging
+/// Face's BertSelfOutput and BertOutput).
 class BertOutputImpl : public nn::Cloneable<BertOutputImpl> {
  public:
   BertOutputImpl(int64_t in_features, const BertConfig& c) : in_features(in_features), config(c) { reset(); }
   void reset() override;
-  /// x (N, L, in_features), residual (N, L, hidden_size) -> as residual
+  /// x (N, L, in_features), residual (N, L, hidden_size) -> (N, L, hidden_size)
   Tensor forward(const Tensor& x, const Tensor& residual);
-  /// Length of an input.
+  /// Number of input features.
   int64_t in_features;
   BertConfig config;
   nn::Linear dense{nullptr};
@@ -73,12 +77,12 @@ class BertOutputImpl : public nn::Cloneable<BertOutputImpl> {
 };
 TANDEM_MODULE(BertOutput);
 
-/// Attention and the end of it, under the names "self" and "output".
+/// The attention part of a layer: self-attention ("self"), then the linear layer, residual and norm ("output").
 class BertAttentionImpl : public nn::Cloneable<BertAttentionImpl> {
  public:
   explicit BertAttentionImpl(const BertConfig& c) : config(c) { reset(); }
   void reset() override;
-  /// As BertSelfAttention.
+  /// x (N, L, hidden_size), mask as in BertSelfAttention -> (N, L, hidden_size)
   Tensor forward(const Tensor& x, const Tensor& mask) { return output(self(x, mask), x); }
   BertConfig config;
   BertSelfAttention self{nullptr};
@@ -86,11 +90,11 @@ class BertAttentionImpl : public nn::Cloneable<BertAttentionImpl> {
 };
 TANDEM_MODULE(BertAttention);
 
-/// hidden_act(dense(x)): hidden_size -> intermediate_size
+/// hidden_act(dense(x)): the first half of a layer's feed-forward part, from hidden_size to intermediate_size features.
 class BertIntermediateImpl : public nn::Cloneable<BertIntermediateImpl> {
  public:
   explicit BertIntermediateImpl(const BertConfig& c) : config(c) { reset(); }
-  /// @throws Error for a hidden_act that it does not know
+  /// @throws Error unless hidden_act is gelu, gelu_new or relu
   void reset() override;
   /// x (N, L, hidden_size) -> (N, L, intermediate_size)
   Tensor forward(const Tensor& x);
@@ -99,12 +103,12 @@ class BertIntermediateImpl : public nn::Cloneable<BertIntermediateImpl> {
 };
 TANDEM_MODULE(BertIntermediate);
 
-/// One layer of the encoder: attention, then two linear layers, each part with its residual and norm.
+/// One layer of the encoder: the attention part, then the feed-forward part, each with a residual and a LayerNorm.
 class BertLayerImpl : public nn::Cloneable<BertLayerImpl> {
  public:
   explicit BertLayerImpl(const BertConfig& c) : config(c) { reset(); }
   void reset() override;
-  /// As BertSelfAttention.
+  /// x (N, L, hidden_size), mask as in BertSelfAttention -> (N, L, hidden_size)
   Tensor forward(const Tensor& x, const Tensor& mask);
   BertConfig config;
   BertAttention attention{nullptr};
@@ -113,19 +117,19 @@ class BertLayerImpl : public nn::Cloneable<BertLayerImpl> {
 };
 TANDEM_MODULE(BertLayer);
 
-/// num_hidden_layers layers, one after the other.
+/// The num_hidden_layers layers, applied in order.
 class BertEncoderImpl : public nn::Cloneable<BertEncoderImpl> {
  public:
   explicit BertEncoderImpl(const BertConfig& c) : config(c) { reset(); }
   void reset() override;
-  /// As BertSelfAttention.
+  /// x (N, L, hidden_size), mask as in BertSelfAttention -> (N, L, hidden_size)
   Tensor forward(const Tensor& x, const Tensor& mask);
   BertConfig config;
   nn::ModuleList layer{nullptr};
 };
 TANDEM_MODULE(BertEncoder);
 
-/// tanh(dense(x of the first token)): one vector for a text.
+/// tanh(dense(x of the first token)): one vector per text.
 class BertPoolerImpl : public nn::Cloneable<BertPoolerImpl> {
  public:
   explicit BertPoolerImpl(const BertConfig& c) : config(c) { reset(); }
@@ -137,26 +141,29 @@ class BertPoolerImpl : public nn::Cloneable<BertPoolerImpl> {
 };
 TANDEM_MODULE(BertPooler);
 
-/// The whole encoder. Initial weights are normal with a deviation of initializer_range, biases zero.
+/// The complete model: embeddings, encoder and optional pooler. Weights are initialized from a normal distribution with
+/// mean 0 and standard deviation initializer_range, biases to zero.
 class BertModelImpl : public nn::Cloneable<BertModelImpl> {
  public:
-  /// @param add_pooling_layer  false: no pooler, as for models that use only the last hidden state
+  /// @param add_pooling_layer  whether the model has a pooler; models that use only the last hidden state need none
   explicit BertModelImpl(const BertConfig& c = {}, bool add_pooling_layer = true)
       : config(c), add_pooling_layer(add_pooling_layer) {
     reset();
   }
   void reset() override;
-  /// Takes the names of bert-base-uncased's files too: "bert." before each, LayerNorm's gamma and beta.
+  /// Loads the weights. Also accepts the names in bert-base-uncased's files: the prefix "bert.", and gamma and beta of
+  /// a LayerNorm. Other tensors in the archive are ignored.
   void load(serialize::InputArchive& archive) override;
-  /// (last hidden state (N, L, hidden_size), pooler's output (N, hidden_size), undefined without a pooler)
+  /// Returns the last hidden state (N, L, hidden_size) and the pooler's output (N, hidden_size), which is undefined if
+  /// the model has no pooler.
   /// @param input_ids       (N, L) int64, L up to max_position_embeddings
-  /// @param attention_mask  (N, L): 0 where a token is padding, which no other looks at; none: all count
-  /// @param token_type_ids  (N, L) int64; none: all are of type 0
-  /// @throws Error  naming the sizes that do not fit, or too many tokens
+  /// @param attention_mask  (N, L): 0 marks padding, which no token attends to; undefined: there is no padding
+  /// @param token_type_ids  (N, L) int64; undefined: all tokens are of type 0
+  /// @throws Error  if the sizes do not match, or L is too large
   std::tuple<Tensor, Tensor> forward(const Tensor& input_ids, const Tensor& attention_mask = {},
                                      const Tensor& token_type_ids = {});
   BertConfig config;
-  /// Whether forward() gives the pooled vectors too.
+  /// Whether the model has a pooler.
   bool add_pooling_layer;
   BertEmbeddings embeddings{nullptr};
   BertEncoder encoder{nullptr};

@@ -1,4 +1,4 @@
-// GptModel: its layers' reset() and forward(), loading of weights, and the loss of the next token.
+// GptModel: reset() and forward() of its layers, loading of weights, and the loss of predicting the next token.
 #include "tandem/models/gpt.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// JsonFile: parses the file by nlohmann/json, and checks the type of each value that is asked for.
+// JsonFile: parses the file with nlohmann/json, and checks the type of each value that is read.
 #include "tandem/models/json_file.h"
 
 #include <fstream>
@@ -14,7 +14,7 @@ struct JsonFile::Value {
 };
 
 namespace {
-/// What stands under a key and is of a type that `accepts` takes.
+/// Returns the value of a key; nullopt if it is missing or null. @throws Error unless `accepts` is true of the value
 template <class T>
 std::optional<T> member(const Json& json, const char* key, bool (Json::*accepts)() const noexcept, const char* accepted,
                         const std::string& path) {

@@ -1,4 +1,4 @@
-// The small JSON files beside a model, such as config.json. Only json_file.cpp compiles the parser.
+// JsonFile reads the small JSON files of a model, such as config.json. Only json_file.cpp compiles the JSON parser.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,20 +8,20 @@
 
 namespace tandem::models::detail {
 
-/// An object in a file, or within one. Members that nobody asks for are left alone.
+/// A JSON object, or a list of objects, from a file. Members that are never read are not checked.
 class JsonFile {
  public:
-  /// @throws Error naming the file when it cannot be read, or is not a JSON object or a list of them
+  /// @throws Error if the file cannot be read, or is not a JSON object or list. The message names the file
   explicit JsonFile(const std::string& path);
-  /// The objects of a list. @throws Error when the file is no list
+  /// Returns the elements of a list. @throws Error if the value is not a list
   std::vector<JsonFile> elements() const;
-  /// What stands under a key; nothing when it is missing or null.
-  /// @throws Error naming the file, the key and what stands there when it is of another type
+  /// Returns the value of a key; nullopt if the key is missing or its value is null.
+  /// @throws Error if the value has another type. The message names the file, the key and the value
   std::optional<int64_t> integer(const char* key) const;
   std::optional<double> number(const char* key) const;
   std::optional<bool> boolean(const char* key) const;
   std::optional<std::string> text(const char* key) const;
-  /// All keys whose value is `true`.
+  /// Returns all keys whose value is `true`.
   std::vector<std::string> true_keys() const;
   const std::string& path() const { return path_; }
 

@@ -1,4 +1,4 @@
-// Small networks worth sharing. Parameter names are those of the same modules in PyTorch.
+// Small networks for benchmarks, examples and tests. Parameters have the same names as in PyTorch.
 #pragma once
 #include "tandem/models/gpt.h"
 #include "tandem/models/sentence_transformer.h"
@@ -12,7 +12,7 @@
 
 namespace tandem::models {
 
-/// 784-128-64-10 with ReLU; x (N, 1, 28, 28) or (N, 784) -> (N, 10) logits
+/// Multilayer perceptron 784-128-64-10 with ReLU; x (N, 1, 28, 28) or (N, 784) -> logits (N, 10)
 struct MlpImpl : nn::Cloneable<MlpImpl> {
   MlpImpl() { reset(); }
   void reset() override {
@@ -20,9 +20,9 @@ struct MlpImpl : nn::Cloneable<MlpImpl> {
     fc2 = register_module("fc2", nn::Linear(128, 64));
     fc3 = register_module("fc3", nn::Linear(64, 10));
   }
-  /// x (N, 1, 28, 28), or (N, 784) -> logits (N, 10)
+  /// x (N, 1, 28, 28) or (N, 784) -> logits (N, 10)
   Tensor forward(const Tensor& x) { return fc3(relu(fc2(relu(fc1(x.reshape({-1, 784})))))); }
-  /// 784 to 128, 128 to 64 and 64 to 10 features.
+  /// Layers of 784 to 128, 128 to 64 and 64 to 10 features.
   nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
 };
 TANDEM_MODULE(Mlp);
@@ -46,15 +46,15 @@ struct LenetImpl : nn::Cloneable<LenetImpl> {
   }
   /// The convolutions.
   nn::Conv2d conv1{nullptr}, conv2{nullptr};
-  /// Drops whole channels behind the second one.
+  /// Drops whole channels of conv2's output.
   nn::Dropout2d conv2_drop{nullptr};
   /// The fully connected part.
   nn::Linear fc1{nullptr}, fc2{nullptr};
 };
 TANDEM_MODULE(Lenet);
 
-/// Two convolutions with batch norm and three linear layers; x (N, 1, 28, 28) -> (N, 10) logits. On the CPU it is
-/// faster by a quarter in channels-last format: `net->to(MemoryFormat::ChannelsLast)`.
+/// Two convolutions with batch norm and three linear layers; x (N, 1, 28, 28) -> logits (N, 10). On the CPU it is a
+/// quarter faster in channels-last format: `net->to(MemoryFormat::ChannelsLast)`.
 struct FashionCnnImpl : nn::Cloneable<FashionCnnImpl> {
   FashionCnnImpl() { reset(); }
   void reset() override {
@@ -69,11 +69,11 @@ struct FashionCnnImpl : nn::Cloneable<FashionCnnImpl> {
   }
   /// x (N, 1, 28, 28) -> logits (N, 10)
   Tensor forward(const Tensor& x) { return fc3(fc2(drop(fc1(layer2(layer1(x)).flatten(1))))); }
-  /// Convolution, batch norm, ReLU and max pool, twice.
+  /// Each is a convolution, batch norm, ReLU and max pool.
   nn::Sequential layer1{nullptr}, layer2{nullptr};
   /// The fully connected part.
   nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
-  /// Drops features behind fc1.
+  /// Drops features of fc1's output.
   nn::Dropout drop{nullptr};
 };
 TANDEM_MODULE(FashionCnn);

@@ -1,4 +1,4 @@
-// SentenceTransformer: loads a folder's configuration and weights, and pools and normalizes sentences' vectors.
+// SentenceTransformer: loads the configuration and weights in a folder, and pools and normalizes hidden states.
 #include "tandem/models/sentence_transformer.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
     o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
     o.strip_accents(file.boolean("strip_accents"));
     o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
-    // Where there is no limit, the file has a number that no integer holds.
+    // If there is no limit, the file has a number of about 1e30.
     const double most = file.number("model_max_length").value_or(512);
     if (most < 1e9) o.model_max_length(static_cast<int64_t>(most));
     text("unk_token", o.unk_token());
@@ -83,8 +83,8 @@ void SentenceTransformer::read_modules(const std::string& folder) {
 }
 
 Tensor SentenceTransformer::forward(const data::BatchEncoding& batch) {
-  // Without padding there is nothing to mask, in the attention or in the mean. Asked here, where the mask is on the
-  // CPU.
+  // A batch without padding needs no mask, neither in the attention nor in the mean. The test is made before the mask
+  // is copied to the device, because item() would wait for a GPU.
   const bool padded = !batch.attention_mask.all().item<bool>();
   const Tensor mask = padded ? batch.attention_mask.to(device_) : Tensor();
   const Tensor hidden = std::get<0>(model(batch.input_ids.to(device_), mask));
@@ -104,7 +104,7 @@ Tensor SentenceTransformer::encode(const std::vector<std::string>& texts, int64_
   const size_t count = texts.size(), width = static_cast<size_t>(batch_size);
   std::vector<std::vector<int64_t>> encoded(count);
   for (size_t i = 0; i < count; ++i) encoded[i] = tokenizer.encode(texts[i]);
-  std::vector<size_t> order(count);  // the longest first, so that a batch has little padding
+  std::vector<size_t> order(count);  // longest text first, so that a batch needs little padding
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return encoded[a].size() > encoded[b].size(); });

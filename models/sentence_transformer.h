@@ -1,35 +1,36 @@
-// SentenceTransformer: sentences to vectors whose product says how near two meanings are (Reimers & Gurevych 2019,
-// arXiv:1908.10084).
+// SentenceTransformer maps sentences to vectors. The cosine of two vectors measures how similar the meanings are
+// (Reimers & Gurevych 2019, arXiv:1908.10084).
 #pragma once
 #include "tandem/data/text/wordpiece.h"
 #include "tandem/models/bert.h"
 
 namespace tandem::models {
 
-/// The tokenizer of a model's folder: vocab.txt, with the options of tokenizer_config.json where that exists.
-/// @throws Error  naming the file that is missing or wrong
+/// Loads the tokenizer in a model's folder: vocab.txt, and the options in tokenizer_config.json if that file exists.
+/// @throws Error  if a file is missing or damaged. The message names the file
 data::BertTokenizer load_bert_tokenizer(const std::string& folder);
 
-/// A BERT whose last hidden states are averaged over a text's tokens, and mostly brought to length 1: a folder as the
-/// Python library sentence-transformers writes and reads it, all-MiniLM-L6-v2 for one.
+/// A BERT whose last hidden states are averaged over a text's tokens, and normalized to length 1 if the model's files
+/// ask for it. Loads folders in the format of the Python library sentence-transformers, such as all-MiniLM-L6-v2.
 class SentenceTransformer {
  public:
-  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin), vocab.txt, and where they exist
-  /// modules.json and what it names, tokenizer_config.json and sentence_bert_config.json. The model is in evaluation.
-  /// @throws Error  naming the file that is missing, damaged, or asks for what is not here: another model than BERT,
-  ///                another pooling than the mean
+  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin) and vocab.txt. If they exist, it also
+  /// reads modules.json with the configuration of the pooling, tokenizer_config.json and sentence_bert_config.json. The
+  /// model is left in evaluation mode.
+  /// @throws Error  if a file is missing, damaged, or asks for a model other than BERT or a pooling other than
+  ///                the mean. The message names the file
   explicit SentenceTransformer(const std::string& folder, Device device = kCPU);
 
-  /// The vectors (texts, hidden_size), on the CPU, without a graph. Texts of similar length share a batch. A text of
-  /// more tokens than max_seq_length loses its end.
+  /// Returns the vectors (texts, hidden_size) on the CPU, not recorded by autograd. Texts of similar length share a
+  /// batch. A text is truncated to tokenizer.options.model_max_length() tokens.
   Tensor encode(const std::vector<std::string>& texts, int64_t batch_size = 32);
-  /// The same of one batch, (N, hidden_size), recorded: to train it.
+  /// Returns the vectors (N, hidden_size) of one batch, recorded by autograd for training.
   Tensor forward(const data::BatchEncoding& batch);
 
-  /// What makes the vectors of the tokens.
+  /// Computes the hidden states of the tokens.
   BertModel model{nullptr};
-  data::BertTokenizer tokenizer;  // its model_max_length is max_seq_length: what the files and the positions allow
-  bool normalize = false;         // whether vectors get length 1
+  data::BertTokenizer tokenizer;  // model_max_length is the least of the limits in the files and the model's positions
+  bool normalize = false;         // whether vectors are scaled to length 1
 
  private:
   void read_modules(const std::string& folder);

@@ -1,5 +1,5 @@
-"""DDP over Gloo in Tandem and in PyTorch, two ranks with a thread each, one after the other: medians over the rounds,
-and PyTorch's time divided by Tandem's. Run it with a Python that has torch.
+"""Times DDP over Gloo in Tandem and in PyTorch, with two ranks of one thread each. The two programs take turns. Prints medians
+over the rounds, and PyTorch's time divided by Tandem's. Run it with a Python that has torch.
 """
 import argparse
 import importlib.util
@@ -17,8 +17,8 @@ HERE = Path(__file__).resolve().parent
 def run(command):
     done = subprocess.run(command, capture_output=True, text=True,
                           env=dict(os.environ, TANDEM_NUM_THREADS="1", OMP_NUM_THREADS="1"))
-    line = next((line for line in done.stdout.splitlines() if "{" in line), None)  # the launcher puts the rank before it
-    if line is None:  # PyTorch's ranks may abort once they have printed it, as their threads end
+    line = next((line for line in done.stdout.splitlines() if "{" in line), None)  # the launcher prefixes lines with the rank
+    if line is None:  # not the exit status: PyTorch's ranks may abort after printing the line, when their threads end
         sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return json.loads(line[line.index("{"):])
 

@@ -1,5 +1,6 @@
-// DistributedDataParallel and all_reduce over Gloo, for compare.py: run by `tandem launch -n 2 -- benchmark_ddp`. Rank
-// 0 prints one line of JSON, milliseconds by name: medians of calls that all ranks begin together.
+// Times DistributedDataParallel and all_reduce over Gloo for compare.py. Run it with `tandem launch -n 2 --
+// benchmark_ddp`. Rank 0 prints one line of JSON: median milliseconds by name, and the share of the communication that
+// backward hid. All ranks start each timed call together.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +30,7 @@ double all_reduce_ms(int64_t elements, int calls) {
   const Tensor x = ones({elements});
   return median_ms(calls, [&] { distributed::all_reduce(x); });
 }
-/// A training step of FashionCNN on 64 images of each rank, as compare.py's peer makes it.
+/// Returns the median time of a training step of FashionCNN with 64 images per rank. ddp_torch.py times the same step.
 template <class Forward> double step_ms(models::FashionCnn& net, const Forward& forward) {
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
   const Tensor x = randn({64, 1, 28, 28}), y = randint(10, {64}, kInt64);

@@ -1,5 +1,6 @@
-// What DistributedDataParallel costs where there is nobody to talk to: steps of a module and of the same module
-// wrapped, in a group of one rank, in turn. Prints the median ratio of the times of neighbours, with its 95 % interval.
+// Measures the overhead of DistributedDataParallel without communication, in a group of one rank. Training steps of a
+// bare module and of a wrapped one alternate. Prints the median ratio of the times of such pairs, with its 95 %
+// interval.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -32,7 +33,7 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   const auto with_ddp = [&] { step(ddp_optimizer, [&](const Tensor& in) { return ddp(in); }); };
   std::vector<double> ratios, times;
   for (int i = -3; i < pairs; ++i) {
-    // Which one goes first alternates as well.
+    // The order within a pair alternates too.
     double without = 0, with = 0;
     if (i % 2) without = seconds(alone);
     with = seconds(with_ddp);
@@ -43,7 +44,7 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(times.begin(), times.end());
-  // Of n numbers, the median of what they were drawn from lies between these two with 95 % probability.
+  // Order statistics n / 2 -+ 0.98 sqrt(n) enclose the median of the distribution with a probability of 95 %.
   const double n = pairs, half = 0.98 * std::sqrt(n);
   const auto at = [&](double i) { return ratios[static_cast<size_t>(std::clamp(i, 0.0, n - 1))]; };
   std::printf("%-12s %8.3f ms a step without; with DDP %.4f times that (95 %% interval: %.4f to %.4f), %d pairs\n",

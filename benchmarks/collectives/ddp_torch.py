@@ -1,4 +1,5 @@
-"""What ddp.cpp measures, in PyTorch over its Gloo: two processes with a thread each; one line of JSON."""
+"""The PyTorch counterpart of ddp.cpp: measures the same over PyTorch's Gloo, with two processes of one thread each, and prints
+one line of JSON."""
 import json
 import os
 import socket

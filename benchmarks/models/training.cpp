@@ -1,6 +1,6 @@
-// Training steps of whole models: zero_grad, forward, loss, backward, the optimizer's step, and the loss read as a
-// number. train_step does all of it anew in each step; captured_train_step replays a Graph of it, but for the reading.
-// inference is the forward pass alone, in evaluation.
+// Benchmarks of whole models. train_step: zero_grad, forward, loss, backward, the optimizer's step, and reading the
+// loss as a number. captured_train_step: replays a Graph of these calls, then reads the loss. inference: the forward
+// pass alone, in evaluation mode.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/core/loop/graph.h"
 #include "tandem/models/models.h"
@@ -35,9 +35,9 @@ Run training_step(bool captured, Module module, Options options, const Tensor& x
     return [=] {
       step();
       value->item<float>();
-      *value = {};  // as in a loop, where the step's graph ends with it
+      *value = {};  // frees the autograd graph, as the end of an iteration does in a training loop
     };
-  step();  // makes the optimizer's state, which a capture must find
+  step();  // creates the optimizer's state, which must exist before the capture
   const auto graph = std::make_shared<Graph>();
   graph->capture(step);
   return [=] {
@@ -55,7 +55,7 @@ template <class Module> Run inference(Module module, const Tensor& x, MemoryForm
   };
 }
 MemoryFormat format_of_images() { return device().is_cpu() ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous; }
-/// Logits (N, L, vocabulary) and the tokens that follow, (N, L).
+/// Returns the loss of predicting the next token. @param output logits (N, L, vocabulary) @param target tokens (N, L)
 Tensor next_token(const Tensor& output, const Tensor& target) {
   return cross_entropy(output.flatten(0, 1), target.flatten());
 }
@@ -73,8 +73,8 @@ models::GptModel small_gpt(int64_t context) {
 }
 Tensor classes(const Shapes& s) { return integers(10, {s[0][0]}); }
 
-/// What products and convolutions compute for a row of a batch: multiply-adds of the first layer, which has no gradient
-/// of its input in training, and of the others.
+/// Number of multiply-adds in matrix products and convolutions for one row of a batch. `first`: in the first layer,
+/// whose input needs no gradient in training. `others`: in all other layers.
 struct MultiplyAdds {
   double first, others;
   double training(const Shapes& s) const { return 2 * static_cast<double>(s[0][0]) * (2 * first + 3 * others); }
@@ -83,7 +83,7 @@ struct MultiplyAdds {
 constexpr MultiplyAdds kMlp{784 * 128, 128 * 64 + 64 * 10};
 constexpr MultiplyAdds kLenet{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
 constexpr MultiplyAdds kFashionCnn{28 * 28 * 32 * 9, 12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
-double gpt_flops(const Shapes& s) {  // of attention the half that is not masked, twice: scores and sums of values
+double gpt_flops(const Shapes& s) {  // attention: only the unmasked half, for the scores and for the weighted values
   const auto length = static_cast<double>(s[0][1]);
   return MultiplyAdds{0, length * (4 * (12 * 256 * 256 + length * 256) + 256 * kVocabulary)}.training(s);
 }

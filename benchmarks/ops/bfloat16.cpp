@@ -1,4 +1,4 @@
-// Products and convolutions of bfloat16, which only some processors multiply: images channels-last.
+// Matrix products and convolutions of bfloat16, for CPUs with bfloat16 instructions. Images are channels-last.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/nn/convolution.h"
 #include "tandem/ops/nn/linear.h"

@@ -21,7 +21,8 @@
 namespace tandem::benchmarks {
 namespace {
 
-// In the cache of one core, of the machine, in neither, and so large that no part stays from one call to the next.
+// Sizes that fit into the cache of one core, into the cache that all cores share, and into neither. kHuge is so large
+// that nothing stays in a cache from one call to the next.
 const std::vector<int64_t> kSmall = {16 << 10}, kMiddle = {1 << 20}, kLarge = {16 << 20}, kHuge = {64 << 20};
 
 std::vector<Shapes> cases(const std::string& name, size_t inputs) {
@@ -34,7 +35,7 @@ std::vector<Shapes> cases(const std::string& name, size_t inputs) {
   if (name == "add") out.push_back(Shapes(inputs, kHuge));
   return out;
 }
-// Those of the others that are defined for positive numbers only, or would leave the range of floats.
+// Returns whether the op needs positive inputs: it is defined only for them, or would overflow for others.
 bool positive(const std::string& name) {
   static const std::set<std::string> names = {"log",   "log1p", "log2", "log10",  "sqrt",
                                               "rsqrt", "pow",   "div",  "igamma", "igammac"};
@@ -92,7 +93,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
   out.push_back({.name = "mul/backward", .cases = {{kMiddle, kMiddle}}, .prepare = backward([](const Inputs& in) {
                                                                           return in[0] * in[1];
                                                                         })});
-  // The gradients that have a kernel of their own.
+  // Gradients that have their own kernel.
   out.push_back(binary("relu_backward", relu_backward));
   out.push_back(binary("sigmoid_backward", sigmoid_backward));
   out.push_back(binary("tanh_backward", tanh_backward));
@@ -139,7 +140,7 @@ std::vector<Benchmark> elementwise_benchmarks() {
   return out;
 }
 
-/// Values stay where they are (x * 1) or settle, so that any number of calls does the same work.
+/// Every call does the same work: the values stay the same (x * 1), change their sign, or reach a fixed value.
 std::vector<Benchmark> inplace_benchmarks() {
   const std::vector<Shapes> one = {{kMiddle}};
   const auto unary = [&](const char* name, void (*change)(Tensor&)) -> Benchmark {

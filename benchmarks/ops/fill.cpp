@@ -1,4 +1,4 @@
-// Tensors made from nothing: constants, sequences and random numbers.
+// Factory functions and fills: constants, sequences and random numbers.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/empty.h"
@@ -22,7 +22,7 @@ std::vector<Benchmark> fill_benchmarks() {
                    }});
   };
   add("empty/overhead", [](IntArrayRef sizes) { return empty(sizes, device()); });
-  out.back().bytes = nullptr;  // it writes none
+  out.back().bytes = nullptr;  // empty() writes no memory
   add("zeros/forward", [](IntArrayRef sizes) { return zeros(sizes, device()); });
   add("full/forward", [](IntArrayRef sizes) { return full(sizes, 2.5, device()); });
   add("arange/forward", [](IntArrayRef sizes) { return arange(sizes[0], TensorOptions(kFloat32).device(device())); });

@@ -1,4 +1,4 @@
-// Joining, and reading and writing by index or mask. Table and rows are as in a small language model.
+// Indexing, masking and concatenation. The embedding table has the size of a small language model's.
 #include "tandem/ops/index/gather.h"
 #include "tandem/ops/index/index_add.h"
 #include "tandem/ops/index/index_put.h"
@@ -19,7 +19,7 @@
 namespace tandem::benchmarks {
 namespace {
 
-/// A table (rows, width) and which of its rows are meant.
+/// Returns a table (rows, width) that requires a gradient, and random indices of its rows.
 Inputs table_and_index(const Shapes& s) { return {values(s[0]).requires_grad_(), integers(s[0][0], s[1])}; }
 
 Benchmark make(const char* name, std::vector<Shapes> cases, std::function<Run(const Shapes&)> prepare) {

@@ -1,4 +1,4 @@
-// Convolution, pooling and normalisation, of the sizes that FashionCNN and LeNet have.
+// Convolution, pooling, normalisation and attention. Convolutions have the sizes of FashionCNN's and LeNet's layers.
 #include "tandem/ops/backward.h"
 #include "tandem/ops/nn/attention.h"
 #include "tandem/ops/nn/avg_pool.h"
@@ -18,7 +18,7 @@ double same_flops(const Shapes& s) { return 2 * numel(s[0]) * numel(s[1]) / stat
 
 Tensor conv(const Inputs& in) { return conv2d(in[0], in[1], in[2]); }
 Tensor conv_same(const Inputs& in) { return conv2d(in[0], in[1], in[2], 1, in[1].size(2) / 2); }
-/// The first layer of a network: its input takes no gradient.
+/// Returns the inputs of a network's first convolution: only the weight and bias require a gradient.
 Inputs first_layer(const Shapes& s) {
   return {values(s[0]), values(s[1]).requires_grad_(), values(s[2]).requires_grad_()};
 }
@@ -78,7 +78,7 @@ std::vector<Benchmark> layer_benchmarks() {
     out.push_back({.name = variant + "forward", .cases = heads, .prepare = forward(op)});
     out.push_back({.name = variant + "backward", .cases = heads, .prepare = backward(op)});
   }
-  // in training, with the batch's statistics; no running ones
+  // batch_norm in training mode, without running statistics
   both("batch_norm", normal, [](const Inputs& in) { return batch_norm(in[0], in[1], in[2], {}, {}, true); });
   both("layer_norm", rows, [](const Inputs& in) { return layer_norm(in[0], {in[1].size(0)}, in[1], in[2]); });
   out.push_back(

@@ -10,7 +10,7 @@
 namespace tandem::benchmarks {
 namespace {
 
-/// Logits (N, C) and a class for each row.
+/// Returns logits (N, C) and a class for each row.
 Inputs logits_and_classes(const Shapes& s) {
   return {values(s[0]).requires_grad_(), integers(s[0].back(), {s[0].front()})};
 }

@@ -1,4 +1,4 @@
-// Matrix products, of the sizes that networks have: squares, FashionCNN's and the mlp's layers, a transformer's.
+// Matrix products of square matrices, and in the sizes of the layers of FashionCNN, the MLP and a transformer.
 
 #include "tandem/ops/products/matmul.h"
 #include "tandem/benchmarks/benchmark.h"
@@ -8,7 +8,7 @@
 namespace tandem::benchmarks {
 namespace {
 
-/// Two operations per multiply-add: every element of the first input, times the columns of the second.
+/// Floating-point operations of a matrix product: 2 * elements of the first input * columns of the second.
 double product_flops(const Shapes& s) { return 2 * numel(s[0]) * static_cast<double>(s[1].back()); }
 
 }  // namespace
@@ -18,7 +18,7 @@ std::vector<Benchmark> matmul_benchmarks() {
                                         {{64, 600}, {600, 2304}},     {{1024, 256}, {256, 1024}},
                                         {{1024, 256}, {256, 8192}},   {{1024, 8192}, {8192, 256}},
                                         {{1024, 1024}, {1024, 1024}}, {{2048, 2048}, {2048, 2048}}};
-  // a weight's gradient: the products over the rows of a batch of 64
+  // products of a weight's gradient, summed over the 64 rows of a batch
   const std::vector<Shapes> gradients = {{{64, 128}, {64, 784}}, {{64, 600}, {64, 2304}}};
   const std::vector<Shapes> layers = {{{64, 784}, {128, 784}, {128}}, {{64, 2304}, {600, 2304}, {600}}};
   const Op linear = [](const Inputs& in) { return tandem::linear(in[0], in[1], in[2]); };

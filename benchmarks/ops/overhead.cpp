@@ -1,4 +1,4 @@
-// What a call costs apart from its work: a few elements, with and without a graph.
+// Overhead of a call: ops on 16 elements, with and without autograd.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -19,7 +19,7 @@ std::vector<Benchmark> overhead_benchmarks() {
        .prepare = [](const Shapes& s) -> Run {
          return [a = values(s[0]), b = values(s[0]), c = values(s[0])] { (a * b + c).sum(); };
        }},
-      // forward, backward through three nodes, and three leaves that get their gradients
+      // forward, backward through three nodes, and accumulation into the gradients of three leaves
       {.name = "mul_add_sum/overhead_backward",
        .cases = few,
        .prepare = [](const Shapes& s) -> Run {

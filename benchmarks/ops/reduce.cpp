@@ -48,7 +48,9 @@ std::vector<Benchmark> reduce_benchmarks() {
   add("argsort/rows", rows, [](const Inputs& in) { return in[0].argsort(-1); });
   add("topk/rows", rows, [](const Inputs& in) { return std::get<0>(in[0].topk(10, -1)); });
   out.push_back({.name = "all/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
-                   return [x = values(s[0]) < 2] { x.all(); };  // true to the end: nothing can stop early
+                   return [x = values(s[0]) < 2] {
+                     x.all();
+                   };  // all elements are true, so the reduction cannot stop early
                  }});
   out.push_back({.name = "any/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
                    return [x = values(s[0]) > 2] { x.any(); };

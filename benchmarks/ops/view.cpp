@@ -1,4 +1,4 @@
-// Views, whose cost is that of the call, and copies.
+// Views, which measure the overhead of a call, and copies.
 #include "tandem/ops/shape/view.h"
 #include "tandem/ops/shape/as_strided.h"
 #include "tandem/ops/shape/clone.h"
@@ -46,7 +46,7 @@ std::vector<Benchmark> view_benchmarks() {
     out.push_back({.name = name, .cases = {{{1024, 1024}}}, .bytes = bytes, .prepare = forward(std::move(op))});
   };
   copy("clone/forward", read_write, [](const Inputs& in) { return in[0].clone(); });
-  out.back().cases.push_back({{8192, 8192}});  // 512 MiB in all
+  out.back().cases.push_back({{8192, 8192}});  // 512 MiB of traffic
   copy("contiguous/transposed", read_write, [](const Inputs& in) { return in[0].t().contiguous(); });
   copy("to/double", read_two_write_one, [](const Inputs& in) { return in[0].to(DType::float64); });
   copy("repeat/forward", read_two_write_one, [](const Inputs& in) { return in[0].repeat({2, 1}); });

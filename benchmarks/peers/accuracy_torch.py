@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""FashionCNN's test accuracy after one epoch of FashionMNIST in PyTorch, as `tandem demo` trains it: batch 128, Adam
-1e-3, shuffled, pixels from 0 to 1, channels-last. One line for each seed, with the seconds of its training, then mean and
-standard deviation: what accuracy.sh and epoch.py compare Tandem with. On a GPU (DEVICE cuda) the images lie in its memory,
-and convolutions compute in float32, as Tandem's do.
+"""Measures FashionCNN's test accuracy on FashionMNIST in PyTorch, with the same training as `tandem demo`: batch 128, Adam
+1e-3, shuffled, pixels from 0 to 1, channels-last. Prints for each seed the accuracy and the seconds of training, then the
+mean and standard deviation of the accuracies. accuracy.sh and epoch.py compare Tandem with them. On a GPU (DEVICE cuda) the
+images are in its memory, and convolutions compute in float32, as Tandem's do.
 
   python accuracy_torch.py DATA [SEEDS] [EPOCHS] [DEVICE]      DATA: the folder of the four IDX files (.gz)
 """

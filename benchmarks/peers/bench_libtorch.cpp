@@ -1,6 +1,6 @@
-// LibTorch's side of `tandem bench --peers` on the CPU: the same cases, asked for one at a time (README.md has the
-// protocol). usage: bench_libtorch [--threads N] [--channels-last]
-// A case is "name shapes" and means what benchmarks/ops and benchmarks/models of Tandem mean by it.
+// The LibTorch peer of `tandem bench --peers` on the CPU. It reads requests from standard input, one case at a time
+// (protocol: README.md). usage: bench_libtorch [--threads N] [--channels-last]
+// A case is "name shapes". It does the same work as the benchmark of that name in benchmarks/ops or benchmarks/models.
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Tensor laid_out(const Tensor& x) {
   return channels_last && x.dim() == 4 ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
 }
 
-// ---------------------------------------------------------------- how a case is made from an op
+// ---------------------------------------------------------------- making a case from an op
 Tensor values(at::IntArrayRef sizes, bool positive = false) {
   return torch::empty(sizes).uniform_(positive ? 0.5 : -1, positive ? 1.5 : 1);
 }
@@ -141,7 +141,7 @@ void add_reductions(Table& table) {
 Inputs logits_and_classes(const Shapes& s) {
   return {values(s[0]).requires_grad_(), torch::randint(s[0][1], {s[0][0]}, torch::kLong)};
 }
-/// An op on what `make` returns, whose first then takes no gradient.
+/// Times the op alone on the inputs that `make` returns; the first input is detached, so that autograd records nothing.
 Prepare forward_of(std::function<Inputs(const Shapes&)> make, Op op) {
   return [=](const Shapes& s) -> Run {
     Inputs in = make(s);
@@ -172,7 +172,7 @@ void add_products(Table& table) {
   both(table, "linear", [](const Inputs& in) { return torch::linear(in[0], in[1], in[2]); });
 }
 
-Inputs first_layer(const Shapes& s) {  // whose input takes no gradient
+Inputs first_layer(const Shapes& s) {  // only the weight and bias require a gradient
   Inputs in = inputs(s);
   in[1].requires_grad_(), in[2].requires_grad_();
   return in;
@@ -367,7 +367,7 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
       std::cout << answer(table, ready, line) << std::endl;
-    } catch (const std::exception& error) {  // the first line says what
+    } catch (const std::exception& error) {  // the peer answers with the first line of the message
       const std::string what = error.what();
       std::cout << "error: " << what.substr(0, what.find('\n')) << std::endl;
     }

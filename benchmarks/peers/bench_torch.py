@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""PyTorch's side of `tandem bench --peers`: the same cases, asked for one at a time (README.md has the protocol).
+"""The PyTorch peer of `tandem bench --peers`. It reads requests from standard input, one case at a time (protocol: README.md).
 
   python bench_torch.py [--threads N] [--channels-last] [--mode compiled] [--tuned]
   python bench_torch.py --device cuda [--mode eager|compiled|graphs] [--precision high] [--tuned]
 
-A case is "name shapes" ("linear/forward 64x784,128x784,128"), and means what benchmarks/ops and benchmarks/models of
-Tandem mean by it: float32, the same sizes, the same work in a call.
+A case is "name shapes" ("linear/forward 64x784,128x784,128"). It does the same work as the benchmark of that name in
+benchmarks/ops or benchmarks/models, with the same sizes and in float32.
 """
 import argparse
 import os
@@ -20,13 +20,13 @@ import torch.nn.functional as F
 from torch_models import Gpt, Lenet, fashion_cnn, mlp
 
 LAYOUT = torch.contiguous_format
-MODE = "eager"  # on a GPU also compiled (torch.compile) and graphs (CUDA graphs)
-TUNED = False  # optimizers fused, cudnn.benchmark, and torch.compile's max-autotune
-COMPILE_SECONDS = 60.0  # that a case may take to be compiled; one that takes longer is unknown
-CLOCKED = ("train_step", "overhead")  # by the clock on a GPU too, as in benchmarks/program.cpp
+MODE = "eager"  # or compiled (torch.compile), or graphs (CUDA graphs)
+TUNED = False  # fused optimizers, cudnn.benchmark, and torch.compile's max-autotune
+COMPILE_SECONDS = 60.0  # time limit for compiling a case; a case that exceeds it is answered with "unknown"
+CLOCKED = ("train_step", "overhead")  # timed by the host's clock even on a GPU, as in benchmarks/program.cpp
 
 
-# ---------------------------------------------------------------- how a case is made from an op
+# ---------------------------------------------------------------- making a case from an op
 def values(shape, positive=False):
     return torch.empty(shape).uniform_(0.5, 1.5) if positive else torch.empty(shape).uniform_(-1, 1)
 
@@ -37,8 +37,8 @@ def inputs(shapes, positive=False):
 
 
 def compiled(work):
-    """In mode compiled: for these shapes, and whole, so that what cannot be is an error and not eager in part. Only an
-    optimizer's step asks for a break itself, before its update."""
+    """Compiles `work` in mode compiled; otherwise returns it. fullgraph makes code that cannot be compiled an error, instead of
+    running a part of it eagerly. An optimizer's step is the exception: it breaks the graph itself, before its update."""
     whole = not isinstance(getattr(work, "__self__", None), torch.optim.Optimizer)
     if MODE != "compiled":
         return work
@@ -53,7 +53,7 @@ def forward(op, positive=False):
 
 
 def narrow(shapes):
-    """Of bfloat16, and that require a gradient."""
+    """Returns bfloat16 inputs that require a gradient."""
     return [x.to(torch.bfloat16).requires_grad_() for x in inputs(shapes)]
 
 
@@ -65,7 +65,7 @@ def bfloat16(op):
 
 
 def backward(op, make=None, positive=False):
-    """The op's backward alone, on a graph that is kept."""
+    """Times the op's backward alone. The forward runs once, and its graph is retained."""
     def prepare(shapes):
         x = make(shapes) if make else [a.requires_grad_() for a in inputs(shapes, positive)]
         wanted = [a for a in x if a.requires_grad]
@@ -186,7 +186,7 @@ PRODUCTS = {
 
 
 def first_layer(shapes):
-    """The first layer's input takes no gradient."""
+    """Returns the inputs of a first layer: only the parameters require a gradient."""
     x, *rest = inputs(shapes)
     return [x] + [p.requires_grad_() for p in rest]
 
@@ -206,7 +206,7 @@ def batch_norm_evaluation(shapes):
 
 
 def attention(variant, causal):
-    """Heads, which are no images: channels-last means nothing here."""
+    """Uses values(), not inputs(): the 4-dimensional inputs are no images, so channels-last does not apply."""
     def op(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
@@ -332,7 +332,7 @@ def train_step(make_model, make_optimizer, loss, make_target, make_input=lambda 
 
         def call():
             return step().item()
-        call.step = step  # what a CUDA graph can hold
+        call.step = step  # the part that a CUDA graph can capture: without item()
         return call
     return prepare
 
@@ -349,7 +349,7 @@ def inference(make_model):
 
 
 def gpt_step(shapes):
-    """As train_step, on tokens."""
+    """Prepares a training step of a small GPT on random tokens."""
     def tokens(_):
         return torch.randint(VOCABULARY, shapes[0])
     return train_step(lambda: Gpt(VOCABULARY, shapes[0][1]),
@@ -383,14 +383,14 @@ CASES = {**ELEMENTWISE, **REDUCTIONS, **LOSSES, **PRODUCTS, **LAYERS, **INDEXING
 
 # ---------------------------------------------------------------- protocol
 def captured(call):
-    """The same as a CUDA graph that is replayed."""
+    """Captures `call` in a CUDA graph, and returns a function that replays it."""
     step, graph = getattr(call, "step", call), torch.cuda.CUDAGraph()
     for _ in range(3):
         step()
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
         result = step()
 
-    def replay(held=call):  # by the call lie the tensors that the graph reads
+    def replay(held=call):  # `held` keeps the tensors alive that the graph reads
         graph.replay()
         return result if step is held else result.item()
     return replay
@@ -400,7 +400,7 @@ FLUSH = []
 
 
 def seconds_on_gpu(call, iterations):
-    """By events, the L2 cache overwritten before each call."""
+    """Returns the mean seconds per call, timed by events. The L2 cache is overwritten before each call."""
     if not FLUSH:
         FLUSH.append(torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8))
     count = min(iterations, 200)
@@ -440,7 +440,7 @@ def answer(words, ready):
             signal.setitimer(signal.ITIMER_REAL, COMPILE_SECONDS)
         try:
             call = CASES[name]([tuple(int(n) for n in sizes.split("x")) for sizes in shapes.split(",")])
-            if "backward" not in name and "train_step" not in name:  # those compile what they can, where they are made
+            if "backward" not in name and "train_step" not in name:  # those compile their parts when they are prepared
                 call = compiled(call)
             for _ in range(3):
                 call()
@@ -483,12 +483,12 @@ def main():
     MODE, TUNED, COMPILE_SECONDS = options.mode, options.tuned, options.compile_seconds
     torch.backends.cudnn.benchmark = TUNED
     signal.signal(signal.SIGALRM, too_long)
-    if MODE == "compiled":  # many cases share a line of this file, and each is compiled for itself
+    if MODE == "compiled":  # cases that share a line of this file are compiled separately, beyond the default limit
         torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1 << 20
     torch.set_default_device(options.device)
     torch.set_float32_matmul_precision(options.precision)
     torch.backends.cudnn.allow_tf32 = options.precision != "highest"
-    if MODE == "graphs":  # all on one stream that can be captured: a backward runs where its forward ran
+    if MODE == "graphs":  # the default stream cannot be captured, and a backward runs on its forward's stream
         torch.cuda.set_stream(torch.cuda.Stream())
     torch.set_num_threads(options.threads)
     if options.channels_last:

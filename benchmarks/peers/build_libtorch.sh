@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles a program against the LibTorch inside a PyTorch wheel; links only its CPU libraries.
-# usage: build_libtorch.sh PYTHON SOURCE.cpp OUTPUT   (PYTHON has torch)
+# usage: build_libtorch.sh PYTHON SOURCE.cpp OUTPUT   PYTHON: an interpreter with torch
 set -eu
 root=$("$1" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 abi=$("$1" -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')

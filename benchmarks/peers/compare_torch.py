@@ -1,12 +1,13 @@
-"""PyTorch in the charts of `tandem compare`: the same job under PyTorch's DDP (and DataParallel where there are GPUs), as
-a report.json of the schema in docs/compare.md.
+"""Runs the job of `tandem compare` under PyTorch's DDP (and DataParallel if there are enough GPUs), and writes the results to
+a report.json with the schema in docs/compare.md, so that the charts of `tandem compare` show PyTorch too.
 
-    python compare_torch.py --out compare_torch/report.json       # a report of its own, with PyTorch on one device
-    python compare_torch.py --into compare/report.json            # PyTorch's runs beside Tandem's in that report
+    python compare_torch.py --out compare_torch/report.json       # a separate report, with PyTorch on one device
+    python compare_torch.py --into compare/report.json            # adds PyTorch's runs to a report of `tandem compare`
     tandem compare page compare/report.json                       # makes the page again
 
-A report of its own has speedups over PyTorch on one device with all the cores; in Tandem's report they are over Tandem
-there. Times are of whole steps (forward, backward, Adam) on images of random numbers; PyTorch's runs have no anatomy.
+In a separate report, speedups are relative to PyTorch on one device with all cores. In a report of `tandem compare`, they are
+relative to Tandem on one device. Times are of whole steps (forward, backward, Adam) on random images. PyTorch's runs have no
+breakdown of the step.
 """
 import argparse
 import json
@@ -31,7 +32,7 @@ NO_INTERVAL = {"median": 0.0, "low": 0.0, "high": 0.0}
 
 
 def interval(values):
-    """The median, and the two values that hold the true one with 95 %: as tools/compare/statistics.cpp has it."""
+    """Returns the median and its 95 % interval, computed as in tools/compare/statistics.cpp."""
     values, n, tail, k = sorted(values), len(values), 0.0, 0
     while n and k < n // 2:
         tail += 2 * math.comb(n, k) / 2**n
@@ -50,7 +51,7 @@ def percentile(values, p):
 
 
 class Job:
-    """One way of training on this rank's share of the batch."""
+    """Training steps of a model, wrapped by `wrap`, on a random batch of this rank's size."""
 
     def __init__(self, model, batch, device, wrap=lambda net: net):
         torch.manual_seed(1)
@@ -66,14 +67,14 @@ class Job:
         loss = self.loss(self.net(self.x.flatten(1) if self.flat else self.x), self.y)
         loss.backward()
         self.optimizer.step()
-        return loss.item()  # on a GPU: until it is done
+        return loss.item()  # waits for a GPU
 
     def seconds(self, steps):
         times = []
         for i in range(steps + 2):
             start = time.perf_counter()
             self.step()
-            if i >= 2:  # the first are not counted, as in tandem compare
+            if i >= 2:  # the first two steps are warm-up, as in `tandem compare`
                 times.append(time.perf_counter() - start)
         return times
 

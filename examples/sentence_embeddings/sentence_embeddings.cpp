@@ -1,8 +1,8 @@
-// Sentences to vectors with all-MiniLM-L6-v2, or another BERT in the layout of sentence-transformers.
+// Maps sentences to vectors with all-MiniLM-L6-v2, or with another BERT in the format of sentence-transformers.
 //
 //   examples/sentence_embeddings/fetch_model.sh model
-//   sentence_embeddings model < lines > vectors            one line of numbers for each line of text
-//   sentence_embeddings model --similar 5 < lines          the five pairs of lines that mean the most alike
+//   sentence_embeddings model < lines > vectors            prints one line of numbers for each line of text
+//   sentence_embeddings model --similar 5 < lines          prints the five pairs of lines with the most similar meaning
 #include <tandem/models/models.h>
 #include <tandem/tandem.h>
 
@@ -85,7 +85,7 @@ void print_vectors(const Tensor& vectors) {
     for (int64_t k = 0; k < vectors.size(1); ++k)
       std::printf("%.9g%c", static_cast<double>(*value++), k + 1 < vectors.size(1) ? ' ' : '\n');
 }
-/// The pairs of the largest cosine, best first.
+/// Prints the `wanted` pairs of lines with the largest cosine, in descending order.
 void print_similar(const Tensor& vectors, const std::vector<std::string>& lines, int64_t wanted) {
   const int64_t n = vectors.size(0);
   const Tensor unit = nn::functional::normalize(vectors);

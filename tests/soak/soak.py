@@ -187,18 +187,19 @@ def document():
     head = """\
         # What is too long for CI: `./run soak`
 
-        `tests/soak/soak.py` writes this page from `tests/soak/records.jsonl`, to which each run of a part adds a line with its
-        date, commit, machine, command and figures. `./run check` compares the two.
+        `tests/soak/soak.py` writes this page from `tests/soak/records.jsonl`. Each run of a part adds a line to that file, with its
+        date, commit, machine, command and figures. `./run check` compares the page with the records.
 
             ./run soak                    # all parts, some hours; a part that has passed at this commit is not repeated
-            ./run soak faults fuzz        # these parts
-            ./run soak --list             # the parts, with their limits and when they last ran
+            ./run soak faults fuzz        # only these parts
+            ./run soak --list             # lists the parts, with their limits and when they last ran
 
-        Stopped, it goes on with the part that it was at. Commit `records.jsonl` and this page afterwards. Seeds follow from the
-        commit, so that each commit is tried with new ones. The part `differential` needs a Python with torch, `fuzz` needs clang.
-        Random programs pass if 99.7 % agree with PyTorch or differ as the list in `tests/differential/search/wanted.py` wants it,
-        and at most 1.5 % do the latter. A program agrees too where one more run of PyTorch gives what Tandem gives: with results that
-        are moved by rounding, in float64, or with copies of what backward saves (`second_run.py`); the figures say how many.
+        If you stop it, the next call continues with the interrupted part. Commit `records.jsonl` and this page afterwards. Seeds are
+        computed from the commit, so that each commit is tried with new seeds. The part `differential` needs a Python with torch, and
+        `fuzz` needs clang. Random programs pass if 99.7 % agree with PyTorch or differ in a way that
+        `tests/differential/search/wanted.py` lists as intended, and if at most 1.5 % differ in such a way. A program also agrees if a
+        second run of PyTorch gives Tandem's results: with slightly changed rounding, in float64, or with copies of the tensors that
+        backward saves (`second_run.py`); the figures say how many programs do.
         """
     lines = [textwrap.dedent(head), "| part | what it does | what CI runs of it | last run | outcome |", "|---|---|---|---|---|"]
     for part in parts():
