@@ -14,7 +14,7 @@ namespace tandem::tools {
 /// stopped, or the link is cut). Each launcher reports to node 0, and judges node 0 by its answers.
 class NodeWatch {
  public:
-  /// @param name, host  Nodes::name_of this node and of node 0, for messages
+  /// @param name, host  names of this node and of node 0, for messages
   NodeWatch(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name, const std::string& host,
             std::chrono::milliseconds silence);
   ~NodeWatch();
@@ -41,13 +41,12 @@ class NodeWatch {
 class Nodes {
  public:
   struct Options {
-    int nodes = 2, ranks = 1;                                     // nodes of the job; ranks of this launcher
-    int max_restarts = 0;                                         // must be equal on all nodes
-    std::string rdzv = {};                                        // "HOST:PORT"
-    std::string token = {};                                       // secret that the launchers share
-    std::chrono::milliseconds timeout = std::chrono::minutes(5);  // limit until all launchers have connected
-    std::chrono::milliseconds silence =
-        std::chrono::seconds(10);  // time without a report after which a launcher is lost
+    int nodes = 2, ranks = 1;                                      // nodes of the job; ranks of this launcher
+    int max_restarts = 0;                                          // must be equal on all nodes
+    std::string rdzv = {};                                         // "HOST:PORT"
+    std::string token = {};                                        // secret that the launchers share
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // limit until all launchers have connected
+    std::chrono::milliseconds silence = std::chrono::seconds(10);  // silence after which a launcher is lost
   };
   /// Waits until all launchers have connected. Meanwhile calls `check` ten times a second, which may throw; `say`
   /// prints a line for the user. @throws Error that names the missing or lost node, or the options that differ between
@@ -115,15 +114,14 @@ class Attempt {
  private:
   void watch();
   std::string key(const std::string& rest) const { return "attempt/" + std::to_string(number_) + "/" + rest; }
-  static constexpr std::chrono::milliseconds kReapTime{
-      200};  // from the loss of a rank's connection until its exit status is known
+  static constexpr std::chrono::milliseconds kReapTime{200};  // delay until a rank's exit status is known
   Nodes* nodes_;
   int number_;
   std::string token_, address_ = "127.0.0.1";
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
   std::unique_ptr<distributed::StoreClient> ranks_,
-      watch_;  // ranks_: to node 0's store of the ranks (null on node 0); watch_: for thread_
+      watch_;  // to node 0's store (null on node 0); for thread_
   Pipe word_ = {};
   mutable std::mutex mutex_;
   std::optional<End> end_;
