@@ -18,7 +18,7 @@ std::vector<GptRow> read_gpt_rows(const std::string& path);
 std::vector<LinkPoint> read_all_reduces(const std::string& path);
 
 /// Returns the number of parameters of a GPT with separate embedding and output matrices: 12 h^2 + 13 h per layer, plus
-/// those of vocabulary and positions.
+/// the vocabulary's matrices and the position embedding.
 double gpt_parameters(const GptRow& row);
 /// Returns the FLOPs of one pass on one GPU; the backward has twice the FLOPs of the forward.
 double gpt_pass_flops(const GptRow& row);

@@ -18,7 +18,7 @@ struct HeldOut {
   Errors model, flops, nearest, constant;
   double inside_interval = 0;  ///< fraction of these rows in the model's 90 % interval; 0 if not computed
 };
-/// Errors of one predictor of all-reduces. large: only those of at least 64 MiB.
+/// Errors of one predictor of all-reduces. `large`: only all-reduces of at least 64 MiB.
 struct AllReduceErrors {
   std::string what;
   Errors all, large;
