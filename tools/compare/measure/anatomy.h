@@ -14,9 +14,8 @@ struct StepTimes {
 /// Partitions the time of each lane of a step; with several steps, returns the mean over the steps. A lane is a rank
 /// or, under DataParallel, a device of the only rank. If several phases are open on a lane, the one that began last
 /// counts. A lane waits
-///   - in a phase "wait" or, under DataParallel, whenever it does nothing: for the lane that works meanwhile; if
-///   several
-///     work, for the one that finishes last;
+///   - in a phase "wait" or, under DataParallel, whenever it does nothing: for the lane that works meanwhile, or for
+///     the one that finishes last if several work;
 ///   - in a collective, until the last rank has entered it: for that rank.
 /// If no device of DataParallel works, threads are being woken up: the first device waits for "threads to wake up", and
 /// the others wait for the first device. Between two phases a lane waits for "a free core" while its thread has none,
