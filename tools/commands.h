@@ -15,10 +15,10 @@ struct SimulateSettings {
   std::string cluster, json, check_skill, published;
   bool example = false;
 };
-/// Does one of four things: if settings.cluster names a file, predicts steps of DDP and DataParallel on the cluster
-/// that the file describes; if settings.check_skill names a folder with recorded times, shows how well the model
-/// predicts them; if settings.published names a file with published figures, shows predictions beside them; otherwise
-/// prints an example of a cluster file.
+/// Does one of four things. If settings.check_skill names a folder with recorded times, shows how well the model
+/// predicts them. If settings.published names a file with published figures, shows predictions beside them. If
+/// settings.example, prints an example of a cluster file. Otherwise predicts steps of DDP and DataParallel on the
+/// cluster that the file settings.cluster describes.
 void simulate(const SimulateSettings& settings);
 /// The options of `tandem show`.
 struct ShowSettings {

@@ -69,7 +69,7 @@ void add_diff(CLI::App& parent) {
 void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : compare::Settings {
     std::string rank_result,
-        rank_mode;  // rank_result: if not empty, this process is a rank and writes its sample there
+        rank_mode;  // rank_result: if not empty, this process is a rank and writes its sample into this folder
     compare::Job rank;
     std::vector<int> rank_steps = {2, 5};
     double rank_bucket_mib = 25;

@@ -121,7 +121,7 @@ class Attempt {
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
   std::unique_ptr<distributed::StoreClient> ranks_,
-      watch_;  // to node 0's store (null on node 0); for thread_
+      watch_;  // ranks_: to the ranks' store, null on node 0; watch_: for thread_
   Pipe word_ = {};
   mutable std::mutex mutex_;
   std::optional<End> end_;

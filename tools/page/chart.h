@@ -17,7 +17,7 @@ struct Axis {
   std::string label;
   Unit unit = Unit::kNone;
   bool log = false;
-  bool from_zero = true;                // of a linear axis
+  bool from_zero = true;                // linear axis only: include zero
   bool exact_ends = false;              // linear axis only: end at the data, not at round numbers
   std::vector<double> only_ticks = {};  // ticks to use in place of round numbers: 1, 2, 4 devices
 };
@@ -69,7 +69,7 @@ struct DotRow {
   std::string label;
   int style = 0;
   double value = 0, low = 0, high = 0;
-  std::string text;    // at the right end
+  std::string text;    // text at the right end
   double second = -1;  // position of a second, hollow mark (p95, a prediction); negative: none
 };
 /// Rows of a dot with its interval, one for each mode.

@@ -46,7 +46,7 @@ struct DdpOptions {
   AllReduce all_reduce = AllReduce::fastest;
   double first_bucket_bytes = 1 << 20;  ///< of the first bucket and the last, as in Tandem's reducer
   bool overlap = true;                  ///< whether buckets are sent while the backward runs
-  int passes = 1;                       ///< forwards and backwards before the all-reduce of the accumulated gradients
+  int passes = 1;                       ///< forwards and backwards before the gradients are reduced
 };
 /// One bucket's all-reduce, in the order of sending. Times count from the start of the (last) backward.
 struct BucketTimes {

@@ -6,7 +6,7 @@ namespace tandem::tools::compare {
 
 /// Returns the options with which `tandem compare` runs one rank of the job under the mode.
 std::vector<std::string> arguments_of(const Mode& mode, const Job& job);
-/// Writes and reads FOLDER/rank_R.json. @throws Error that names the file
+/// Write and read FOLDER/rank_R.json. @throws Error that names the file
 void write_rank(const std::string& folder, const RankSample& sample);
 RankSample read_rank(const std::string& folder, int rank);
 

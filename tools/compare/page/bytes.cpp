@@ -220,7 +220,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
     chart.x = {"time of the all-reduce", Unit::kSeconds};
     double hidden = 0, all = 0;
-    constexpr size_t kMostBuckets = 16;  // the table has all
+    constexpr size_t kMostBuckets = 16;  // the table shows all buckets
     if (run->buckets.size() > kMostBuckets)
       chart.title += cat(" (the first ", kMostBuckets, " of ", run->buckets.size(), ")");
     for (size_t i = 0; i < run->buckets.size(); ++i) {
