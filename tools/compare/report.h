@@ -62,14 +62,14 @@ struct BucketTimes {
   int64_t bytes = 0;
   double ready = 0, start = 0, end = 0;      // ready: when its last gradient was computed
   double hidden = 0;                         // part of end - start that overlaps backward
-  std::vector<std::string> parameters = {};  // in the order of their gradients' arrival
+  std::vector<std::string> parameters = {};  // names, in the order in which their gradients arrive
 };
 
 /// A comparison of a mode with its reference on one device, which should train the same model.
 struct Agreement {
   std::string reference;
   int steps = 0;
-  double largest_difference = 0;                           // of any parameter
+  double largest_difference = 0;                           // largest difference of any parameter
   std::vector<double> losses = {}, reference_losses = {};  // step by step
   std::string first_difference = {};                       // first operation whose result differs; empty if none does
 };
@@ -146,8 +146,9 @@ struct Published {
   std::string what, source, unit;
   std::vector<std::string> labels;
   std::vector<double> values;
-  std::vector<double> devices = {};    // of each value, if the values are efficiencies (1 is ideal); else empty
-  std::vector<double> predicted = {};  // by the cost model; empty if the source gives too few inputs
+  std::vector<double> devices =
+      {};  // number of devices of each value, if the values are efficiencies (1 is ideal); else empty
+  std::vector<double> predicted = {};  // predictions of the cost model; empty if the source gives too few inputs
 };
 
 struct Diagnosis {
@@ -180,7 +181,7 @@ struct Report {
   std::vector<Inference> inference;
   std::vector<Projection> projections;
   std::vector<Published> published;
-  std::vector<Interval> tracing_cost;  // at most one: time of a traced step over an untraced step, minus 1
+  std::vector<Interval> tracing_cost;  // at most one value: time of a traced step over an untraced step, minus 1
   std::vector<std::string> notes;      // about the cost model: where it has skill, and where it has none
 };
 

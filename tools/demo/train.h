@@ -20,13 +20,13 @@ struct History {
   struct Mistake {
     int64_t image;  // index in the test set
     int truth, predicted;
-    double probability;  // that the network gives to `predicted`
+    double probability;  // probability that the network gives to `predicted`
   };
-  std::vector<Point> losses;       // of each batch, or of rank 0's part of the batch
-  std::vector<Point> accuracies;   // on the first kLookedAt test images, or on all if there are fewer
+  std::vector<Point> losses;       // loss of each batch, or of rank 0's part of it
+  std::vector<Point> accuracies;   // accuracy on the first kLookedAt test images, or on all if there are fewer
   std::vector<int64_t> confusion;  // number of test images at [truth * kClassCount + predicted]
-  std::vector<Mistake> mistakes;   // by falling probability; at most kMistakes
-  int64_t steps = 0;               // of all epochs together
+  std::vector<Mistake> mistakes;   // at most kMistakes mistakes, by falling probability
+  int64_t steps = 0;               // steps of all epochs together
   static constexpr int64_t kLookedAt = 2000, kLooks = 12, kMistakes = 24;
 };
 
@@ -35,7 +35,7 @@ struct DemoRun {
   std::string mode;
   double seconds = 0, samples_per_second = 0, test_accuracy = 0, final_loss = 0;
   std::vector<double> peak_mib_per_device;
-  double mib_moved_per_step = 0;                   // between devices or ranks, summed over all of them
+  double mib_moved_per_step = 0;                   // MiB moved between devices or ranks, summed over all of them
   std::optional<double> max_parameter_difference;  // see largest_difference() in agreement.h
   std::string not_saved;                           // error of --save; "" if it succeeded or was not given
   History history;                                 // empty unless settings.history
@@ -57,7 +57,7 @@ struct Way {
   /// Returns the network's outputs. Call set_training(false) first.
   std::function<Tensor(const Tensor& images)> predict;
   std::function<void(bool)> set_training;
-  std::vector<Device> devices;  // that this process (or, under ddp_local, this thread) computes on
+  std::vector<Device> devices;  // devices of this process or, under ddp_local, of this thread
   int rank = 0, ranks = 1;
 };
 /// Trains under one mode in this process: single, dp, or one rank of ddp_*, whose process group must be initialised.

@@ -41,7 +41,7 @@ struct Explanation {
   std::string mode;  // "DDP over local, 2 ranks"
   Script one_device, yours;
   double loss_on_one_device = 0, your_loss = 0;
-  Comparison difference;  // of the scripts with all causes on
+  Comparison difference;  // difference between the scripts with all causes on
   std::vector<Cause> causes;
   bool equal = false;       // with all causes off, the results are equal to the last bit
   std::string unexplained;  // if not equal: the first operation that differs

@@ -22,7 +22,7 @@ enum class Tail : int8_t {
 /// The settings of a script that may differ between two scripts with the same model, seed and examples.
 struct Script {
   int64_t examples = 0, global_batch = 0;  // global_batch: examples of one optimizer step, over all ranks
-  int64_t steps = 0;                       // of the optimizer, over as many epochs as needed
+  int64_t steps = 0;                       // steps of the optimizer, over as many epochs as needed
   int ranks = 1;  // ranks with a sampler and a loader each: 1 on one device and under DataParallel
   Sampler sampler = Sampler::shard;
   bool set_epoch = true;  // whether the sampler is told the epoch

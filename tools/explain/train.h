@@ -11,10 +11,10 @@ namespace tandem::tools::explain {
 struct Job {
   std::string model = "fashion_cnn";  // mlp or fashion_cnn
   bool ddp = true;                    // true: DDP; false: DataParallel
-  std::string backend = "local";      // of DDP: local or gloo
-  int ranks = 2;                      // of DDP, or devices of DataParallel
+  std::string backend = "local";      // backend of DDP: local or gloo
+  int ranks = 2;                      // ranks of DDP, or devices of DataParallel
   bool adam = false;                  // true: Adam; false: SGD without momentum
-  uint64_t seed = 1;                  // of initial weights and of dropout
+  uint64_t seed = 1;                  // seed of initial weights and dropout
   bool dropout = true,
        batch_statistics = true;  // false: dropout off; batch norm uses its running statistics, unchanged
   Tensor images, labels;
@@ -22,10 +22,10 @@ struct Job {
 
 /// Results of a run.
 struct Outcome {
-  std::vector<std::string> names;             // of the parameters
-  std::vector<std::vector<uint64_t>> hashes;  // of each parameter, after each step
-  std::vector<Tensor> parameters, buffers;    // after the last step
-  double loss = 0;                            // of all examples after the last step, in evaluation mode
+  std::vector<std::string> names;             // names of the parameters
+  std::vector<std::vector<uint64_t>> hashes;  // hash of each parameter, after each step
+  std::vector<Tensor> parameters, buffers;    // values after the last step
+  double loss = 0;                            // loss of all examples after the last step, in evaluation mode
   std::vector<compare::Fingerprint> fingerprints;
 };
 

@@ -108,7 +108,7 @@ class Comparison {
     return signatures.size() > 1;
   }
   void place_ranks(int64_t sequence, Trouble& trouble) const {
-    std::map<std::string, std::vector<int>> callers;  // by the call's signature
+    std::map<std::string, std::vector<int>> callers;  // ranks by the signature of their call
     for (const int rank : group_.ranks)
       if (const Group* const group = group_of(rank))
         if (const Call* const call = call_of(*group, sequence)) callers[call->signature()].push_back(rank);
@@ -251,7 +251,7 @@ Findings find_trouble(const Records& records) {
   found.world_size = records.begin()->second.world_size;
   for (int r = 0; r < found.world_size; ++r)
     if (!records.contains(r) && !records.unreadable.contains(r)) found.missing.push_back(r);
-  std::map<std::string, const Group*> groups;  // by ID: the group as recorded by one rank
+  std::map<std::string, const Group*> groups;  // one rank's record of each group, by ID
   for (const auto& each : records)
     for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)

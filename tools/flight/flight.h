@@ -16,7 +16,7 @@ void flight(const Settings& settings);
 /// A collective, send or receive as recorded by one rank. Times are seconds since 1970; 0: not reached.
 struct Call {
   std::string op, about, dtype, reduce_op, from, state;
-  int64_t sequence = 0;  // of a collective, from 1; 0 for a send or receive
+  int64_t sequence = 0;  // number of a collective, from 1; 0 for a send or receive
   int64_t numel = -1, peer = -1, tag = 0;
   std::vector<int64_t> shape;
   double queued = 0, started = 0, done = 0;
@@ -67,16 +67,16 @@ struct Trouble {
   std::string group;             // Group::str()
   std::string last_common;       // last call that all ranks finished; "" if the records have none
   std::string call;              // first call that some rank did not finish, did not begin or made differently
-  std::vector<Place> places;     // of all ranks of the group, or of the two ranks of a transfer
+  std::vector<Place> places;     // one for each rank of the group, or for the two ranks of a transfer
   std::vector<int> culprits;     // ranks that held up the others, judged from this group alone
-  bool is_divided = false;       // as many ranks did one thing as another, so either may be wrong
+  bool is_divided = false;       // two groups of equal size did different things, so either may be wrong
   std::vector<int> waits_there;  // ranks still in this call, or in another call in its place
 };
 struct Findings {
   int world_size = 0;
   std::vector<int> missing;  // ranks without a file
   std::vector<Trouble> troubles;
-  std::vector<int> culprits;     // of all troubles, without ranks that were held up in another one
+  std::vector<int> culprits;     // culprits of all troubles, without ranks that were held up in another one
   std::vector<std::string> why;  // a sentence for each culprit, or one about why there is none
 };
 Findings find_trouble(const Records& records);

@@ -21,7 +21,7 @@ struct JobEnd {
   int status = 0;
   std::string cause = {};    // first failure, or the signal that ended the job
   bool may_restart = false;  // a rank failed, so a restart may help
-  bool interrupted = false;  // by a signal to this launcher
+  bool interrupted = false;  // whether a signal to this launcher ended the job
 };
 
 class Job {

@@ -33,7 +33,7 @@ class Sink {
   distributed::Descriptor own_;
   int fd_;
   std::string pending_, complaint_;
-  size_t written_ = 0;    // of `pending_`
+  size_t written_ = 0;    // bytes of `pending_` already written
   uint64_t dropped_ = 0;  // bytes
 };
 

@@ -59,8 +59,8 @@ std::vector<int> cpus_of_part(int part, int parts);
 
 /// Number of processes killed so far by the kernel's OOM killer; nullopt if the kernel does not report it.
 struct MemoryKills {
-  std::optional<int64_t> of_group;    // in this process's cgroup (a container, for example)
-  std::optional<int64_t> of_machine;  // on the whole machine
+  std::optional<int64_t> of_group;    // kills in this process's cgroup (a container, for example)
+  std::optional<int64_t> of_machine;  // kills on the whole machine
   static MemoryKills now();
 };
 

@@ -11,10 +11,10 @@ namespace tandem::tools {
 struct RankOptions {
   std::string name = "tandem launch";        // name of the command, the prefix of its messages
   std::chrono::seconds timeout{0};           // limit of the whole job; 0: none
-  std::chrono::milliseconds patience{2000};  // from the first failure to SIGTERM for the other ranks
-  std::chrono::milliseconds grace{5000};     // from SIGTERM to SIGKILL
+  std::chrono::milliseconds patience{2000};  // time from the first failure to SIGTERM for the other ranks
+  std::chrono::milliseconds grace{5000};     // time from SIGTERM to SIGKILL
   int max_restarts = 0;                      // how often all ranks may be restarted after a failure
-  int threads = 0;                           // of each rank; 0: TANDEM_NUM_THREADS, or a share of the cores
+  int threads = 0;                           // threads of each rank; 0: TANDEM_NUM_THREADS, or a share of the cores
   bool pin = false;                          // bind each rank to its share of the CPUs
   std::string output = {};                   // folder of the ranks' output; "": stdout and stderr
   std::string flight = {};                   // folder of the flight records; "": `output`

@@ -9,8 +9,8 @@ namespace tandem::simulate {
 /// Nodes of equal devices, joined by one kind of link inside a node and one between nodes.
 struct Cluster {
   int devices_per_node = 8;
-  Link inside;                      ///< from a device to the others of its node
-  Link between;                     ///< from node to node; unused if there is one node
+  Link inside;                      ///< link from a device to the others of its node
+  Link between;                     ///< link between nodes; unused if there is one node
   bool between_per_device = false;  ///< true: one such link per device; false: one per node
 };
 /// Checks devices_per_node and the link `inside`. @throws Error that names the invalid key

@@ -10,7 +10,7 @@ struct Published {
   std::string what, source, unit;
   std::vector<std::string> labels;
   std::vector<double> values;
-  std::vector<int> devices;       ///< of each value, if the values are efficiencies; else empty
+  std::vector<int> devices;       ///< number of devices of each value, if the values are efficiencies; else empty
   std::vector<double> predicted;  ///< efficiencies under DDP
   std::string not_predicted;      ///< reason if there are no predictions, else empty
 };

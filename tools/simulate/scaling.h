@@ -15,7 +15,7 @@ struct Modes {
 /// Predictions for one number of devices. Efficiency is the throughput over n times the throughput of one device.
 struct ScalingRow {
   int devices = 0;
-  double samples = 0;  ///< of each device
+  double samples = 0;  ///< samples per step of each device
   DdpPrediction ddp;
   double ddp_efficiency = 0;
   std::optional<DpPrediction> dp;  ///< nullopt if n exceeds the devices of a node

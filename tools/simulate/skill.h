@@ -31,7 +31,7 @@ struct Overhead {
 };
 /// Results of check_skill.
 struct Skill {
-  std::vector<HeldOut> held_out;  ///< by depth, width, number of GPUs and batch size
+  std::vector<HeldOut> held_out;  ///< errors by held-out depth, width, number of GPUs and batch size
   std::vector<Overhead> overheads;
   /// Errors on all-reduces over numbers of GPUs that the ring was not fitted to.
   std::vector<AllReduceErrors> all_reduces;

@@ -9,22 +9,22 @@ namespace tandem::simulate {
 
 /// A layer's parameters, or one tensor of them.
 struct ParameterGroup {
-  double bytes = 0;           ///< of its gradients
+  double bytes = 0;           ///< bytes of the gradients
   double backward_share = 0;  ///< share of the backward's time; the groups' shares are scaled to sum to 1
 };
 
 /// Times of one device for a step on its share of the batch, without communication.
 struct StepProfile {
   double samples = 1;            ///< samples per pass of one device, to which the times apply
-  double forward_seconds = 0;    ///< on those samples, with the loss
-  double backward_seconds = 0;   ///< likewise
-  double optimizer_seconds = 0;  ///< independent of the number of samples
+  double forward_seconds = 0;    ///< seconds of the forward and the loss, on `samples`
+  double backward_seconds = 0;   ///< seconds of the backward, on `samples`
+  double optimizer_seconds = 0;  ///< seconds of the optimizer, for any number of samples
   /// Fraction (0 to 1) of forward and backward that does not depend on the samples: kernel launches, reading of
   /// weights.
   double fixed_fraction = 0;
-  std::vector<ParameterGroup> parameters;  ///< in the order of the forward; reversed in the backward
-  double input_bytes = 0;                  ///< per sample; DataParallel scatters them
-  double output_bytes = 0;  ///< per sample; DataParallel gathers them if the loss is outside the replicas
+  std::vector<ParameterGroup> parameters;  ///< groups in the order of the forward; the backward runs in reverse
+  double input_bytes = 0;                  ///< bytes of one sample, which DataParallel scatters
+  double output_bytes = 0;  ///< bytes of one sample's output; gathered if the loss is outside the replicas
   /// Part of forward and backward that computes the loss of one device's samples. If the loss is outside the replicas,
   /// DataParallel computes it for all samples on the first device.
   double loss_seconds = 0;
@@ -44,7 +44,7 @@ double single_seconds(const StepProfile& profile);
 
 struct DdpOptions {
   AllReduce all_reduce = AllReduce::fastest;
-  double first_bucket_bytes = 1 << 20;  ///< of the first bucket and the last, as in Tandem's reducer
+  double first_bucket_bytes = 1 << 20;  ///< cap of the first bucket and the last, as in Tandem's reducer
   bool overlap = true;                  ///< whether buckets are sent while the backward runs
   int passes = 1;                       ///< forwards and backwards before the gradients are reduced
 };

@@ -20,7 +20,7 @@ int64_t packed(const std::vector<int64_t>& bytes, int64_t align) {
 /// The kind of a transfer of DataParallel, with its formula.
 struct What {
   std::string name, formula;
-  int64_t bytes = 0;  // by the formula, to or from device r
+  int64_t bytes = 0;  // bytes by the formula, to or from one device
 };
 What describe(const std::string& phase, bool backward, const Mode& mode, const Job& job, int device,
               const RankSample& rank) {

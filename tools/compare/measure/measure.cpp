@@ -324,7 +324,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
   std::vector<std::vector<Row>> models;
   if (!stop()) {
-    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // for all steps of the measurement of tracing's cost
+    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // time for measuring the cost of tracing
     Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
     single.job.planted = {};
     guarded(single, stop, [&] {

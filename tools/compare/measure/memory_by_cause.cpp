@@ -24,7 +24,7 @@ std::string cause_of(const char* phase) {
 Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
                        const std::vector<Owned>& owned) {
   std::unordered_map<const void*, size_t>
-      last;  // by address: the event that allocated the block in use at the step's end
+      last;  // by address: index of the allocation of a block in use at the step's end
   for (size_t i = 0; i < events.size() && events[i].time <= step.end; ++i) {
     if (!(events[i].device == device)) continue;
     if (events[i].bytes > 0)
@@ -32,7 +32,7 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
     else
       last.erase(events[i].data);
   }
-  std::unordered_map<size_t, std::string> owner;  // by the event that allocated the block
+  std::unordered_map<size_t, std::string> owner;  // cause of an owned block, by the index of its allocation
   for (const Owned& each : owned)
     if (const auto at = last.find(each.data); at != last.end()) owner[at->second] = each.cause;
 

@@ -30,7 +30,7 @@ struct Worker {
   std::function<Tensor(const Tensor& images)> forward;
   std::function<Tensor(const Tensor& output, const Tensor& labels)> loss;
   std::function<Tensor(const Tensor& images, const Tensor& labels)> forward_and_loss;
-  std::vector<Device> devices;  // that this process, or this thread of a local group, computes on
+  std::vector<Device> devices;  // devices of this rank; under DP, all devices
   int rank = 0, ranks = 1;
 };
 /// Makes the worker of one rank. @param net  on the first device of this rank

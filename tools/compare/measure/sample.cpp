@@ -180,7 +180,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   }
   const std::vector<Device> devices = devices_of(job);
   const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
-  if (job.trace) start_trace();  // before the network is made, so that its memory has a cause
+  if (job.trace) start_trace();  // starts before the network is made, so that the network's memory has a cause
   const Batches batches = in_phase("input", [&] { return Batches(job, rank, ranks); });
   manual_seed(job.seed);
   Net net(job.model);
@@ -275,7 +275,7 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   try {
     run_own_ranks("compare", mode.key, job.devices, arguments);
   } catch (const Interrupted&) {
-    std::raise(SIGINT);  // for the caller's handler, which the launcher's replaced while the ranks ran
+    std::raise(SIGINT);  // passes the signal to the caller's handler, which the launcher's had replaced
     throw;
   }
   std::vector<RankSample> samples;

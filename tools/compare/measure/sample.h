@@ -20,7 +20,7 @@ struct Job {
   int warmup = 2, steps = 5;  // warmup: steps before the counted steps
   bool trace = false;         // record events and memory
   bool probe = false;         // time all-reduces of several sizes instead of training
-  bool plain = false;         // for the agreement: no dropout, batch norm in evaluation, parameters kept
+  bool plain = false;         // no dropout, batch norm in evaluation, parameters kept: for the agreement
   bool fingerprints = false;  // record fingerprints of operations on the first rank's first device
   Planted planted;
 };
@@ -31,17 +31,17 @@ struct RankSample {
   std::vector<StepTimes> steps;
   std::vector<double> losses;
   std::vector<TraceEvent> events;
-  std::vector<Memory> memory;            // of each of `devices`, over the last step
-  std::vector<int64_t> allocator_peaks;  // of each of `devices`, over the last step, from its allocator
-  double planted_seconds = 0;            // slept by a planted fault, mean of the counted steps
-  int64_t bytes_moved = 0;               // between devices, or sent by this rank, in all counted steps
+  std::vector<Memory> memory;            // memory of each of `devices` over the last step
+  std::vector<int64_t> allocator_peaks;  // peak of each of `devices` over the last step, from its allocator
+  double planted_seconds = 0;            // seconds slept by a planted fault, mean of the counted steps
+  int64_t bytes_moved = 0;               // bytes moved between devices, or sent by this rank, in all counted steps
   std::vector<int64_t> parameter_bytes, buffer_bytes;
-  int64_t flat_bytes = 0;  // of parameters and buffers in DataParallel's flat buffers
+  int64_t flat_bytes = 0;  // bytes of parameters and buffers in DataParallel's flat buffers
   int64_t flat_parameter_bytes = 0;
-  std::vector<std::vector<double>> all_reduce_seconds;  // of a probe, by size and repeat
-  std::vector<float> parameters;                        // of a plain job, concatenated
+  std::vector<std::vector<double>> all_reduce_seconds;  // times of a probe, by size and repeat
+  std::vector<float> parameters;                        // parameters of a plain job, concatenated
   std::vector<Fingerprint> fingerprints;
-  std::vector<Device> devices;  // that this rank computes on
+  std::vector<Device> devices;  // devices that this rank computes on
   std::vector<Owned> owned;     // input for `memory`; not passed between processes
 };
 struct Sample {
