@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws docs/architecture.svg: the folders of sources, and which includes which.
+"""Draws docs/architecture.svg: the source folders and the includes between them.
 
 usage: architecture.py           writes docs/architecture.svg
        architecture.py --check   fails if the picture is not that of today's includes
 
-An arrow leads from a folder to one that it includes. An arrow that follows from others (a includes b, b includes c) is
-left out, and so is tandem.h, which includes all that users need."""
+An arrow leads from a folder to one that it includes. Arrows that follow from others are left out (from a to c, if a
+includes b and b includes c), and so is tandem.h, which includes all that users need."""
 import collections
 import os
 import re
@@ -35,7 +35,7 @@ WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 236, 50, 24, 44, 20
 
 
 def includes():
-    """{folder: folders that its files include}"""
+    """Returns {folder: folders that its files include}."""
     files = subprocess.run(["git", "ls-files", "*.h", "*.cpp", "*.cu", "*.cuh"], cwd=ROOT, text=True,
                            capture_output=True, check=True).stdout.split()
     found = collections.defaultdict(set)
@@ -49,9 +49,9 @@ def includes():
 
 
 def drawn():
-    """The text of the picture."""
+    """Returns the picture's SVG text."""
     uses = includes()
-    below = {}  # folder: all that it includes, directly or not
+    below = {}  # folder: all folders that it includes, directly or not
 
     def reach(folder):
         if folder not in below:
@@ -65,7 +65,7 @@ def drawn():
     level = {}
     for folder in sorted(SAYS, key=lambda f: len(below[f])):
         level[folder] = 1 + max((level[other] for other in below[folder]), default=-1)
-    for folder in SAYS:  # what includes core alone, as near as can be to what includes it
+    for folder in SAYS:  # folders that include only core go just below their lowest user
         if below[folder] == {"core"}:
             level[folder] = min(level[user] for user in SAYS if folder in below[user]) - 1
     rows = [[f for f in SAYS if level[f] == i] for i in range(max(level.values()), -1, -1)]
@@ -89,7 +89,7 @@ def drawn():
         for other in sorted(direct):
             to_x, to_y = place[other]
             start = f"{x + WIDTH / 2:g} {y + HEIGHT}"
-            if to_y - y > HEIGHT + GAP_Y and x > to_x:  # past the box between them
+            if to_y - y > HEIGHT + GAP_Y and x > to_x:  # leads past the box between them
                 line = f"V{to_y + HEIGHT / 2:g}H{to_x + WIDTH:g}"
             elif to_y - y > HEIGHT + GAP_Y:
                 line = f"V{y + HEIGHT + GAP_Y / 2:g}H{to_x + WIDTH / 2:g}V{to_y}"

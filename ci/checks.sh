@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# checks.sh BUILD: checks of the sources: formatting, clang-tidy (with the flags of the configured folder BUILD), the
-# order of the folders, that CUDA is called in one place, that no type's name is another's too, which names users see,
-# that the loops leak no symbol, and that the README's program is the example.
+# checks.sh BUILD: checks the sources: formatting; clang-tidy, with the flags of the configured folder BUILD; includes
+# between folders; CUDA calls in one place only; unique type names; public names; no leaked symbols of loops; pages and
+# figures of the docs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=0
 
-# A folder includes only itself and folders above it; kernels use core alone.
+# A folder may include only itself and folders before it in this list. Loops may include functors and a few headers of
+# core.
 order=(core emulation kernels autograd ops nn optim data serialize logs parallel models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
@@ -31,15 +32,16 @@ done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' '
   'core/loop/loop.h' 'core/loop/loop_types.h' 'core/internal.h' 'core/half.h' |
   grep -vE 'tandem/(core/(cast_policy|elementwise_ops|loop/loop|loop/loop_types|internal|half)|kernels/(functors|philox|step_values|types|functors/[a-z_0-9]+)|kernels/cpu/loops/[a-z_0-9]+)\.h|<(math|stdint)\.h>' || true)
 
-# The runtime's calls lie behind core/cuda/gpu_runtime.h, where they are checked. (cudaError..., cudaStream_t are no calls.)
+# The CUDA runtime is called only behind core/cuda/gpu_runtime.h, which checks the calls. (cudaError..., cudaStream_t
+# are no calls.)
 while IFS= read -r hit; do
   echo "a call of the CUDA runtime outside of core/cuda/gpu_runtime_cuda.cpp: $hit"
   failed=1
 done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!core/cuda/gpu_runtime_cuda.cpp' \
   ':!kernels/cuda/launch.h' || true)
 
-# Each of the users' files compiles the standard headers that tandem.h includes: <thread> and <condition_variable> alone
-# took a twentieth of a second. What needs another one keeps it in a .cpp, or its name is added here with a good reason.
+# Each source of a user compiles the standard headers that tandem.h includes: <thread> and <condition_variable> alone
+# took a twentieth of a second. Include other headers in a .cpp, or add them here for a good reason.
 standard=' algorithm any array atomic cmath concepts cstddef cstdint exception functional initializer_list iosfwd
   iterator limits map memory mutex optional ostream sstream stdexcept stdint.h string string_view tuple type_traits
   typeindex typeinfo unordered_map utility variant vector '
@@ -54,14 +56,14 @@ if ! diff <(awk '/^```cpp/ && !seen++ { on = 1; next } /^```/ { on = 0 } on' REA
   failed=1
 fi
 
-# Two types of one name: no compiler sees both, and no linker says so.
+# Two types of one name violate the one-definition rule, but no compiler sees both, and no linker complains.
 twice=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs awk -f ci/type_names.awk)
 if [ -n "$twice" ]; then
   echo "$twice"
   failed=1
 fi
 
-# docs/architecture.md leads through the sources by their names.
+# Paths that docs/architecture.md names must exist.
 while IFS= read -r name; do
   [ -e "$name" ] || { echo "docs/architecture.md names $name, which does not exist"; failed=1; }
 done < <(grep -oE '`[a-z_]+/[A-Za-z0-9_/.]*`' docs/architecture.md | tr -d '`' | sort -u)
@@ -73,14 +75,14 @@ else
   echo "SKIPPED which file defines what: universal-ctags is not installed"
 fi
 
-# What users see says what it does.
+# Every public declaration has a comment.
 python3 ci/reference.py || failed=1
 
-# A figure that was measured says how, when and where; and what is too long for CI, when it last ran.
+# Measured figures in the docs name command, date and machine. Tests too long for CI have a record of their last run.
 python3 ci/figures.py || failed=1
 tests/soak/soak.py --check || failed=1
 
-# What users see has names that were meant to be seen: what is internal belongs to namespace detail.
+# Public names are only those in the list; internal names belong to namespace detail.
 names=$(ci/public_names.sh) && status=0 || status=$?
 if [ "$status" -eq 3 ]; then
   echo "SKIPPED the public names: clang-check, which comes with clang-tidy, is not installed"
@@ -96,24 +98,26 @@ else
 fi
 
 if command -v clang-tidy >/dev/null; then
-  # What is compiled with CUDA's headers can only be read where they are.
+  # Sources with CUDA's headers can be checked only if the toolkit is installed.
   toolkit=gpu_runtime_cuda.cpp
   if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit"; fi
   library="^(tests|benchmarks|kernels/cpu/loops|examples|tools)/|/$toolkit|gpu_runtime_none.cpp"
   {
     git ls-files '*.cpp' | grep -vE "$library" | xargs -n 70
-    git ls-files 'examples/*.cpp' 'tools/*.cpp' | xargs -n 12  # not all of one program: helpers may have one name
+    git ls-files 'examples/*.cpp' 'tools/*.cpp' | xargs -n 12  # few a unit: helpers may share a name
   } | xargs -P "$(nproc)" -L 1 ci/tidy.sh "$1" || failed=1
 else
   echo "SKIPPED clang-tidy: it is not installed"
 fi
 
-# What is compiled for a newer processor must not be seen outside: no weak symbol, no start-up code, no other export.
+# Code compiled for a newer processor must not be visible outside its object: no weak symbol, no start-up code, no
+# export but its own functions.
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 ln -s "$PWD" "$objects/tandem"
 
-# docs/libtorch_names.md calls names "here" that are declared: ci/libtorch_names.py, which needs LibTorch, writes it.
+# Names that docs/libtorch_names.md lists as "Here" must be declared. ci/libtorch_names.py, which needs LibTorch, writes
+# that page.
 {
   sed 's/.*:://' ci/public_names.txt
   "${CXX:-g++}" -std=c++20 -x c++ -E -P -I "$objects" - <<<'#include "tandem/core/tensor.h"' | grep -oE '[A-Za-z_][A-Za-z_0-9]*\(' | tr -d '('

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""figures.py: whether each section of README.md and docs/*.md that shows measured times, rates or sizes in a table or in
-what a command printed says with which command, when, and on which machine they were measured.
+"""figures.py: checks that sections of README.md and docs/*.md with measured figures name command, date and machine.
 
-What the head of a page says (all before its second heading) holds for the whole page.
+Measured figures are times, rates or sizes in a table or in the output of a command. The command, the date and the
+machine may stand in the section, or in the head of the page, which is all text before the second heading.
 """
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Not measured on a machine of ours: counts of names, and figures that others published with their sources.
+# Pages without figures of our own: counts of names, and figures that others published.
 OTHERS = {"libtorch_names.md": None, "simulate.md": "figures that others published, with their sources"}
 FIGURE = re.compile(r"\b\d[\d.,]* ?(ns|us|ms|s|MiB|GB/s|TB/s|GFLOP/s|samples/s)\b|\b\d+\.\d\d %")
 NEEDED = {
@@ -21,20 +21,20 @@ NEEDED = {
 
 
 def sections(text):
-    """(heading, text) of the page's head and of each section of the second level."""
+    """Returns (heading, text) of the page's head and of each section of the second level."""
     parts = re.split(r"^## (.*)$", text, flags=re.M)
     return [("", parts[0])] + list(zip(parts[1::2], parts[2::2]))
 
 
 def shows_figures(text):
-    """In a table, or in what a command printed."""
+    """Returns whether a table or a command's output in the text has figures."""
     fenced, shown = False, []
     for line in text.split("\n"):
         if line.startswith("```"):
             fenced = not fenced
         elif line.startswith("|") or (not fenced and line.startswith("    ")):
             shown.append(line)
-    units = re.search(r"\b(in us|in ms|microseconds|milliseconds)\b", text)  # of tables whose cells have none
+    units = re.search(r"\b(in us|in ms|microseconds|milliseconds)\b", text)  # the unit of tables whose cells have none
     return any(FIGURE.search(line) or (units and re.match(r"\|.*\| \d[\d.]* \|", line)) for line in shown)
 
 

@@ -18,8 +18,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = "core kernels autograd ops nn optim data serialize logs parallel models".split()
-PAIRED = ("ops", "nn", "optim", "data")  # elsewhere a header may have several sources, by subject or by platform
-# These declare for the library's own use what is defined beside the operation: gradients, and what the engine calls.
+PAIRED = ("ops", "nn", "optim", "data")  # in other folders a header may have several sources, by subject or platform
+# These headers declare internal functions that are defined beside their operation: gradients, and functions of the
+# engine.
 GATHERED = ("ops/backward", "autograd/ops")
 MOST_FILES = 45
 
@@ -35,7 +36,7 @@ def read(path):
 
 
 def tags():
-    """Tuples (kind, scope, name, file, result type): prototypes (p) in headers, definitions (f) anywhere, of functions."""
+    """Yields (kind, scope, name, file, result type) of functions. Kind p: a prototype in a header; f: a definition."""
     files = [f for f in tracked(*FOLDERS) if f.endswith((".h", ".cpp", ".cu"))]
     command = ["ctags", "--languages=C++", "--langmap=C++:.h.cpp.cu", "--kinds-C++=fp", "--fields=kst", "-f", "-",
                "-I", "TANDEM_API", "-L", "-"]
@@ -49,7 +50,7 @@ def tags():
 
 
 def definitions():
-    """{name: sources that define a function of that name outside of an unnamed namespace}"""
+    """Returns {name: sources that define a function of that name outside of unnamed namespaces}."""
     where = collections.defaultdict(set)
     for kind, scope, name, file, _ in tags():
         if kind == "f" and "__anon" not in scope and file.endswith((".cpp", ".cu")):
@@ -93,13 +94,13 @@ def without_a_first_line(files):
 
 
 def comments(text):
-    """The comments of a source, each joined over its lines."""
+    """Yields the comments of a source, each joined into one line."""
     for block in re.findall(r"(?:[ \t]*//[^\n]*\n)+|//[^\n]*", text):
         yield re.sub(r"\s*\n\s*//+\s?", " ", block)
 
 
 def absent_files(files):
-    """Comments that name a file that does not exist: by its path, or by its name within the same folder."""
+    """Yields comments that name a missing file, by its path from the root or from the source's folder."""
     known = set(tracked())
     for file in files:
         for comment in comments(read(file)):
@@ -110,7 +111,7 @@ def absent_files(files):
 
 
 def macros_defined_twice(files):
-    """Macros that two places define, but for those of which the preprocessor chooses one."""
+    """Yields macros that are defined in two places, unless #if chooses one of them."""
     where = collections.defaultdict(list)
     for file in files:
         depth = 0
@@ -128,8 +129,8 @@ ROOMS = [f"ops/{room}" for room in "elementwise reduce index shape products lina
 
 
 def operations():
-    """{name: its source}, of the public functions and methods that return tensors, forms in place and with out aside,
-    and of the differentiable elementwise ones. A source takes up a list of core/elementwise_ops.h by its name."""
+    """Returns {name: source} of the public functions and methods that return tensors, without in-place and out forms,
+    and of the differentiable elementwise operations. A source uses a list of core/elementwise_ops.h by its name."""
     names = set(public_names())
     found = {}
     for kind, scope, name, file, result in tags():

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""libtorch_names.py [TORCH_INCLUDE] > docs/libtorch_names.md: which public C++ names of LibTorch Tandem has.
+"""libtorch_names.py [TORCH_INCLUDE] > docs/libtorch_names.md: lists which public C++ names of LibTorch Tandem has.
 
 Reads LibTorch's headers (by default those of the torch that this Python imports), ci/public_names.txt and the methods
 that core/tensor.h and tensor_base.h declare, and ci/libtorch_refused.txt: lines `PATTERN REASON`, the first match counts.
-With --missing it prints only what is neither here nor refused. ci/checks.sh holds the table to the names that Tandem declares.
+With --missing it prints only names that are neither declared nor refused. ci/checks.sh compares the table with Tandem's
+declarations.
 """
 import fnmatch
 import re
@@ -35,7 +36,7 @@ CLASS = r"^(?:class|struct) (?:TORCH_API )?([A-Z]\w*)[^;{]*\{"
 
 
 def libtorch(include):
-    """The families: a name, the namespaces of Tandem in which its names are looked for, and the names."""
+    """Returns the families: a title, the namespaces of Tandem to look in (None: methods of Tensor), and the names."""
     api = include / "torch/csrc/api/include/torch"
     body = text_of(include / "ATen/core/TensorBody.h") + text_of(include / "ATen/core/TensorBase.h")
     methods = set(re.findall(r"^  (?:inline |explicit |static |C10_NODISCARD )*[\w:&*<>, ]*?[\s&*>](\w+)\([^;{]*\)\s*"
@@ -82,7 +83,7 @@ def tandem_methods():
                               check=True, capture_output=True, text=True).stdout
     body = text[text.index("class TensorBase {"):]
     body = body[:body.index("std::ostream& operator<<")]
-    return set(re.findall(r"(?<![.>(!?,\w])(?<!return )\b([A-Za-z_]\w*)\s*\(", body))  # hardly a call
+    return set(re.findall(r"(?<![.>(!?,\w])(?<!return )\b([A-Za-z_]\w*)\s*\(", body))  # excludes most calls
 
 
 def print_table(lines, summary, total_here, total):

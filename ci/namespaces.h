@@ -1,32 +1,33 @@
-// What the namespaces hold: for the reference, included by nobody.
+// Doc comments of the namespaces, for the reference; no source includes this file.
 
-/// Tensors, operations on them, dtypes, devices, random numbers, memory, traces: what LibTorch has in torch::.
+/// Tensors, operations on them, dtypes, devices, random numbers, memory and traces: the counterpart of LibTorch's
+/// torch::.
 namespace tandem {
-/// Recording and differentiating: functions of one's own, grad(), backward(), hooks, anomaly mode.
+/// Autograd: custom functions, grad(), backward(), hooks, anomaly mode.
 namespace autograd {
-/// Hooks that move or pack what forward saves for backward.
+/// Hooks that move or pack the tensors that forward saves for backward.
 namespace graph {}
-/// LibTorch's names of parts of the engine.
+/// Parts of the engine under LibTorch's names.
 namespace impl {}
 }  // namespace autograd
-/// Streams, events and captures of GPUs.
+/// Streams, events and graph captures of GPUs.
 namespace cuda {}
 /// Datasets, samplers, loaders.
 namespace data {
-/// Files and folders as datasets.
+/// Datasets that read files and folders.
 namespace datasets {}
-/// What an example consists of.
+/// Types that an example consists of.
 namespace example {}
-/// Orders in which examples come.
+/// Samplers, which choose the order of examples.
 namespace samplers {}
-/// What happens to examples on their way to a batch.
+/// Transforms of examples and batches.
 namespace transforms {}
 }  // namespace data
-/// Ranks and what they do together: process groups, collectives, the start of a job.
+/// Process groups, collectives, stores, and the start of a job's ranks.
 namespace distributed {}
 /// The types of LibTorch's constants.
 namespace enumtype {}
-/// What stands in the brackets of x.index({...}).
+/// Types of the indices in x.index({...}).
 namespace indexing {}
 /// Linear algebra: decompositions, solvers, norms.
 namespace linalg {}
@@ -34,7 +35,7 @@ namespace linalg {}
 namespace models {}
 /// Modules and their options.
 namespace nn {
-/// The modules' functions, with their options.
+/// Functional forms of the modules, with their options.
 namespace functional {}
 /// Initial values of parameters.
 namespace init {}
@@ -42,14 +43,14 @@ namespace init {}
 namespace parallel {}
 /// Tools for modules and gradients.
 namespace utils {
-/// Sequences of several lengths.
+/// Packed and padded sequences of different lengths.
 namespace rnn {}
 }  // namespace utils
 }  // namespace nn
 /// Optimizers and schedules of the learning rate.
 namespace optim {}
-/// Files of tensors, modules and optimizers.
+/// Archives: files of tensors, modules and optimizers.
 namespace serialize {}
-/// torch.special: functions under its names.
+/// Special functions, under the names of torch.special.
 namespace special {}
 }  // namespace tandem

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# public_names.sh: the names that a program sees in tandem and in its namespaces, `detail` aside, one a line, of whatever
-# tandem.h and models/models.h declare. (Clang lists the parameters of alias templates among them.) It fails with 3
-# where there is no clang-check, which comes with clang-tidy.
+# public_names.sh: prints the public names, one a line: all names that tandem.h and models/models.h declare in tandem
+# and its namespaces, without `detail`. (Clang also lists the parameters of alias templates.) Exits with 3 if there is
+# no clang-check, which comes with clang-tidy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tidy=$(command -v clang-tidy) || exit 3

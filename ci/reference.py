@@ -1,15 +1,15 @@
-"""reference.py [OUT]: what the reference says of each public declaration, and which have nothing said of them.
+"""reference.py [OUT]: finds the comment of each public declaration for the reference; lists declarations without one.
 
-Comments in the headers follow rules that Doxygen does not know, so this script writes copies of the headers into OUT in
-which they are spelled out, and Doxygen reads those (ci/Doxyfile):
-- In a namespace a comment holds for all declarations below it, up to the next comment or empty line. In a class it does
-  so if an empty line stands above it; else it holds for the name below it, in all its overloads.
-- A macro that declares (core/elementwise_ops.h, TANDEM_ARG, TANDEM_MODULE, ...) is expanded. What it declares has the
-  comment that stands over the macro's use, or the sentence in quotes among its arguments.
-- A method of Tensor without a comment has that of the function of its name, and so have f_() and f_out() that of f(),
-  and a function that only calls another one that of the other.
-- Constructors, overrides and what else follows_from_form() knows need none.
-It prints the declarations of which nothing is said, and fails if there are any. `./run check` runs it without OUT.
+The headers' comments follow rules that Doxygen does not know. So this script writes copies of the headers into OUT with
+a comment at each declaration, and Doxygen reads the copies (ci/Doxyfile). The rules:
+- In a namespace, a comment applies to all declarations below it, up to the next comment or empty line. In a class, this
+  is so if an empty line stands above the comment; otherwise it applies to all overloads of the name below it.
+- A macro that declares (core/elementwise_ops.h, TANDEM_ARG, TANDEM_MODULE, ...) is expanded. Its declarations get the
+  comment above the macro's use, or the sentence in quotes among its arguments.
+- A method of Tensor without a comment gets the comment of the function of its name; f_() and f_out() get the comment of
+  f(); a function that only calls another one gets the comment of the other.
+- Constructors, overrides and the other forms in follows_from_form() need no comment.
+It prints the declarations without a comment, and fails if there are any. `./run check` runs it without OUT.
 """
 import os
 import re
@@ -19,16 +19,16 @@ import sys
 from reference_headers import ROOT, Declaration, Header, accepted_dtypes, matching, parts
 
 DEFINE_MACROS = ("core/elementwise_ops.h", "core/reduce_ops.h", "core/option.h", "nn/module.h", "nn/module/simple_module.h")
-NOT_LISTED = "."  # said of what Doxygen does not list
+NOT_LISTED = "."  # marks declarations that Doxygen does not list
 
 
 def said_of(d, functions):
-    """The comment of a declaration; without one of its own, what follows from its form; else ''."""
+    """Returns the comment of a declaration, or a sentence that follows from its form, or ''."""
     if d.trailing and "(" not in d.text.split("=")[0]:
         return d.trailing
     said = d.doc or d.trailing or follows_from_form(d, functions)
     name = d.name()
-    if said and said != NOT_LISTED and d.text.endswith(("}", ";")) and "(" in d.text:  # the forms of one line of a list
+    if said and said != NOT_LISTED and d.text.endswith(("}", ";")) and "(" in d.text:  # forms of one line of a list
         if name.endswith("_out") and "out" not in said:
             said += " The result is written into `out`, which is given back."
         elif name.endswith("_") and "lace" not in said:
@@ -37,10 +37,12 @@ def said_of(d, functions):
 
 
 def follows_from_form(d, functions):
-    """functions: the comments of tandem's functions and of Tensor's methods by their names."""
+    """Returns a sentence for declarations whose form says enough, or ''.
+    
+    functions: the comments of tandem's functions and of Tensor's methods, by name."""
     text = " ".join(d.text.split())
     if re.search(r"^[^(]*\w>?::~?\w+\(", text) and not d.in_class():
-        return NOT_LISTED  # a definition outside of its class
+        return NOT_LISTED  # a definition outside its class
     if re.match(r"(template <.*> )?\w+\(.*\) -> ", text):
         return "How the compiler deduces the arguments of the template."
     other = re.match(r"(?:template <.*> )?using (\w+) = (?:typename )?([^;]*);", text)
@@ -85,7 +87,7 @@ def follows_from_class(d, text, functions):
 
 
 def follows_from_another(d, text, functions):
-    """A function that only calls another one, and f_() and f_out() beside f()."""
+    """Returns a sentence for a function that only calls another one, and for f_() and f_out() beside f(); else ''."""
     name = d.name()
     calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
     if calls:
@@ -104,7 +106,7 @@ def follows_from_another(d, text, functions):
 
 
 def escaped(doc):
-    """For Doxygen: what stands between backquotes stays, elsewhere signs of comparison are no tags."""
+    """Escapes text for Doxygen. Text between backquotes stays; elsewhere signs such as < must not become tags."""
     pieces = re.split(r"(`[^`\n]*`)", doc)
     for i in range(0, len(pieces), 2):
         pieces[i] = re.sub(r"([<>&#%\\$])", r"\\\1", pieces[i])
@@ -113,10 +115,10 @@ def escaped(doc):
 
 
 def with_parameters(d, doc):
-    """@param becomes an item of a list where this declaration has no parameter of that name."""
+    """Turns @param into an item of a list if this declaration has no parameter of that name."""
     def one(found):
         names = re.split(r",\s*", found.group(1))
-        # of its own, before the body
+        # looks only at the declaration, before its body
         if all(re.search(r"[ &*]" + name + r"\s*[,)=]", d.text.split(") {")[0] + ")") for name in names):
             return "@param " + ",".join(names)
         return "- `" + found.group(1) + "`:"
@@ -124,7 +126,7 @@ def with_parameters(d, doc):
 
 
 def without_constraint(text):
-    """Doxygen takes a constructor behind `requires` for something else."""
+    """Removes `requires` before a constructor, because Doxygen would not recognise the constructor."""
     found = re.match(r"(template <[^>]*>)\s*requires\s*(\(|std::is_\w+<)", text)
     if not found:
         return text
@@ -142,7 +144,7 @@ def without_constraint(text):
 
 
 def each_alone(text, comment):
-    """Variables that are declared together, `T a = 1, b = 2;`, as declarations of their own with one comment."""
+    """Splits variables declared together, `T a = 1, b = 2;`, into separate declarations with the same comment."""
     if "(" in text.split("=")[0].split("{")[0] or not text.endswith(";") or not comment:
         return comment + text
     pieces = [piece for piece in parts(text[:-1]) if piece]
@@ -154,7 +156,7 @@ def each_alone(text, comment):
 
 
 def public_headers():
-    """The pieces of each public header: text, and declarations."""
+    """Returns the pieces of each public header: text, and declarations."""
     listed = subprocess.run(["cmake", "-D", "SOURCE=" + ROOT, "-P", os.path.join(ROOT, "cmake/install_headers.cmake")],
                             check=True, stderr=subprocess.PIPE, text=True).stderr.split()
     headers, macros = {}, {}

@@ -1,6 +1,6 @@
-"""Walks through a header: which declarations it has, where each stands, and which comment stands over it.
+"""Walks through a header, and finds its declarations with their scopes and comments, for ci/reference.py.
 
-By the layout that clang-format gives. Macros that declare are expanded. For ci/reference.py.
+It relies on clang-format's layout, and expands macros that declare.
 """
 import os
 import re
@@ -14,15 +14,15 @@ ACCESS = re.compile(r"(public|private|protected):")
 
 
 class Declaration:
-    """text: without the comment, `doc`, and the one behind it, `trailing`. scopes: the heads of the namespaces and
-    classes around it. access: public, protected, private, or hidden, which is within what is private."""
+    """text: the declaration without the comment above it (doc) and the one behind it (trailing). scopes: the heads of
+    the namespaces and classes around it. access: public, protected, private, or hidden (inside a private class)."""
 
     def __init__(self, text, line, doc, trailing, scopes, access):
         self.text, self.line, self.doc, self.trailing = text, line, doc, trailing
         self.scopes, self.access = scopes, access
 
     def name(self):
-        """Its name, '' where there is none (an unnamed enum)."""
+        """Returns its name; '' if it has none (an unnamed enum)."""
         head = re.sub(r"^template\s*<(?:[^<>]|<[^<>]*>)*>\s*", "", self.text)
         head = re.sub(r"\brequires\b.*?(?=\b(?:Tensor|void|auto|std::|unsigned|T|bool)\b[^,;{]*\()", "", head, count=1,
                       flags=re.S)
@@ -36,7 +36,7 @@ class Declaration:
         return bool(self.scopes) and not self.scopes[-1].startswith(("namespace", "inline namespace"))
 
     def class_name(self):
-        """Of the innermost scope."""
+        """Returns the name of the innermost scope."""
         head = self.scopes[-1].split("{")[0].split(" : ")[0] if self.scopes else ""
         found = re.search(r"(\w+)(?: final)?(?: *:.*)?$", head)
         return found.group(1) if found else ""
@@ -46,7 +46,7 @@ class Declaration:
 
 
 def matching(text, i):
-    """The position behind the bracket that closes the one at i."""
+    """Returns the position after the bracket that closes the bracket at i."""
     depth = 0
     while i < len(text):
         c = text[i]
@@ -69,7 +69,7 @@ def matching(text, i):
 
 
 def parts(arguments):
-    """The arguments of a macro, cut at its commas."""
+    """Splits the arguments of a macro at its commas."""
     found, start, i = [], 0, 0
     while i < len(arguments):
         if arguments[i] in "({[":
@@ -88,23 +88,24 @@ DTYPES = {}
 
 
 def accepted_dtypes():
-    """What the column `accepts` of core/elementwise_ops.h means, from the comment there."""
+    """Reads the meanings of the column `accepts` from the comment in core/elementwise_ops.h."""
     with open(os.path.join(ROOT, "core/elementwise_ops.h")) as file:
         for word, meaning in re.findall(r"^//   (\w+) {2,}(.*)$", file.read(), re.M):
             DTYPES[word] = " Dtypes: " + meaning + "."
 
 
 class Header:
-    """Walks through a header. `emit` gets what the copy is made of: text, and declarations."""
+    """Walks through a header. Calls `emit` with each piece of the copy: text, or a declaration."""
 
     def __init__(self, text, macros, emit):
         self.text, self.macros, self.emit = text, macros, emit
 
     def walk(self, whole="", scopes=(), access="public", line=0):
-        """line: of what a macro stands for that of its use, and `whole` is said of all of it."""
+        """Walks through the text. In an expanded macro, `line` is the line of its use, and `whole` its comment."""
         text = self.text
         self.scopes, self.access, self.doc, self.opened = scopes, access, whole, []
-        self.name, self.leads, self.begins = "", True, True  # whose comment it is; whether it begins a paragraph
+        self.name, self.leads, self.begins = "", True, True  # name: the one that doc applies to; leads: doc begins a
+                                                             # paragraph
         i = 0
         while i < len(text):
             if text[i].isspace():
@@ -152,7 +153,7 @@ class Header:
         self.emit("\n" * (len(lines) - 1))
 
     def choose_comment(self, d):
-        """In a class a comment that begins no paragraph is of one name, and a constructor's of constructors."""
+        """In a class, a comment that begins no paragraph applies to one name; a constructor's, to constructors."""
         name = d.name().rstrip("_")
         if self.name and re.search(r"\boverride\b|= default;|= delete;|^~|virtual ~|^friend ", d.text):
             d.doc = ""
@@ -161,7 +162,7 @@ class Header:
         self.name = name
 
     def open(self, d):
-        """A namespace or a class."""
+        """Enters a namespace or a class."""
         self.opened.append((self.scopes, self.access))
         kind = SCOPE.match(d.text[:-1]).group(1)
         self.emit(d.text if kind == "namespace" else d)
@@ -173,7 +174,7 @@ class Header:
         self.doc, self.begins = "", True
 
     def extent(self, text, i):
-        """(end, whether it opens a scope) of the declaration at i."""
+        """Returns (end, whether it opens a scope) of the declaration at i."""
         start = i
         invoked = re.compile(r"(T[A-Z]+_[A-Z0-9_]+)(?=\()").match(text, i)
         if invoked:
@@ -219,10 +220,10 @@ class Header:
             self.emit(d)
 
     def expand(self, name, arguments, d, rest):
-        """Walks through what the macro's use, before `rest`, stands for."""
+        """Walks through the expansion of a macro's use; `rest` is the text after the use."""
         parameters, body = self.macros[name]
         doc = d.doc
-        if name in ("TANDEM_ARG", "TANDEM_ARG_DECLARED", "TANDEM_ARG_OF"):  # a setter and a getter
+        if name in ("TANDEM_ARG", "TANDEM_ARG_DECLARED", "TANDEM_ARG_OF"):  # declares a setter and a getter
             doc = self.of_field(arguments[-1], d, rest)
             self.emit("public: ")
             body = ("Self" if "OF" in name else "auto") + "& name(const T& value); const T& name() const;"
@@ -249,7 +250,7 @@ class Header:
 
     @staticmethod
     def of_field(name, d, rest):
-        """What is said of an option: its comment, and its default."""
+        """Returns the comment of an option, with its default."""
         default = re.match(r"\s*=\s*(.*?);", rest, re.S)
         said = (d.trailing or d.doc).strip() or "The option `" + name + "`"
         said = said[0].upper() + said[1:] if re.match(r"[a-z][a-z]", said) else said

@@ -1,6 +1,6 @@
-"""reference_pages.py OUT: copies of README.md, CONTRIBUTING.md and docs/*.md whose links Doxygen can follow.
+"""reference_pages.py OUT: copies README.md, CONTRIBUTING.md and docs/*.md with links that Doxygen can follow.
 
-GitHub makes an anchor of each heading, Doxygen wants it written out; and what is no page becomes its path alone.
+GitHub makes an anchor for each heading; Doxygen needs explicit anchors. A link to a file that is no page becomes text.
 """
 import os
 import re
@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def anchor(page, heading):
-    """The id of a heading: GitHub's, behind the page's name, as those of all pages share one list."""
+    """Returns the ID of a heading: GitHub's, after the page's name, because the IDs of all pages share one list."""
     words = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
     return page.lower() + "-" + words
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tidy.sh BUILD FILES...: clang-tidy with the flags of the configured folder BUILD. Headers take most of its time, so the
-# files are checked as one unit. Where a unit has findings, or does not compile as two files have a helper of the same name,
-# each half is checked, down to single files, whose findings are printed.
+# tidy.sh BUILD FILES...: runs clang-tidy with the flags of the configured folder BUILD. Headers take most of its time,
+# so the files are checked as one unit. If the unit has findings, or does not compile because two files have a helper of
+# the same name, each half is checked, down to single files, whose findings are printed.
 set -euo pipefail
 build=$1
 shift
@@ -14,7 +14,7 @@ check() { # FILES
     clang-tidy -quiet --config-file=.clang-tidy -p "$build" "$1" 2>/dev/null
     return
   fi
-  for file in "$@"; do  # examples and tools have a main function each
+  for file in "$@"; do  # renames the main functions of examples and tools
     printf '#define main main_of_%s\n#include "%s"  // NOLINT\n#undef main\n' "$(basename "$file" .cpp)" "$PWD/$file"
   done >"$unit/unit.cpp"
   mapfile -t flags < <(for file in "$@"; do grep -m1 -F " -c $PWD/$file\"" "$build/compile_commands.json"; done |

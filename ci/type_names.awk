@@ -1,6 +1,7 @@
-# Names what two files of one namespace both define as a type: of what the compiler makes for either, the linker keeps
-# one, which is then run for both. Reads sources as clang-format lays them out: what a namespace holds is not indented.
-# Types of an unnamed namespace are their file's own; outside of all namespaces are only programs, each for itself.
+# Prints types that two files define with one name in one namespace. Of functions that the compiler emits for both
+# types, the linker keeps one, which then runs for both. Relies on clang-format's layout: the contents of a namespace
+# are not indented. Types in an unnamed namespace are local to their file. Types outside all namespaces occur only in
+# programs, which are not linked together.
 FNR == 1 { depth = 0 }
 /^namespace .*\{$/ { inside[++depth] = $2; next }
 /^}  \/\/ namespace/ { depth--; next }

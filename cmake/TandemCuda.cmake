@@ -1,8 +1,9 @@
-# The CUDA backend: CUDA's own compiler and runtime, the emulated device (the same sources as plain C++), or none.
+# Chooses the CUDA backend: CUDA's own compiler and runtime, the emulated device (the same sources as plain C++), or
+# none.
 set(TANDEM_HAS_CUDA OFF)
 set(TANDEM_CUDA_EMULATED OFF)
-set(TANDEM_CUDA_MISSING "")  # why not
-# What the GPU of this machine can do; empty where there is none.
+set(TANDEM_CUDA_MISSING "")  # reason for having no CUDA backend
+# Compute capability of this machine's GPU; empty if there is none.
 set(TANDEM_GPU_CAPABILITY "")
 if(TANDEM_WITH_CUDA MATCHES "AUTO|ON")
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE says
@@ -18,10 +19,11 @@ elseif(TANDEM_WITH_CUDA STREQUAL "OFF")
 elseif(TANDEM_SANITIZE)
   set(TANDEM_CUDA_MISSING "a build with a sanitizer can only emulate it")
 elseif(TANDEM_WITH_CUDA STREQUAL "AUTO" AND NOT TANDEM_GPU_CAPABILITY AND NOT CMAKE_CUDA_ARCHITECTURES)
-  # Compiling for GPUs that are not here would take most of the build's time.
+  # Compiling for GPUs that this machine lacks would take most of the build's time.
   set(TANDEM_CUDA_MISSING "no GPU is here; -DTANDEM_WITH_CUDA=ON compiles for others")
 else()
-  # The first that runs and is new enough: what was asked for, PATH, where toolkits are installed, ./run setup --cuda.
+  # Takes the first nvcc that runs and is new enough, of: the user's choice, PATH, the usual folders, ./run setup
+  # --cuda.
   find_program(TANDEM_NVCC nvcc)
   set(TANDEM_CUDA_MISSING "nvcc was not found; put it on PATH, or let ./run setup --cuda bring it")
   foreach(nvcc ${CMAKE_CUDA_COMPILER} $ENV{CUDACXX} ${TANDEM_NVCC} /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc
@@ -47,8 +49,8 @@ target_compile_definitions(tandem PUBLIC $<BUILD_INTERFACE:TANDEM_HAS_CUDA=$<BOO
 
 if(TANDEM_HAS_CUDA AND NOT TANDEM_CUDA_EMULATED)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    # The GPU that is here; else what is in use from Turing to Blackwell, as far as the toolkit knows it, and PTX for
-    # what comes after.
+    # Compiles for this machine's GPU. If there is none, compiles for the usual GPUs from Turing to Blackwell, as far as
+    # the toolkit knows them, and PTX for later ones.
     if(TANDEM_GPU_CAPABILITY)
       set(CMAKE_CUDA_ARCHITECTURES ${TANDEM_GPU_CAPABILITY}-real)
     else()
@@ -70,29 +72,30 @@ if(TANDEM_HAS_CUDA AND NOT TANDEM_CUDA_EMULATED)
   if(TANDEM_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${TANDEM_CCACHE})
   endif()
-  # By its files, so that a project that links Tandem needs no toolkit of its own.
+  # Links the runtime by its file, so that a project that links Tandem needs no toolkit.
   set_target_properties(tandem PROPERTIES CUDA_RUNTIME_LIBRARY None
                         CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
   get_filename_component(folder ${CUDA_cudart_static_LIBRARY} DIRECTORY)
   tandem_find_library(CUDART HINTS ${folder})
   list(APPEND TANDEM_LINKED CUDART)
   target_link_libraries(tandem PRIVATE Tandem::CUDART rt)
-  # The standard by hand: CMake before 3.26 does not know that nvcc has it. nvcc hands the host's compiler its own code,
-  # in which parameters go unused, lines are marked in GNU style, and `#pragma unroll` is still there.
+  # Sets the standard by hand, because CMake before 3.26 does not know that nvcc has C++20. nvcc passes generated code
+  # to the host's compiler: it has unused parameters, line markers in GNU style, and `#pragma unroll`.
   string(REPLACE ";" "," host_warnings "${TANDEM_WARNINGS};-Wno-unused-parameter;-Wno-pedantic;-Wno-unknown-pragmas")
   set(TANDEM_CUDA_FLAGS -std=c++20 --expt-relaxed-constexpr -Xcompiler=${host_warnings})
   if(TANDEM_WERROR)
     list(APPEND TANDEM_CUDA_FLAGS -Werror=all-warnings)
   endif()
   if(CMAKE_BUILD_TYPE STREQUAL "None" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    list(APPEND TANDEM_CUDA_FLAGS -Ofc=mid)  # hardly optimised, as the rest of such a build: half the time
+    list(APPEND TANDEM_CUDA_FLAGS -Ofc=mid)  # little optimisation, as in the rest of such a build: half the time
   endif()
   target_compile_options(tandem PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${TANDEM_CUDA_FLAGS}>")
   include(TandemCudaLibraries)
 endif()
 
-# tandem_set_cuda_options(files...): how the files are compiled that see CUDA's headers and which libraries there are.
-# All others are compiled alike for a real and the emulated device, so that a compiler cache has them for both.
+# tandem_set_cuda_options(files...): sets the options of files that include CUDA's headers or ask which of its libraries
+# exist. All other files are compiled with equal options for a real and the emulated device, so a compiler cache serves
+# both builds.
 function(tandem_set_cuda_options)
   set(options "")
   foreach(library CUBLAS CUDNN)
@@ -105,20 +108,21 @@ function(tandem_set_cuda_options)
   set_property(SOURCE ${ARGN} TARGET_DIRECTORY tandem APPEND PROPERTY COMPILE_OPTIONS ${options})
 endfunction()
 
-# tandem_add_cuda(files...): .cu files of the library, by nvcc or as C++ against the emulated device.
+# tandem_add_cuda(files...): adds .cu files to the library, compiled by nvcc, or as C++ for the emulated device.
 function(tandem_add_cuda)
   target_sources(tandem PRIVATE ${ARGN})
   if(TANDEM_CUDA_EMULATED)
-    # gcc does not see that what a tail's threads have not loaded they do not use; more than -O1 adds nothing here but time.
+    # gcc does not see that threads of a tail never use values that they have not loaded. More than -O1 only takes
+    # longer.
     set(options -xc++ -Wno-unknown-pragmas -Wno-uninitialized $<$<CONFIG:Release>:-O1>)
     if(TANDEM_SANITIZE STREQUAL "address")
-      list(APPEND options -fsanitize=alignment)  # where a GPU faults, an x86-64 reads any address
+      list(APPEND options -fsanitize=alignment)  # x86-64 reads misaligned addresses, a GPU faults
     endif()
     set_source_files_properties(${ARGN} TARGET_DIRECTORY tandem PROPERTIES LANGUAGE CXX SKIP_PRECOMPILE_HEADERS ON
                                 COMPILE_OPTIONS "${options}")
     if(TANDEM_SANITIZE STREQUAL "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-      # Products are most of what the tests compute: unoptimised they take five times as long. Unrolled, as they are meant
-      # to be, their instrumented loops take more than ten minutes to compile.
+      # Most of the tests' work is matrix products, which take five times as long without optimisation. Unrolled, as the
+      # sources ask, their instrumented loops take more than ten minutes to compile.
       set_property(SOURCE cuda/matmul.cu cuda/convolution.cu TARGET_DIRECTORY tandem APPEND PROPERTY COMPILE_OPTIONS
                    -O1 -mllvm -unroll-threshold=0 -mllvm -pragma-unroll-threshold=0 -Wno-pass-failed)
     endif()

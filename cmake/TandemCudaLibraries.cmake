@@ -1,5 +1,5 @@
-# cuBLASLt, cuDNN and NCCL: in the toolkit, in the system's folders, or inside Python's nvidia wheels. The wheels hold
-# only versioned files (libcudnn.so.9): found by full name.
+# Finds cuBLASLt, cuDNN and NCCL in the toolkit, in the system's folders, or inside Python's nvidia wheels. The wheels
+# hold only versioned files (libcudnn.so.9), which are found by their full names.
 find_program(TANDEM_PYTHON python3)
 set(wheels "")
 if(TANDEM_PYTHON)
@@ -12,7 +12,7 @@ foreach(folder ${wheels})
   list(APPEND wheel_libraries ${found})
 endforeach()
 
-# tandem_find_cuda_library(NAME header): where it is, and TANDEM_HAS_NAME.
+# tandem_find_cuda_library(NAME header): finds a library and its header, and sets TANDEM_HAS_NAME.
 macro(tandem_find_cuda_library name header)
   if(NOT TANDEM_WITH_${name} STREQUAL "OFF")
     tandem_find_library(${name} HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${wheel_libraries})
@@ -37,7 +37,7 @@ foreach(library CUBLAS CUDNN)
     list(APPEND TANDEM_LINKED ${library})
   endif()
 endforeach()
-# NCCL is loaded when a process group asks for it: from here, if it is not found where the system looks.
+# NCCL is loaded when a process group needs it: from this path, if the system's search does not find it.
 if(TANDEM_HAS_NCCL)
   get_filename_component(folder ${TANDEM_NCCL_LIBRARY} DIRECTORY)
   set(TANDEM_NCCL_PATH ${folder}/libnccl.so.2)

@@ -1,5 +1,5 @@
-# Install: the public headers under include/tandem, the library, the tandem command with its data, and what other build
-# systems ask: a package for find_package(Tandem), and tandem.pc for pkg-config. Nothing names where it was built.
+# Installs the public headers under include/tandem, the library, the tandem command with its data, a package for
+# find_package(Tandem), and tandem.pc for pkg-config. No installed file contains a path of the build.
 include(CMakePackageConfigHelpers)
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/tandem\")")
@@ -13,7 +13,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATAROO
         PATTERN "compare_example" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem RENAME copyright)
 if(TANDEM_BUILD_TOOLS)
-  if(BUILD_SHARED_LIBS)  # which it finds from where it is itself
+  if(BUILD_SHARED_LIBS)  # the command finds it relative to its own folder
     file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
     set_target_properties(tandem_command PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
   endif()
@@ -24,7 +24,7 @@ if(TANDEM_BUILD_TOOLS)
   install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/fetch_fashion_mnist.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)
 endif()
 
-# What programs are linked with as well; a shared library brings its own.
+# System libraries that programs must link too, unless the library is shared.
 set(system_libraries ${CMAKE_DL_LIBS})
 if(CUDART IN_LIST TANDEM_LINKED)
   list(APPEND system_libraries rt)
@@ -41,7 +41,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/TandemConfig.cmake ${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/TandemDependencies.cmake DESTINATION ${package})
 
-# For pkg-config: libraries by name, with their folders where the compiler does not look by itself.
+# For pkg-config: libraries by name, with -L for folders that the compiler does not search by default.
 set(pkgconfig ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH TANDEM_PREFIX /${pkgconfig} /)
 string(REGEX REPLACE "/$" "" TANDEM_PREFIX ${TANDEM_PREFIX})

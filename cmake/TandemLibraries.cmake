@@ -1,9 +1,11 @@
-# Libraries: zlib and threads always; OpenBLAS, oneDNN, Gloo, libjpeg, libpng and utf8proc where they are wanted and found. All by
-# their files: their CMake packages ask for what we do not use (oneDNN's for OpenCL), or lack a library that they name.
+# Links zlib and threads always, and OpenBLAS, oneDNN, Gloo, libjpeg, libpng and utf8proc if they are wanted and found.
+# All are found by their files, because their CMake packages require what Tandem does not use (oneDNN's requires
+# OpenCL), or lack a library that they name.
 include(TandemDependencies)
-set(TANDEM_LINKED "")  # what a program that links the static library is linked with too
+set(TANDEM_LINKED "")  # libraries that a program must link beside the static library
 
-# tandem_link_library(NAME header find_library's arguments...): what is wanted and found is linked; TANDEM_HAS_NAME says so.
+# tandem_link_library(NAME header find_library's arguments...): links a library if it is wanted and found, and then sets
+# TANDEM_HAS_NAME.
 macro(tandem_link_library name header)
   if(NOT TANDEM_WITH_${name} STREQUAL "OFF")
     find_path(TANDEM_${name}_INCLUDE ${header}
@@ -39,11 +41,12 @@ endif()
 foreach(library OPENBLAS LAPACK ONEDNN GLOO)
   target_compile_definitions(tandem PRIVATE TANDEM_HAS_${library}=$<BOOL:${TANDEM_HAS_${library}}>)
 endforeach()
-# By its flag, which a newer C library does without: a target of CMake's would not be known to a project around this one.
+# Links threads by their flag, which is empty for a newer C library. A project around this one would not know the target
+# Threads::Threads.
 find_package(Threads REQUIRED)
 target_link_libraries(tandem PUBLIC ${CMAKE_THREAD_LIBS_INIT} PRIVATE ${CMAKE_DL_LIBS})
 
-# tandem_print_libraries(NAMES...): what each is or, from without_NAME, what takes its place.
+# tandem_print_libraries(NAMES...): prints each library's file or, from without_NAME, what replaces it.
 function(tandem_print_libraries)
   foreach(library ${ARGN})
     string(SUBSTRING "${library}:            " 0 12 label)

@@ -1,5 +1,5 @@
-# Tandem::libtorch: with it on a program's link line, LibTorch's headers are found, and mean Tandem. One of them is
-# written (libtorch/torch/torch.h, with its parts beside it), the others include it.
+# Tandem::libtorch: a program that links this target finds headers with LibTorch's names, which declare Tandem. One of
+# them has the contents (libtorch/torch/torch.h, with its parts beside it); the others include it.
 set(tandem_libtorch_headers
     ATen/ATen.h ATen/Functions.h ATen/Parallel.h ATen/core/Tensor.h ATen/core/ivalue.h ATen/cuda/CUDAContext.h
     ATen/cuda/CUDAEvent.h ATen/cuda/CUDAGraph.h
@@ -40,14 +40,14 @@ foreach(header dataloader/base dataloader/stateful dataloader/stateless dataload
   list(APPEND tandem_libtorch_headers torch/data/${header}.h)
 endforeach()
 set(tandem_libtorch_folder ${PROJECT_BINARY_DIR}/libtorch)
-# Writes a header of one line; untouched where it is that already.
+# Writes a header of one line, unless the file has this content already.
 function(tandem_libtorch_header header line)
   file(CONFIGURE OUTPUT ${tandem_libtorch_folder}/${header} CONTENT "#pragma once\n${line}\n" @ONLY)
 endfunction()
 foreach(header ${tandem_libtorch_headers})
   tandem_libtorch_header(${header} "#include <torch/torch.h>")
 endforeach()
-# What Tandem leaves out says so where it is included: docs/libtorch.md.
+# Headers of parts that Tandem leaves out (docs/libtorch.md) stop the compiler with a message.
 foreach(part script jit fft sparse nested)
   tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md says what is\"")
 endforeach()

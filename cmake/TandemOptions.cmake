@@ -1,7 +1,7 @@
-# What a build can choose.
+# The options of a build, and the compiler flags that follow from them.
 set(build_tests ${PROJECT_IS_TOP_LEVEL})
 if(BUILD_SHARED_LIBS)
-  set(build_tests OFF)  # they call what is internal, and a shared library that is built with them hides nothing
+  set(build_tests OFF)  # they call internal functions, so a shared library built with tests hides nothing
 endif()
 option(TANDEM_BUILD_TESTS "Build the tests; off by itself with BUILD_SHARED_LIBS, as they need internals that a shared library hides" ${build_tests})
 option(TANDEM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
@@ -38,23 +38,23 @@ if(TANDEM_WERROR)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${TANDEM_WARNINGS}>")  # nvcc's are in TandemCuda.cmake
 if(TANDEM_SANITIZE)
-  # Reports name files from the tree's root on, so that a compiler cache may take another clone's object.
+  # Reports name files relative to the source tree, so that a compiler cache can share objects between clones.
   add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
 endif()
 if(TANDEM_SANITIZE OR TANDEM_WITH_CUDA STREQUAL "EMULATED")  # builds of the tests: some eighty programs
-  find_program(TANDEM_LLD ld.lld)  # a fourth of the time of GNU's linker
+  find_program(TANDEM_LLD ld.lld)  # takes a quarter of the time of GNU's linker
   if(TANDEM_LLD)
     add_link_options(-fuse-ld=lld)
   endif()
 endif()
 if(TANDEM_SANITIZE STREQUAL "address")
-  # Tests of every pointer cost a third of the time to compile. A null one crashes under AddressSanitizer too; elements
-  # are read at addresses of any alignment by the loops, which keep these tests. TandemCuda.cmake has the CUDA kernels
-  # tested for alignment again. Casts to a wrong class go unseen.
+  # Checks of every pointer for null and alignment would take a third of the compile time. A null pointer crashes under
+  # AddressSanitizer anyway. The loops, which read elements at any address, keep these checks (TandemLoops.cmake), and
+  # the CUDA kernels keep the alignment check (TandemCuda.cmake). Casts to a wrong class are not detected.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,alignment,vptr -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer -g1)
-  # Clang also tests what is meant here: an offset from an empty tensor's null, which nobody reads at, and NaN as an
-  # integer, which is any (copy_).
+  # Clang also checks two things that Tandem does on purpose: an offset from the null pointer of an empty tensor, which
+  # is never read, and the conversion of NaN to an integer, which may give any value (copy_).
   add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=pointer-overflow,float-cast-overflow>)
   add_link_options(-fsanitize=address,undefined)
   if(TANDEM_FUZZ)

@@ -1,4 +1,4 @@
-# `cpack` in a build folder makes a package: a .deb where there is dpkg, else a .tar.gz.
+# `cpack` in a build folder makes a package: a .deb if dpkg is installed, else a .tar.gz.
 set(CPACK_PACKAGE_NAME tandem)
 set(CPACK_PACKAGE_CONTACT "The authors of Tandem")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -11,11 +11,11 @@ if(TANDEM_DPKG_QUERY)
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the command and a shared library load
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # where libtandem.so is
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # with a shared library: packages that use it, and ldconfig
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # depend on the libraries that are loaded
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # folder of libtandem.so
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # with a shared library: for packages that use it, and ldconfig
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS dataset-fashion-mnist)  # for `tandem demo`
-# A program that links the static library needs the files that this build found: the packages that hold them.
+# A program that links the static library needs the libraries that this build found, so their packages are dependencies.
 set(packages "")
 if(TANDEM_DPKG_QUERY AND NOT BUILD_SHARED_LIBS)
   foreach(library ${TANDEM_LINKED})

@@ -9,6 +9,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 foreach(kind LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
-# OpenBLAS is where Debian's alternatives would find it, which are not set up in that folder.
+# The path of OpenBLAS is given, because Debian's alternatives, which would link to it, are not set up in that folder.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${CMAKE_SYSROOT}
                                   -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu/openblas-pthread)

@@ -1,6 +1,7 @@
-# Run by `cmake --install`, and with -P for the list alone. The public headers are what tandem.h, models/models.h and
-# LibTorch's torch.h include, and what those do, and what few programs name; the others stay here.
-# SOURCE: this project's folder; DESTINATION: where they go; without it the list is printed
+# Run by `cmake --install`; with cmake -P, it only prints the list. Public headers are tandem.h, models/models.h, those
+# that LibTorch's torch.h needs, one that only a few programs need, and all headers that these include. Other headers
+# are not installed.
+# SOURCE: this project's folder; DESTINATION: folder to install to; if it is missing, the list is printed
 cmake_minimum_required(VERSION 3.22)
 set(found)
 set(left tandem.h models/models.h core/print/print_libtorch.h  # for libtorch/torch/torch.h

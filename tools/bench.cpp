@@ -1,4 +1,4 @@
-// `tandem bench`: times operations and training steps, here and in peers, side by side.
+// `tandem bench`: times operations and training steps in Tandem and in peers (PyTorch, LibTorch), side by side.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,15 +19,15 @@ namespace {
 
 using namespace tandem::benchmarks;
 
-/// On a terminal, one line that is redrawn.
+/// Redraws one line with the percentage done; prints nothing if stderr is no terminal.
 void show_progress(double part) {
   if (!isatty(STDERR_FILENO)) return;
   std::fprintf(stderr, part < 1 ? "\r%3.0f %%" : "\r      \r", 100 * part);
   std::fflush(stderr);
 }
 
-/// Without those of bfloat16 where the processor does not multiply it, which are named. What was asked for by its sizes
-/// stays.
+/// Returns the cases to time. On a CPU that cannot multiply bfloat16, prints and skips the bfloat16 cases, unless the
+/// user named the cases with their sizes (settings.cases).
 std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& settings) {
   if (!settings.cases.empty()) return select(all, settings.cases);
   std::vector<Case> cases = select(all, settings.filter);
@@ -41,7 +41,7 @@ std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& se
   return cases;
 }
 
-/// What is timed: this process and the peers; or two builds, each asked in the same way.
+/// Returns the programs to time: this process and the peers, or this build and a baseline build with the same options.
 std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
   std::vector<std::unique_ptr<Program>> programs;
   if (settings.baseline.empty()) {
@@ -69,7 +69,7 @@ void list_benchmarks() {
 int bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
   const std::filesystem::path folder = std::filesystem::path(settings.json).parent_path();
-  std::error_code ignored;  // what cannot be made cannot be written to either
+  std::error_code ignored;  // check_can_write() reports a folder that could not be made
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   check_can_write("--json", settings.json);
   if (settings.threads > 0) set_num_threads(usable_threads(settings.threads));
@@ -84,7 +84,8 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     programs = programs_of(settings);
   });
   const auto timed = [&] { return run(cases, programs, settings, show_progress); };
-  const std::vector<Row> rows = settings.cases.empty() ? timed() : as_usage(timed);  // sizes that an operation refuses
+  const std::vector<Row> rows =
+      settings.cases.empty() ? timed() : as_usage(timed);  // an operation may refuse the user's sizes
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);

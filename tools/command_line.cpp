@@ -1,4 +1,4 @@
-// Formats --help, checks options' values, and words the errors of a wrong call, by CLI11.
+// Formats --help, validates options' values, and words the errors of a wrong call, with CLI11.
 #include "tandem/tools/command_line.h"
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 namespace tandem::tools {
 namespace {
 
-constexpr size_t kLeft = 22, kRight = 100;  // where the text of an option begins and ends
+constexpr size_t kLeft = 22, kRight = 100;  // first and last column of an option's description
 
-/// Words, broken into lines that begin at column `left` and end before kRight.
+/// Wraps text at spaces into lines from column `left` to kRight. The first line gets no indentation.
 std::string wrapped(const std::string& text, size_t left) {
   std::string out;
   size_t column = left;
   std::istringstream words(text);
   for (std::string word, next; words >> word;) {
-    if (word == "(default:" && words >> next) word += " " + next;  // stay together
+    if (word == "(default:" && words >> next) word += " " + next;  // no line break within "(default: x)"
     if (column > left && column + 1 + word.size() > kRight) {
       out += "\n" + std::string(left, ' ');
       column = left;
@@ -75,11 +75,11 @@ std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormat
 }
 
 const CLI::App& called(const CLI::App& app) {
-  const std::vector<CLI::App*> subcommands = app.get_subcommands();  // those on the command line
+  const std::vector<CLI::App*> subcommands = app.get_subcommands();  // only the subcommands that the command line names
   return subcommands.empty() ? app : called(*subcommands.back());
 }
 
-/// Words that are no options, subcommands or arguments of the app; or else of the one that it is a subcommand of.
+/// Words the error about unknown words on the command line: those left over by the app, or else by its parent app.
 std::string explain_extras(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty() && app.get_parent()) return explain_extras(*app.get_parent());
@@ -166,7 +166,7 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app) {
     return text + "\n" + last.get_footer();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     if (text.ends_with("missing")) return name + " needs a value";
-    for (const char* words : {"At Most", "At most"})  // by CLI11's version
+    for (const char* words : {"At Most", "At most"})  // depends on the version of CLI11
       if (text.find(words) != std::string::npos) return name + " is given more than once";
   }
   return text;

@@ -1,4 +1,4 @@
-// What the options of all subcommands share: how --help looks, which values are accepted, and what a wrong call says.
+// Helpers for the options of all subcommands: the layout of --help, validators of values, and messages for wrong calls.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -7,33 +7,33 @@
 
 namespace tandem::tools {
 
-/// Makes --help of the app and of the subcommands that are added later look alike, each option with its default.
+/// Sets one layout of --help, which shows each option's default, for the app and the subcommands that are added later.
 void set_help(CLI::App& app);
 
-/// An option whose value --help calls `value`: "N", "FILE".
+/// Adds an option. @param value  placeholder for the option's value in --help: "N", "FILE"
 template <class T>
 CLI::Option* option(CLI::App& app, const std::string& name, T& variable, const char* value, const std::string& text) {
   return app.add_option(name, variable, text)->type_name(value);
 }
 
-/// One of these words.
+/// Returns a validator that accepts only these words.
 CLI::Validator one_of(std::vector<std::string> words);
-/// A whole number of `least` to `most`.
+/// Returns a validator that accepts whole numbers from `least` to `most`.
 CLI::Validator whole_number(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
-/// A number of `least` to `most`.
+/// Returns a validator that accepts numbers from `least` to `most`.
 CLI::Validator number(double least, double most);
 
-/// A file that exists.
+/// Returns a validator that accepts only the path of an existing regular file.
 CLI::Validator existing_file();
 
 /// Adds `tandem compare`, with `page` and `diff` below it.
-/// @param command_line  as the user gave it, for the report
+/// @param command_line  the user's command line, recorded in the report
 void add_compare(CLI::App& app, std::vector<std::string> command_line);
 void add_explain(CLI::App& app);
 
-/// What is wrong with a command line that CLI11 refuses, in a sentence that says what is accepted.
+/// Returns the message for a command line that CLI11 refuses. It names the accepted values or words.
 std::string message_of(const CLI::ParseError& error, const CLI::App& app);
-/// "tandem compare diff": the subcommand that the command line names.
+/// Returns the full name of the subcommand on the command line, as in "tandem compare diff".
 std::string called_name(const CLI::App& app);
 
 }  // namespace tandem::tools

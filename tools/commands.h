@@ -1,4 +1,4 @@
-// The subcommands of `tandem`; main.cpp reads their options. (`tandem launch` is run_processes.)
+// The subcommands of `tandem`; main.cpp reads their options. (`tandem launch` calls run_processes of launch/ranks.h.)
 #pragma once
 #include "tandem/tools/demo/settings.h"
 
@@ -8,29 +8,29 @@ struct Settings;
 
 namespace tandem::tools {
 
-/// Trains by the modes chosen, one after the other, and prints the table.
+/// Trains under each of settings.modes, one after the other, and prints a table of the results.
 void demo(DemoSettings settings);
 /// The options of `tandem simulate`.
 struct SimulateSettings {
   std::string cluster, json, check_skill, published;
   bool example = false;
 };
-/// Predicts steps of DDP and DataParallel on the cluster that the file `settings.cluster` describes; or, if
-/// `settings.check_skill` names a folder with recorded times, shows how well the model predicts those; if
-/// `settings.published` names a file with published figures, shows predictions beside them; or prints an example of
-/// such a file.
+/// Does one of four things. If settings.check_skill names a folder with recorded times, shows how well the model
+/// predicts them. If settings.published names a file with published figures, shows predictions beside them. If
+/// settings.example, prints an example of a cluster file. Otherwise predicts steps of DDP and DataParallel on the
+/// cluster that the file settings.cluster describes.
 void simulate(const SimulateSettings& settings);
 /// The options of `tandem show`.
 struct ShowSettings {
-  std::string file, json;  // json is "" if no file is to be written
+  std::string file, json;  // json: "" writes no file
 };
-/// Prints the tensors and other values that a file of torch.save or safetensors holds, and writes the list to the file
-/// `settings.json`.
+/// Prints the tensors and other values in a file of torch.save or safetensors, and writes the list to settings.json.
 void show(const ShowSettings& settings);
-/// Shows what this machine and this build have. @return the number of problems
+/// Prints the hardware of this machine and the libraries of this build. @return the number of problems found
 int doctor();
 void list_benchmarks();
-/// command_line: as the user gave it, for the record. @return how many `overhead` rows are slower than the baseline's
+/// Runs the benchmarks. @param command_line  the user's command line, recorded in the JSON file
+/// @return the number of `overhead` rows that are slower than the baseline build
 int bench(const benchmarks::Settings& settings, const std::vector<std::string>& command_line);
 
 }  // namespace tandem::tools

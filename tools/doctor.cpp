@@ -1,4 +1,4 @@
-// `tandem doctor`: what this machine and this build have, and the fix for each problem.
+// `tandem doctor`: prints this machine's hardware, this build's libraries, and a fix for each problem.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace tandem::tools {
 
 namespace {
 
-/// Whether the machine has a GPU of NVIDIA's, usable or not.
+/// Returns whether the machine has an NVIDIA GPU, usable or not.
 bool has_nvidia_gpu() {
   std::error_code none;
   if (std::filesystem::exists("/dev/nvidiactl", none) || std::filesystem::exists("/dev/dxg", none)) return true;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fetch_fashion_mnist.sh FOLDER: brings FashionMNIST's four files from their published address, or from a mirror named
-# by TANDEM_FASHION_MNIST_URL. FOLDER appears only once the SHA-256 of all unpacked bytes is right.
+# fetch_fashion_mnist.sh FOLDER: downloads FashionMNIST's four files from their published address, or from a mirror named
+# by TANDEM_FASHION_MNIST_URL. FOLDER is created only if the SHA-256 of every unpacked file matches.
 set -euo pipefail
 [ $# = 1 ] || {
   echo "usage: fetch_fashion_mnist.sh FOLDER" >&2

@@ -1,5 +1,5 @@
-// The `tandem` command: its subcommands' options, and what they call. CLI11 takes seconds to compile, so that only this
-// file, command_line.cpp, compare/options.cpp and explain/options.cpp have it.
+// The `tandem` command: declares the subcommands' options and calls their functions. CLI11 takes seconds to compile, so
+// only this file, command_line.cpp, compare/options.cpp and explain/options.cpp include it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 namespace tandem::tools {
 namespace {
 
-/// Ctrl-C ends the command at once. Files are renamed when they are whole, so that nothing is left half-written.
+/// Makes Ctrl-C end the command at once. No result is left half-written: files get their names when they are complete.
 void end_on_interrupt() {
   ::signal(SIGINT, [](int) {
     constexpr char kWords[] = "\ntandem: interrupted\n";
@@ -90,8 +90,9 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   option(*c, "--report", s->report, "FILE",
          "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
       ->default_str("not written");
-  c->add_flag("--history", s->history)->group("");            // hidden: a rank keeps what --report shows
-  c->add_option("--rank-result", s->rank_result)->group("");  // hidden: this process is a rank, and writes here
+  c->add_flag("--history", s->history)->group("");  // hidden: this process is a rank and records the data of --report
+  c->add_option("--rank-result", s->rank_result)
+      ->group("");  // hidden: this process is a rank and writes its result here
   c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
   c->callback([s] {
     if (s->rank_result.empty()) end_on_interrupt();
@@ -105,7 +106,7 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-/// `arguments`: of the program, which the app does not get to see
+/// Adds `tandem launch`. @param arguments  the program's own arguments, which run() removes before CLI11 parses
 void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
@@ -294,7 +295,7 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
 
 int usage_error(const CLI::App& app, std::string message) {
   const std::string name = called_name(app);
-  std::istringstream words(name);  // "compare: cannot ..." needs no second "compare"
+  std::istringstream words(name);  // drops a leading "compare: ", because `name` is printed too
   for (std::string word; words >> word;)
     if (message.starts_with(word + ": ")) message.erase(0, word.size() + 2);
   std::fprintf(stderr, "%s: %s\n%s --help lists what is accepted\n", name.c_str(), message.c_str(), name.c_str());
@@ -302,7 +303,7 @@ int usage_error(const CLI::App& app, std::string message) {
 }
 
 int run(int argc, char** argv) {
-  // "tandem help demo" is "tandem demo --help".
+  // Rewrites "tandem help demo" to "tandem demo --help".
   std::string help = "--help";
   if (argc > 1 && argv[1] == std::string("help")) {
     std::rotate(argv + 1, argv + 2, argv + argc);
@@ -317,7 +318,7 @@ int run(int argc, char** argv) {
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
-  // What stands behind "-- PROGRAM" CLI11 does not get to see: it would take "[a,b]" for two arguments.
+  // Hides the words after "-- PROGRAM" from CLI11, which would split "[a,b]" into two arguments.
   std::vector<std::string> arguments;
   const bool runs_program = argc > 1 && (argv[1] == std::string("launch") || argv[1] == std::string("trace"));
   for (int i = 2; runs_program && i + 2 < argc; ++i)

@@ -28,7 +28,7 @@ struct Contents {
 };
 
 bool is_sequence(const IValue& value) { return value.isList() || value.isTuple(); }
-/// Whether a list is shown on one line.
+/// Returns whether a list is shown on one line.
 bool is_flat(const IValue& list) {
   return std::none_of(list.elements().begin(), list.elements().end(),
                       [](const IValue& each) { return each.isTensor() || is_sequence(each) || each.isGenericDict(); });

@@ -25,7 +25,7 @@ def unpack(wheel, root):
 
 def main():
     wheels, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    root = folder.with_name(folder.name + ".new")  # a half-made one is never taken for the toolkit
+    root = folder.with_name(folder.name + ".new")  # renamed at the end, so an incomplete toolkit is never used
     shutil.rmtree(root, ignore_errors=True)
     for wheel in sorted(wheels.glob("*.whl")):
         unpack(wheel, root)

@@ -1,4 +1,4 @@
-// did_you_mean, comma_separated and usable_threads: words for wrong names, and checks of values.
+// did_you_mean, comma_separated and usable_threads: suggestions for misspelt names, and checks of values.
 #include "tandem/tools/usage.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace tandem::tools {
 namespace {
 
-/// How many letters must be put in, left out, changed or swapped with their neighbour to get from one word to the
-/// other.
+/// Returns the number of insertions, deletions, changes and swaps of neighbouring letters that turn `a` into `b`
+/// (Damerau-Levenshtein distance with restricted swaps).
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i)

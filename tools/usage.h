@@ -1,4 +1,4 @@
-// What is wrong with a command line, as opposed to what is wrong with the work: such a command ends with status 2.
+// Errors in the use of a command (wrong options, unreadable input files), for which it exits with status 2.
 #pragma once
 #include <sstream>
 #include <stdexcept>
@@ -10,13 +10,13 @@ namespace tandem::tools {
 
 constexpr int kUsageStatus = 2;
 
-/// What was asked for cannot be done. main() prints it without a place in the sources, where nobody needs to look.
+/// Error of the user's request, not of the program: main() prints only the message, without a source location.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError with the parts streamed together, unless `condition` holds.
+/// Throws UsageError if `condition` is false; the message is `parts`, concatenated.
 template <class... Parts> void check_usage(bool condition, const Parts&... parts) {
   if (condition) return;
   std::ostringstream message;
@@ -24,7 +24,7 @@ template <class... Parts> void check_usage(bool condition, const Parts&... parts
   throw UsageError(message.str());
 }
 
-/// Runs what reads a user's words or files: an Error of the library is about those, and becomes a UsageError.
+/// Runs `body`, which reads user input, and rethrows an Error of the library as a UsageError.
 template <class Body> auto as_usage(Body body) {
   try {
     return body();
@@ -33,15 +33,15 @@ template <class Body> auto as_usage(Body body) {
   }
 }
 
-/// The one of `words` that was probably meant: it begins like `asked`, or differs in a letter of three at most.
-/// Empty if there is none.
+/// Returns the word most similar to `asked`: with an edit distance of at most a third of the length of `asked`, or else
+/// beginning with `asked`. Empty if no word is similar.
 std::string nearest(const std::string& asked, const std::vector<std::string>& words);
-/// "; did you mean 'demo'?", or nothing
+/// Returns "; did you mean 'demo'?" with the nearest word, or "" if no word is similar.
 std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words);
-/// "single, dp, all"
+/// Joins words: "single, dp, all".
 std::string comma_separated(const std::vector<std::string>& words);
 
-/// How many threads to compute with, where a user asked for `asked`: no more than there are cores, which it says.
+/// Returns the smaller of `asked` and the number of usable cores. Prints a note to stderr if `asked` is larger.
 int usable_threads(int asked);
 
 }  // namespace tandem::tools

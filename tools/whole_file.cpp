@@ -1,4 +1,4 @@
-// Results that a command writes: the whole file, or none of it.
+// write_whole_file: writes to a temporary file and renames it. ResultFiles collects the errors of several files.
 #include "tandem/tools/whole_file.h"
 
 #include <unistd.h>

@@ -1,30 +1,31 @@
-// Results that a command writes: the whole file, or none of it.
+// Writes a command's result files atomically: either the whole file appears or nothing changes.
 #pragma once
 #include <functional>
 #include <string>
 
 namespace tandem::tools {
 
-/// Writes `bytes` beside `path`, under its name and ".part", and renames that. What was there stays if this fails.
-/// @param command  whose file it is, for the message
+/// Writes `bytes` to `path` + ".part" and renames that file to `path`. If this fails, an existing file at `path` stays.
+/// @param command  name of the subcommand, for the error message
 /// @throws Error with the system's reason
 void write_whole_file(const std::string& command, const std::string& path, const std::string& bytes);
 
-/// Several results of long work: one that cannot be written, as on a full disk, keeps none of the others back.
+/// Writes several results of long work: if one cannot be written (full disk), the others still are.
 class ResultFiles {
  public:
-  /// Calls `write`, and keeps what its Error says.
+  /// Calls `write`. If it throws an Error, keeps the message for finish().
   void add(const std::function<void()>& write);
-  /// Keeps an error of before; "" for none.
+  /// Keeps the message of an earlier error for finish(); "" is ignored.
   void add_error(const std::string& message);
-  /// For the end: @throws Error with all that was kept
+  /// Call this last. @throws Error with all kept messages, if there are any
   void finish() const;
 
  private:
   std::string errors_;
 };
 
-/// For before the work that a file is to hold: @throws UsageError unless one can be written at `path`; nothing for "".
+/// Call this before the work whose result goes to `path`. An empty path is accepted.
+/// @throws UsageError if no file can be written at `path`
 void check_can_write(const std::string& option, const std::string& path);
 
 }  // namespace tandem::tools

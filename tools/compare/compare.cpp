@@ -1,4 +1,5 @@
-// compare: checks the settings, measures the runs until done or interrupted, says on what, and writes the files.
+// compare: checks the settings, measures the runs until done or interrupted, records the provenance, and writes the
+// files.
 #include "tandem/tools/compare/compare.h"
 
 #include <sys/utsname.h>
@@ -33,7 +34,7 @@ void interrupt(int) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
 }
 
-/// While one lives, Ctrl-C ends the measuring instead of the program; a second one ends the program.
+/// While an instance lives, Ctrl-C ends the measurement instead of the program; a second Ctrl-C ends the program.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -66,7 +67,7 @@ void choose(Settings& s) {
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
-  as_usage([&] {  // all throw for what there is not
+  as_usage([&] {  // these calls throw if a mode, fault or file does not exist
     for (const std::string& mode : s.modes) mode_of(mode);
     const Planted planted = parse_planted(s.planted);
     const int most = *std::max_element(s.devices.begin(), s.devices.end());
@@ -87,7 +88,7 @@ void choose(Settings& s) {
   s.data = find_fashion_mnist(s.data);
 }
 
-/// Told before the measuring rather than after it.
+/// Makes the output folder. Called before the measurement, so that an error does not cost its results.
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -96,7 +97,7 @@ void make_folder(const std::string& path) {
   check_usage(::access(path.c_str(), W_OK) == 0, "--out ", path, " is a folder that cannot be written to");
 }
 
-/// The commit of the sources that this program was built from, if they are still there.
+/// Returns the commit of the sources that this program was built from; "" if they no longer exist.
 std::string commit() {
   std::string text;
   if (FILE* const pipe =
@@ -140,7 +141,7 @@ int compare(Settings settings) {
         settings, [] { return interrupted.load(); }, &trace);
   }
   std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
-  std::map<std::string, int> said;  // one row for each kind; the page has all
+  std::map<std::string, int> said;  // prints one diagnosis of each kind; the page has all
   for (const Diagnosis& d : report.diagnosis)
     if (said[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   ResultFiles files;

@@ -1,4 +1,4 @@
-// What the anatomy of each run says about why it is behind.
+// diagnose: derives from the anatomy of each run why the run is slow.
 #include <map>
 #include <sstream>
 
@@ -20,7 +20,7 @@ double part(const Lane& lane, const char* phase) {
   return at == lane.phases.end() || lane.step <= 0 ? 0 : at->second / lane.step;
 }
 
-/// What a run's anatomy says about where the time goes.
+/// Adds the diagnoses of one run, from its anatomy.
 void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   if (run.lanes.empty()) return;
   const std::string row =
@@ -50,7 +50,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     add("first-device-bound",
         "What the first device does alone (scatter, replicate, gather, reduce, optimizer) takes " + percent(master) +
             " of a step of " + ms(first.step) + ", while the others wait.");
-  // For a straggler the others wait more than it does for them.
+  // A lane is a straggler if the others wait longer for it than it waits for them.
   const auto others = static_cast<double>(run.lanes.size() - 1);
   for (const Lane& lane : run.lanes) {
     double own = 0;
@@ -61,7 +61,8 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
           "The other lanes wait " + ms(excess) + " of each step longer for " + lane.name + " than it does for them.");
   }
   if (dp) {
-    // Of the first device the others wait for in any case; it is a straggler when its own share of the work is longer.
+    // The others wait for the first device in any case. It is a straggler only if its own forward and backward take
+    // longer.
     double forward = 0, count = 0;
     for (size_t l = 1; l < run.lanes.size(); ++l) {
       forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step;

@@ -1,4 +1,4 @@
-// The options of `tandem compare` and of what it can do with reports that are there already.
+// Declares the options of `tandem compare` and of its subcommands for existing reports, page and diff.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -13,12 +13,13 @@
 namespace tandem::tools {
 namespace {
 
-/// What reads reports ends with 2, as wrong calls do, where it cannot: 1 says that there is a regression.
+/// Runs a subcommand that reads reports. Makes every error a UsageError (status 2), because status 1 means a
+/// regression.
 template <class Body> void with_reports(Body body) {
   try {
     as_usage(body);
   } catch (const CLI::Error&) {
-    throw;  // a status of its own
+    throw;  // has its own exit status
   } catch (const std::exception& error) {
     throw UsageError(error.what());
   }
@@ -67,7 +68,8 @@ void add_diff(CLI::App& parent) {
 
 void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : compare::Settings {
-    std::string rank_result, rank_mode;  // not empty: this process is a rank of that mode, and writes its figures there
+    std::string rank_result,
+        rank_mode;  // rank_result: if not empty, this process is a rank and writes its sample into this folder
     compare::Job rank;
     std::vector<int> rank_steps = {2, 5};
     double rank_bucket_mib = 25;
@@ -120,7 +122,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
          "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
          "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
-  // Hidden: this process is a rank, started by tandem compare.
+  // Hidden options of a rank's process, which tandem compare starts.
   c->add_option("--rank-result", s->rank_result)->group("");
   c->add_option("--rank-data", s->rank.data)->group("");
   c->add_option("--rank-steps", s->rank_steps)->delimiter(',')->expected(2)->group("");
@@ -130,7 +132,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
   c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {
-    if (!c->get_subcommands().empty()) return;  // it has done all
+    if (!c->get_subcommands().empty()) return;  // the subcommand has run already
     if (s->rank_result.empty()) {
       if (const int status = compare::compare(*s); status != 0) throw CLI::RuntimeError(status);
       return;

@@ -1,4 +1,4 @@
-// Makes the cost model's profile from a sample of one device, and its predictions and projections.
+// Makes the cost model's profile from a sample of ranks without communication, and predictions and projections from it.
 #include "tandem/tools/compare/predict.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ double of(const Lane& lane, const char* phase) {
   return at == lane.phases.end() ? 0 : at->second;
 }
 
-/// All devices on one node, each joined to each by such a link.
+/// Returns a cluster of one node whose devices are all joined to each other by such a link.
 simulate::Cluster node_of(int devices, const simulate::Link& link) {
   return {.devices_per_node = devices, .inside = link, .between = link};
 }
@@ -70,7 +70,7 @@ double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepP
     }
     case Mode::Kind::distributed: {
       simulate::DdpOptions options;
-      options.all_reduce = simulate::AllReduce::ring;  // what the probe was fitted to
+      options.all_reduce = simulate::AllReduce::ring;  // the link was fitted to a ring
       const double bucket = std::max(1.0, mode.bucket_mib * (1 << 20));
       options.first_bucket_bytes = std::min(options.first_bucket_bytes, bucket);
       return predict_ddp(profile, node_of(job.devices, link), job.devices, bucket, options).seconds;
@@ -125,8 +125,8 @@ std::vector<Projection> projections(const std::string& profile_file) {
     add_projections(entered.name, "as entered", entered.step, all);
     return all;
   }
-  // ResNet-50: 25.6 million parameters in 161 tensors; 32 images on a V100 at 329 a second, PyTorch's published figure
-  // without DDP, of which backward is taken to be two thirds.
+  // ResNet-50: 25.6 million parameters in 161 tensors. 329 images per second in batches of 32 on a V100 is PyTorch's
+  // published figure without DDP. Backward is assumed to take two thirds of the step.
   constexpr double kBatch = 32, kRate = 329, kStep = kBatch / kRate, kParameterBytes = 25557032 * 4.0;
   simulate::StepProfile profile;
   profile.samples = kBatch;

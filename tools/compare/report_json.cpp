@@ -1,5 +1,5 @@
-// report.json: written from a report, and read back with a message that names what is wrong (docs/compare.md).
-#define JSON_DIAGNOSTICS 1  // messages hold the place in the file: "(/runs/3/lanes/0)"
+// Writes report.json (docs/compare.md), and reads it back with error messages that name the invalid part.
+#define JSON_DIAGNOSTICS 1  // messages contain the position in the file: "(/runs/3/lanes/0)"
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -44,14 +44,14 @@ namespace {
 
 constexpr int kSchema = 1;
 
-/// JSON has no NaN; a figure that is none is written as null. The report itself has no other nulls.
+/// Replaces null by NaN. JSON has no NaN, so NaN was written as null; a report has no other nulls.
 void nan_for_null(nlohmann::json& json) {
   if (json.is_null()) json = std::numeric_limits<double>::quiet_NaN();
   if (json.is_structured())
     for (nlohmann::json& part : json) nan_for_null(part);
 }
 
-/// `accepted_empty`: the second list may have been left out.
+/// Checks that two lists have equal lengths. @param accepted_empty  whether the second list may be empty
 void check_lengths(const std::string& where, const char* first, size_t n, const char* second, size_t m,
                    bool accepted_empty = false) {
   TANDEM_CHECK(n == m || (accepted_empty && m == 0), "compare: ", where, " has ", n, " ", first, " and ", m, " ",
@@ -96,7 +96,7 @@ void check(const Report& report) {
 void write_report(const std::string& path, const Report& report) {
   check(report);
   const nlohmann::json json = report;
-  // Bytes that are no UTF-8 (a path in the command line) are replaced: they must not cost the whole report.
+  // Replaces invalid UTF-8 (a path in the command line, for example), which would otherwise make the whole report fail.
   write_whole_file("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 

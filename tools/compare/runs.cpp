@@ -1,4 +1,4 @@
-// Reads the kind of a run from its mode's key, and words its names.
+// Determines the kind of a run from its mode's key, and formats names of runs.
 #include "tandem/tools/compare/runs.h"
 
 #include "tandem/tools/page/format.h"

@@ -1,4 +1,4 @@
-// percentile, and interval_of from the order of the values.
+// percentile and interval_of: order statistics.
 #include "tandem/tools/compare/statistics.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ Interval interval_of(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
-  // The k smallest lie all above the true median with probability sum_{i < k} C(n, i) / 2^n; so do the k largest below.
+  // The k-th smallest value lies above the true median with probability sum_{i < k} C(n, i) / 2^n; the k-th largest
+  // lies below it with the same probability.
   double outside = std::pow(0.5, static_cast<double>(n)), term = outside;
   size_t k = 0;  // how many values may be left out on each side
   while (true) {

@@ -4,10 +4,11 @@
 
 namespace tandem::tools::compare {
 
-/// Of values in any order; p from 0 to 1, between two values the line through them. 0 of none.
+/// Returns the quantile p (0 to 1) of values in any order, with linear interpolation; 0 if there are no values.
 double percentile(std::vector<double> values, double p);
-/// The median with the interval between two of the values that holds the true median with a probability of at least
-/// 95 %, whatever the noise's distribution: from 6 values on. Of fewer it is from the smallest to the largest.
+/// Returns the median and an interval between two of the values. With 6 or more values, the interval holds the true
+/// median with a probability of at least 95 %, for any distribution of the noise. With fewer values, it reaches from
+/// the smallest to the largest.
 Interval interval_of(std::vector<double> values);
 
 }  // namespace tandem::tools::compare

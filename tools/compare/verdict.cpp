@@ -1,4 +1,5 @@
-// What a report concludes for each model: which mode to use, by how much, and where that turns.
+// The conclusions of a report for each model: the best mode, its speedup, and the batch sizes where the best mode
+// changes.
 #include <algorithm>
 #include <utility>
 
@@ -18,12 +19,13 @@ std::string factor(const Run& run) {
              number(run.speedup.high), ")");
 }
 
-/// How sure it is that a run beats one device, and by how much: what is compared first comes first.
+/// Returns a run's sort key: the speedup over one device that is certain (the interval's lower end, at least 1), then
+/// the median speedup.
 std::pair<double, double> evidence(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
 
-/// Of the model's parallel runs with this batch the one that is surest to be faster than one device, by its interval's
-/// lower end; if none surely is, the one of the highest median. A median alone would pick the noisiest run. Null if
-/// there is none.
+/// Returns the model's parallel run at this batch with the largest certain speedup, which is the interval's lower end.
+/// If no speedup is certain, returns the run with the highest median. The median alone would pick the noisiest run.
+/// Null if there is no run.
 const Run* fastest(const Report& report, const std::string& model, int64_t batch) {
   const Run* best = nullptr;
   for (const Run& run : report.runs)

@@ -1,4 +1,4 @@
-// find_fashion_mnist: checks the given folder, or looks in the system's folder for data sets.
+// find_fashion_mnist: checks the given folder, or searches the system's folder for data sets.
 #include "tandem/tools/demo/data_folder.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // `tandem demo`: trains a model on FashionMNIST on one device, under DataParallel and under DistributedDataParallel,
-// and shows what came of each.
+// and prints the results side by side.
 #include <cstdio>
 #include <cstring>
 
@@ -19,7 +19,7 @@ namespace {
 
 bool is_emulated() { return gpu::implementation() == std::string("emulated"); }
 
-/// GPUs where there are any; emulated ones only when they are asked for.
+/// Sets the device (cuda if there are GPUs that are not emulated) and the numbers of devices and ranks, unless given.
 void choose_device(DemoSettings& s) {
   const bool emulated = is_emulated();
   if (s.device.empty()) s.device = cuda::is_available() && !emulated ? "cuda" : "cpu";
@@ -49,7 +49,7 @@ void check_settings(DemoSettings& s) {
               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
-/// The ranks are this program again, each with the hidden option --rank-result.
+/// Trains under DDP with processes as ranks: runs this program for each rank, with the hidden option --rank-result.
 DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   const benchmarks::ScratchFolder folder("demo");
   const std::string result = folder.path() + "/rank0.json";
@@ -84,7 +84,7 @@ DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
   return run;
 }
 
-/// Why a mode cannot be; empty if it can.
+/// Returns why a mode cannot run here; empty if it can.
 std::string obstacle(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_gloo" && !distributed::is_gloo_available()) return "this build has no Gloo";
   if (mode != "ddp_nccl") return {};
@@ -94,8 +94,8 @@ std::string obstacle(const std::string& mode, const DemoSettings& s) {
   if (s.ranks > cuda::device_count()) return "NCCL needs a GPU for each rank";
   return {};
 }
-/// "ddp" stands for all of its backends; --backend leaves one. What a wider word stands for may be left out; what is
-/// named itself must be possible.
+/// Expands "all" and "ddp" (restricted by --backend) into modes. A mode of such a group is skipped if it cannot run
+/// here; @throws UsageError if a mode that was named itself cannot run.
 std::vector<std::string> chosen_modes(const DemoSettings& s) {
   std::vector<std::string> modes;
   for (const std::string& mode : s.modes)

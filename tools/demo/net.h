@@ -1,23 +1,23 @@
-// The demo's networks as one type, so that every way of training is compiled once.
+// Wraps the demo's networks in one module type, so that each way of training is compiled once.
 #pragma once
 #include "tandem/models/models.h"
 
 namespace tandem::tools {
 
-/// mlp, lenet or fashion_cnn, on (N, 1, 28, 28) images.
+/// The network named `kind` (mlp, lenet or fashion_cnn), for (N, 1, 28, 28) images.
 class NetImpl : public nn::Cloneable<NetImpl> {
  public:
-  /// @throws Error for another name
+  /// @throws Error if `kind` is another name
   explicit NetImpl(std::string kind);
   void reset() override;
   using Cloneable::to;
-  /// In the memory format in which the network is fastest on that device.
+  /// Moves the network to the device, in the memory format that is fastest there.
   void to(Device device, bool non_blocking = false) override;
-  /// -> (N, 10) logits, or log probabilities (lenet)
+  /// Returns (N, 10) logits; for lenet, log probabilities.
   Tensor forward(const Tensor& images) { return forward_(images); }
-  /// The loss of outputs of forward(): its mean over the rows, or its sum.
+  /// Returns the mean or the sum over rows of the loss of forward()'s output.
   Tensor loss(const Tensor& output, const Tensor& target, Reduction reduction = Reduction::mean) const;
-  /// The network itself, whose names a state file has.
+  /// Returns the wrapped network. Checkpoints use its parameter names, without this wrapper's prefix.
   nn::Module& network() { return *network_; }
 
  private:

@@ -1,4 +1,4 @@
-// write_report: the curves, bars, table, confusion matrix and mistakes of the demo's runs.
+// write_report: builds the page with curves, bars, table, confusion matrix and mistakes of the demo's runs.
 #include "tandem/tools/demo/report.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using page::number;
 using page::percent;
 using page::plural;
 
-/// The same colour in all charts.
+/// Returns the style index of a mode, so that it has one colour in all charts.
 int style_of(const std::string& mode) {
   return mode == "single" ? page::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
 }
@@ -53,7 +53,7 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
   return text;
 }
 
-/// The mean of every so many points, so that about 60 are left: the loss of single batches jumps.
+/// Averages each run of `each` points into one, to smooth the noise of single batches.
 std::vector<page::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
   std::vector<page::ChartPoint> out;
   for (size_t begin = 0; begin < points.size(); begin += each) {
@@ -84,7 +84,7 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   for (const DemoRun& run : runs) {
     page::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
     series.markers = series.points.size() < 2;
-    series.dashed = run.mode == "dp";  // it may lie on the line of one device
+    series.dashed = run.mode == "dp";  // dashed, because it may coincide with the line of one device
     loss.series.push_back(series);
     series.points.clear();
     series.markers = run.history.accuracies.size() < 2;
@@ -140,7 +140,7 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// The surest mistakes, side by side.
+/// Returns HTML with the mistakes of highest probability, side by side.
 std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
   if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is recognised.");
   std::string out;
@@ -162,7 +162,7 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
   return page::paragraph(error.msg() + ".");
 }
 
-/// The classes with the lowest share of recognised images, as a sentence.
+/// Returns a sentence that names the classes with the highest and the lowest share of recognised images.
 std::string weakest(const std::vector<int64_t>& counts) {
   std::vector<std::pair<double, int>> shares;
   for (int truth = 0; truth < kClassCount; ++truth) {
@@ -213,7 +213,7 @@ using page::place;
 constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
                  kCellHeight = 25;
 
-/// The root makes the few that are wrong visible beside the many that are right.
+/// Opacity of a cell; the square root keeps the few wrong images visible beside the many right ones.
 double opacity(double share) { return std::sqrt(share); }
 
 std::string cell(int truth, int predicted, int64_t images, double share) {

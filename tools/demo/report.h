@@ -5,11 +5,11 @@
 
 namespace tandem::tools {
 
-/// All of the file, or none of it. Each run has its history. @throws Error with the system's reason
+/// Writes the page atomically. Every run must have its history. @throws Error with the system's reason
 void write_report(const std::string& path, const DemoSettings& settings, const DemoData& data,
                   const std::vector<DemoRun>& runs);
 
-/// A chart of how many images of each class a network takes for which.
+/// Returns an SVG chart of the confusion matrix: counts of images by true class (row) and predicted class (column).
 /// @param counts  [truth * kClassCount + predicted]
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts);
 

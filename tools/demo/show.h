@@ -1,4 +1,4 @@
-// What the demo shows: progress, a few images, the table, the JSON.
+// The demo's output: progress, a few images, the table, the JSON.
 #pragma once
 #include <chrono>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::tools {
 
-/// A bar that is redrawn on a terminal, a line every tenth of the way otherwise.
+/// Shows an epoch's progress: redraws a bar on a terminal, or else prints a line for every tenth of the samples.
 class Progress {
  public:
   Progress(int epoch, int64_t samples) : epoch_(epoch), samples_(samples) {}
@@ -18,12 +18,12 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// A few test images side by side, two pixel rows to a line of text, with prediction and truth.
+/// Prints a few test images side by side, two pixel rows to a line of text, with prediction and truth.
 void draw(const Way& way, const FashionMNIST& test);
 void print_table(const std::vector<DemoRun>& runs);
-/// All of the file, or none of it. @throws Error with the system's reason
+/// Writes the settings and results as JSON, atomically. @throws Error with the system's reason
 void write_json(const std::string& path, const DemoSettings& settings, const std::vector<DemoRun>& runs);
-/// One run, from a rank to the process that started it.
+/// Passes a run from a rank's process to the process that started it, through a JSON file.
 void write_run(const std::string& path, const DemoRun& run);
 DemoRun read_run(const std::string& path);
 

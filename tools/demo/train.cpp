@@ -1,4 +1,4 @@
-// train: trains the network in one way, and measures its time, memory, transfers and accuracy.
+// train: trains the network under one mode, and measures time, memory, transfers and accuracy.
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>
@@ -11,14 +11,15 @@
 namespace tandem::tools {
 namespace {
 
-constexpr int64_t kStepsBetweenLooks = 20;  // at a loss that is on a GPU
+constexpr int64_t kStepsBetweenLooks =
+    20;  // steps between reads of a loss that is on a GPU, since each read synchronizes
 
-/// Bytes between devices or ranks so far, of this rank.
+/// Returns the bytes moved so far between devices (dp), or sent by this rank (ddp_*).
 int64_t bytes_moved(const std::string& mode) {
   if (mode == "dp") return nn::parallel::bytes_moved();
   return mode == "single" ? 0 : distributed::default_group()->bytes_sent();
 }
-/// The sum over ranks.
+/// Sums a value over all ranks.
 double over_ranks(const Way& way, double value) {
   if (way.ranks == 1) return value;
   const Tensor sum = full({}, value, TensorOptions(kFloat64).device(distributed::default_group()->device()));
@@ -26,15 +27,17 @@ double over_ranks(const Way& way, double value) {
   return sum.item<double>();
 }
 
-/// Images of consecutive numbers. All of them at once, images(), would count as memory of the training.
+/// Returns `count` consecutive examples from index `begin`. Unlike images(), it does not load the whole set, which
+/// would count as memory of the training.
 data::Example<> rows_of(const FashionMNIST& data, int64_t begin, int64_t count) {
   std::vector<size_t> rows(static_cast<size_t>(count));
   std::iota(rows.begin(), rows.end(), static_cast<size_t>(begin));
   return data.get_stacked(rows);
 }
 
-/// Of the first n test images. Each rank counts its rows of them, none twice; the counts are added up.
-/// @param at_once  images of a forward pass
+/// Returns the accuracy on the first n test images. Each rank classifies its own part; the counts are summed over
+/// ranks.
+/// @param at_once  images in a forward pass
 double accuracy(const Way& way, const FashionMNIST& test, int64_t n, int64_t at_once) {
   const NoGradGuard guard;
   way.set_training(false);
@@ -65,15 +68,15 @@ std::vector<double> peaks(const Way& way) {
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 
-/// Looks at the test images a few times during the training, for the report's curve. What that takes and moves is no
-/// part of the training. All ranks do it together.
+/// Measures the test accuracy a few times during the training, for the report's curve. The time and transfers of this
+/// are kept apart, because they do not belong to the training. All ranks must call after_step() together.
 class Looks {
  public:
   Looks(const DemoSettings& s, const Way& way, const DemoData& data, const std::string& mode, DemoRun& run)
       : way_(way), test_(data.test), mode_(mode), run_(run) {
     const int64_t steps = s.epochs * ((static_cast<int64_t>(*data.train.size()) + s.batch_size - 1) / s.batch_size);
     if (s.history) every_ = std::max<int64_t>(1, steps / History::kLooks);
-    // As many as a step has: with more at once, the looks would be what needs the most memory.
+    // No more images at once than a step has, so that this does not raise the peak memory.
     at_once_ = std::min<int64_t>(s.batch_size, 500);
   }
   void after_step(int64_t step) {
@@ -97,7 +100,7 @@ class Looks {
   int64_t every_ = 0, at_once_ = 0;
 };
 
-/// What the network, on one device, takes each test image for.
+/// Classifies every test image on one device, and fills the confusion matrix and the mistakes.
 void look_closely(const Net& net, Device device, const FashionMNIST& test, History& history) {
   const NoGradGuard guard;
   net->eval();
@@ -105,7 +108,7 @@ void look_closely(const Net& net, Device device, const FashionMNIST& test, Histo
   history.confusion.assign(kClassCount * kClassCount, 0);
   for (int64_t at = 0; at < labels.size(0); at += 500) {
     const int64_t rows = std::min<int64_t>(500, labels.size(0) - at);
-    // Log probabilities, which lenet gives, have the softmax that they come from.
+    // lenet returns log probabilities; their softmax is the probabilities again.
     const Tensor probabilities = softmax(net(rows_of(test, at, rows).data.to(device)), 1).to(kCPU);
     const auto [best, predicted] = probabilities.max(1);
     for (int64_t i = 0; i < rows; ++i) {
@@ -121,12 +124,14 @@ void look_closely(const Net& net, Device device, const FashionMNIST& test, Histo
   if (history.mistakes.size() > History::kMistakes) history.mistakes.resize(History::kMistakes);
 }
 
-/// Records the second step, and replays it on each batch of its size; others, the last ones of epochs, run as they are.
+/// Captures the second step as a Graph and replays it for every batch of that size. Batches of another size (the last
+/// of an epoch) run without the graph.
 class CapturedStep {
  public:
   explicit CapturedStep(Step step) : step_(std::move(step)) {}
   Tensor operator()(const Tensor& images, const Tensor& labels) {
-    if (steps_++ == 0) return step_(images, labels);  // the optimizer's first, which makes its state
+    if (steps_++ == 0)
+      return step_(images, labels);  // not captured, because the optimizer creates its state in the first step
     if (!images_.defined()) {
       images_ = images.clone();
       labels_ = labels.clone();
@@ -159,7 +164,8 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
       loss = step(batch.data, batch.target);
       looks.after_step(++steps);
       done = std::min(samples, done + batch.data.size(0) * way.ranks);
-      if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples) continue;  // a GPU is not waited for
+      if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples)
+        continue;  // reading the loss would wait for the GPU
       run.final_loss = loss.item<double>();
       if (s.history) run.history.losses.push_back({steps, run.final_loss});
       if (way.rank == 0) progress.show(done, run.final_loss);
@@ -175,7 +181,7 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
 
 Device home(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_nccl") return distributed::default_group()->device();
-  // Ranks compute on a device each: of threads, so that its memory is counted by itself.
+  // Each rank gets a device of its own: GPUs are shared out, and the memory of thread ranks is counted by device.
   if (mode == "ddp_local" || (mode == "ddp_gloo" && s.device_of(0).is_cuda()))
     return s.device_of(distributed::get_rank());
   return s.device_of(0);
@@ -245,7 +251,8 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   const int64_t moved_before = bytes_moved(mode);
   data::DataLoaderOptions loading;
   loading.workers(1);
-  if (device.is_cuda() && mode == "dp") loading.pin_memory(true);  // the shards go on from there
+  if (device.is_cuda() && mode == "dp")
+    loading.pin_memory(true);  // DataParallel copies the shards from pinned memory to the GPUs
   if (device.is_cuda() && mode != "dp") loading.device(device);
   const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
   if (way.ranks == 1) {

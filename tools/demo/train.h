@@ -7,37 +7,37 @@
 namespace tandem::tools {
 
 inline constexpr int kClassCount = 10;
-/// FashionMNIST's classes, by their numbers.
+/// Names of FashionMNIST's classes, by class index.
 extern const char* const kClasses[kClassCount];
 
-/// The part of a run that only `tandem demo --report` shows.
+/// Data of a run that only `tandem demo --report` shows.
 struct History {
   struct Point {
     int64_t step;
     double value;
   };
-  /// A test image that the trained network takes for something else.
+  /// A test image that the trained network classifies wrongly.
   struct Mistake {
-    int64_t image;  // its number
+    int64_t image;  // index in the test set
     int truth, predicted;
-    double probability;  // of what it is taken for, by the network
+    double probability;  // probability that the network gives to `predicted`
   };
-  std::vector<Point> losses;       // of the batch, or of rank 0's part of it
-  std::vector<Point> accuracies;   // on the first test images: kLookedAt, or as many as there are
-  std::vector<int64_t> confusion;  // [truth * kClassCount + predicted]: how many test images
-  std::vector<Mistake> mistakes;   // the surest first
-  int64_t steps = 0;               // in all
+  std::vector<Point> losses;       // loss of each batch, or of rank 0's part of it
+  std::vector<Point> accuracies;   // accuracy on the first kLookedAt test images, or on all if there are fewer
+  std::vector<int64_t> confusion;  // number of test images at [truth * kClassCount + predicted]
+  std::vector<Mistake> mistakes;   // at most kMistakes mistakes, by falling probability
+  int64_t steps = 0;               // steps of all epochs together
   static constexpr int64_t kLookedAt = 2000, kLooks = 12, kMistakes = 24;
 };
 
-/// What came of one way.
+/// Results of training under one mode.
 struct DemoRun {
   std::string mode;
   double seconds = 0, samples_per_second = 0, test_accuracy = 0, final_loss = 0;
   std::vector<double> peak_mib_per_device;
-  double mib_moved_per_step = 0;                   // between devices or ranks, all together
-  std::optional<double> max_parameter_difference;  // from the mode's reference (agreement.h)
-  std::string not_saved;                           // why --save could not be followed; "": it was, or was not given
+  double mib_moved_per_step = 0;                   // MiB moved between devices or ranks, summed over all of them
+  std::optional<double> max_parameter_difference;  // see largest_difference() in agreement.h
+  std::string not_saved;                           // error of --save; "" if it succeeded or was not given
   History history;                                 // empty unless settings.history
 };
 
@@ -48,23 +48,24 @@ struct DemoData {
   FashionMNIST train, test;
 };
 
-/// What a way does with a batch; made by make_way.
+/// A network under one training mode, with the mode's functions for a batch; made by make_way.
 struct Way {
   Net net;
-  /// Sets the gradients of the batch's mean loss, and returns that loss. Of DDP's ranks each has its part of the batch.
+  /// Computes the batch's mean loss and its gradients; returns the loss. Under DDP each rank passes its part of the
+  /// batch.
   std::function<Tensor(const Tensor& images, const Tensor& labels)> backward;
-  /// The network's outputs, in evaluation mode.
+  /// Returns the network's outputs. Call set_training(false) first.
   std::function<Tensor(const Tensor& images)> predict;
   std::function<void(bool)> set_training;
-  std::vector<Device> devices;  // that this process or thread computes on
+  std::vector<Device> devices;  // devices of this process or, under ddp_local, of this thread
   int rank = 0, ranks = 1;
 };
-/// Trains by one way, all of it in this process: single, dp, or one rank of ddp_*, whose process group
-/// there is by now. On rank 0 the result counts.
+/// Trains under one mode in this process: single, dp, or one rank of ddp_*, whose process group must be initialised.
+/// The result is complete on rank 0 only.
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
-/// Of single, dp, and, in an initialised group, ddp_*: a way to train a network that exists.
+/// Makes the Way that trains `net` under `mode`: single, dp or ddp_*. For ddp_* the process group must be initialised.
 Way make_way(const std::string& mode, const Net& net, const DemoSettings& settings);
-/// Where the network of this process or rank belongs.
+/// Returns the device on which this process or rank keeps its network.
 Device home(const std::string& mode, const DemoSettings& settings);
 
 }  // namespace tandem::tools

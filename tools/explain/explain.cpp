@@ -1,4 +1,4 @@
-// explain: runs the scripts with each cause alone and with the causes off one after the other, and compares.
+// explain: runs the scripts with each cause alone, and with one cause after the other turned off, and compares.
 #include "tandem/tools/explain/explain.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 template <class Value> Value chosen(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
   for (const auto& [name, value] : all)
     if (name == word) return value;
-  TANDEM_FAIL("explain: there is no '", word, "'");  // the command line knows the words
+  TANDEM_FAIL("explain: there is no '", word, "'");  // unreachable: the command line accepts only these words
 }
 
 Script one_device_script(const Settings& s, int64_t largest_batch) {
@@ -24,7 +24,7 @@ Script one_device_script(const Settings& s, int64_t largest_batch) {
   script.sampler_seed = s.seed;
   script.lr = s.lr;
   script.examples = s.examples > 0 ? s.examples : 2 * largest_batch;
-  // A half batch and one more; at least a row for each rank.
+  // Adds half a batch (rounded to ranks, at least one example per rank) and one example.
   if (s.uneven) script.examples += std::max<int64_t>(s.batch / 2 / s.ranks, 1) * s.ranks + 1;
   script.steps = steps_of(script, s.epochs);
   return script;
@@ -50,7 +50,7 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
   script.steps = s.steps > 0 ? s.steps : steps_of(script, s.epochs);
   return script;
 }
-/// The parallel script without the causes that lie in it.
+/// Returns the parallel script without the causes that a script can avoid.
 Script right_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
   script.ranks = yours.ranks;
@@ -58,7 +58,8 @@ Script right_script(const Script& one_device, const Script& yours) {
   script.tail = Tail::weighted;
   return script;
 }
-/// Checks all scripts that will run, before one does; where nothing is uneven, what becomes of such rows is no cause.
+/// Plans every script that will run, so that an impossible one throws before the first run. If yours.tail gives the
+/// same steps as right.tail, the tail is no cause, and yours.tail becomes right.tail.
 void check_scripts(bool ddp, Script& yours, const Script& right) {
   Script even = right;
   even.tail = yours.tail;
@@ -73,7 +74,7 @@ void check_scripts(bool ddp, Script& yours, const Script& right) {
   }
 }
 
-/// Runs of parallel scripts, each once.
+/// Caches the outcomes of parallel scripts, so that each script runs once.
 class Runs {
  public:
   explicit Runs(Job job) : job_(std::move(job)) {}
@@ -106,7 +107,7 @@ void explain_script(Runs& runs, const Outcome& one_device, const Script& right, 
   }
 }
 
-/// What lies in the mode: the one device is brought to do as the replicas do, one thing after the other.
+/// Measures the causes inherent in the mode: makes the one device imitate the replicas, one aspect after the other.
 void explain_mode(Runs& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
   const Outcome& yours = runs.of(right);
@@ -137,7 +138,7 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
       job.ddp
           ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
           : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
-  e.causes.back().alone.op.clear();  // of a batch and of its parts: the first that there is
+  e.causes.back().alone.op.clear();  // meaningless: a batch and its parts differ from the first operation on
   e.equal = same_bits(yours, in_order);
   if (!e.equal) e.unexplained = compare::first_difference(yours.fingerprints, in_order.fingerprints);
 }
@@ -187,7 +188,7 @@ Explanation explain_one(const Settings& s, bool ddp) {
   e.loss_on_one_device = one_device.loss;
   e.your_loss = yours.loss;
   e.difference = compare_outcomes(yours, one_device);
-  e.difference.op.clear();  // of a batch and of its parts: the first that there is
+  e.difference.op.clear();  // meaningless: a batch and its parts differ from the first operation on
   explain_script(runs, one_device, right, e);
   explain_mode(runs, right, e);
   return e;

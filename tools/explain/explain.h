@@ -1,58 +1,58 @@
-// `tandem explain`: by how much the results of a script on one device and of its parallel form differ, and why. It
-// turns one cause off after the other, until the two agree to the last bit.
+// `tandem explain`: shows by how much a script on one device and its parallel form differ, and why. It turns off one
+// cause after the other until the two agree to the last bit.
 #pragma once
 #include "tandem/tools/explain/train.h"
 
 namespace tandem::tools::explain {
 
 struct Settings {
-  // Both scripts.
-  std::string model = "fashion_cnn", optimizer = "sgd", data;  // data: FashionMNIST's folder; empty: made-up images
-  int64_t batch = 16, examples = 0;                            // examples: 0: twice the largest batch there is
+  // Of both scripts:
+  std::string model = "fashion_cnn", optimizer = "sgd", data;  // data: FashionMNIST's folder; empty: random images
+  int64_t batch = 16, examples = 0;                            // examples: 0: twice the largest batch
   int epochs = 2;
   double lr = 0.001;
   uint64_t seed = 1;
   bool no_dropout = false, frozen_norm = false;
-  // The parallel one.
+  // Of the parallel script only:
   std::vector<std::string> modes = {"dp", "ddp"};
   std::string backend = "local", sampler = "shard", tail = "pad", loss = "mean";
   int ranks = 2, accumulate = 1;
   int64_t global_batch =
-      0;              // 0: that of a script that was only wrapped: `batch` for each rank, under DataParallel in all
-  int64_t steps = 0;  // 0: as many as `epochs` have
-  std::optional<uint64_t> sampler_seed;  // that of the other script unless given
+      0;  // 0: as in a script that was only wrapped: `batch` per rank of DDP, or in total under DataParallel
+  int64_t steps = 0;                     // 0: the steps of `epochs` epochs
+  std::optional<uint64_t> sampler_seed;  // nullopt: `seed`
   double lr_scale = 1;
   bool no_set_epoch = false, uneven = false, divide_loss = false, mean_in_replicas = false, rank_seeds = false;
   std::string json;
 };
 
-/// One reason why the scripts may part.
+/// One possible reason why the two scripts' results differ.
 struct Cause {
   std::string name;        // "learning rate"
-  bool of_mode = false;    // it lies in the mode, not in the script
-  bool present = false;    // alone, it makes another result
-  std::string yours = {};  // "0.02, not 0.01"; empty where the scripts do the same
-  Comparison alone = {};   // what it changes by itself: the run with all causes off, and that with this one on
-  double left = 0;         // the largest difference of a parameter when it is off, with all above it
-  std::string remedy;      // a line of code
+  bool of_mode = false;    // inherent in the parallel mode, not chosen by the script
+  bool present = false;    // this cause alone changes the result
+  std::string yours = {};  // "0.02, not 0.01"; empty if the two scripts do the same
+  Comparison alone = {};   // a run with only this cause on, compared with all causes off
+  double left = 0;         // largest parameter difference with this cause and all before it off
+  std::string remedy;      // a line of code that removes the cause
 };
-/// What is to be said about one mode.
+/// The findings about one parallel mode.
 struct Explanation {
   std::string mode;  // "DDP over local, 2 ranks"
   Script one_device, yours;
   double loss_on_one_device = 0, your_loss = 0;
-  Comparison difference;  // of the scripts as they are
+  Comparison difference;  // difference between the scripts with all causes on
   std::vector<Cause> causes;
-  bool equal = false;       // in the end, to the last bit
-  std::string unexplained;  // if not: the first operation that differs
+  bool equal = false;       // with all causes off, the results are equal to the last bit
+  std::string unexplained;  // if not equal: the first operation that differs
 };
 
-/// @throws UsageError for settings that cannot be
+/// Explains each of settings.modes. @throws UsageError if the settings are impossible
 std::vector<Explanation> explain_all(const Settings& settings);
-/// The table, and what to change.
+/// Returns the table of causes and the remedies as text.
 std::string text_of(const Settings& settings, const std::vector<Explanation>& all);
 std::string json_of(const Settings& settings, const std::vector<Explanation>& all);
-/// Explains, prints, and writes the JSON file. @return the exit status: 1 where something stays unexplained
+/// Explains, prints, and writes the JSON file. @return the exit status: 1 if a difference stays unexplained, else 0
 int explain(const Settings& settings);
 
 }  // namespace tandem::tools::explain

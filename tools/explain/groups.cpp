@@ -1,4 +1,4 @@
-// apply_in_groups: replaces the forward of such layers by one that takes the batch in groups.
+// apply_in_groups: replaces the forward of batch norm and dropout layers by one that processes the batch in groups.
 #include "tandem/tools/explain/groups.h"
 
 #include "tandem/tandem.h"
@@ -8,7 +8,7 @@ namespace {
 
 template <class... Layers> struct Kinds {
   static bool any(const nn::Module& module) { return (dynamic_cast<const Layers*>(&module) || ...); }
-  /// The layer's forward without its hooks.
+  /// Runs the layer's forward without its hooks. Returns false if the layer is of another kind.
   static bool forward(nn::Module& module, const Tensor& x, Tensor& y) {
     const auto try_one = [&]<class Layer>(Layer* layer) {
       if (layer) y = layer->forward(x);
@@ -47,16 +47,16 @@ bool is_batch_norm(const nn::Module& module) { return BatchNorms::any(module); }
 bool is_dropout(const nn::Module& module) { return Dropouts::any(module); }
 
 void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<Group>>& groups) {
-  if (!layer.is_training()) return;  // then rows do not depend on each other, nor on random numbers
-  // A hook cannot keep the layer's own forward from running: in evaluation it changes nothing, and its result is
-  // dropped.
+  if (!layer.is_training()) return;  // in evaluation, rows depend neither on each other nor on random numbers
+  // A hook cannot prevent the layer's own forward. So that forward runs in evaluation mode, where it changes no buffer
+  // and draws no random number, and its result is dropped.
   const auto training = std::make_shared<bool>(false);
   layer.register_forward_pre_hook([training](nn::Module& m, const std::vector<Tensor>&) {
     *training = m.is_training();
     m.eval();
   });
   layer.register_forward_hook([=](nn::Module& m, const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
-    if (!*training) return Tensor();  // the result stays
+    if (!*training) return Tensor();  // undefined: keeps the result of forward
     m.train();
     return forward_in_groups(m, inputs[0], *groups);
   });

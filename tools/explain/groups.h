@@ -1,4 +1,4 @@
-// Layers whose result depends on how a batch is cut: batch norm, and dropout, which draws random numbers.
+// Evaluates batch norm and dropout group by group, because their results depend on how a batch is split over replicas.
 #pragma once
 #include "tandem/nn/module.h"
 
@@ -6,18 +6,19 @@ namespace tandem::tools::explain {
 
 /// The rows that one replica has in one forward.
 struct Group {
-  size_t replica = 0;  // device or rank; its random numbers come from the stream of this number
+  size_t replica = 0;  // index of the device or rank, and of the random stream it draws from
   std::vector<int64_t> rows;
-  double factor = 1;    // of its loss
-  int64_t of_rows = 0;  // its loss is the sum over its rows divided by this; 0: the mean
+  double factor = 1;    // factor of the group's loss
+  int64_t of_rows = 0;  // the loss is the sum over the rows divided by of_rows; 0: the mean over the rows
 };
 
 bool is_batch_norm(const nn::Module& module);
 bool is_dropout(const nn::Module& module);
 
-/// From now on a layer of these kinds takes the rows of a batch group by group, as the replicas do: each with its own
-/// statistics, of which the first replica's enter the running ones, and with its replica's random numbers.
-/// @param groups  of the batch that comes next, in the order of its rows
+/// Makes a batch norm or dropout layer process a batch group by group, as replicas do. Each group uses its own batch
+/// statistics and its replica's random stream. Only replica 0 updates the running statistics. Has no effect on a layer
+/// in evaluation mode.
+/// @param groups  groups of the next batch, in the order of its rows; read in each forward
 void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<Group>>& groups);
 
 }  // namespace tandem::tools::explain

@@ -6,9 +6,9 @@
 namespace tandem::tools {
 namespace {
 
-constexpr int64_t kMost = 1 << 16;  // examples of a batch, of all; steps
+constexpr int64_t kMost = 1 << 16;  // limit of examples in a batch, of all examples, and of steps
 
-/// What both scripts do.
+/// Adds the options that apply to both scripts.
 void add_common(CLI::App& c, explain::Settings& s) {
   option(c, "--model", s.model, "NAME", "The network: mlp or fashion_cnn (which has batch norm and dropout)")
       ->check(one_of({"mlp", "fashion_cnn"}));

@@ -1,4 +1,4 @@
-// What `tandem explain` prints, and its JSON.
+// The text and the JSON of `tandem explain`.
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -33,7 +33,8 @@ std::vector<std::string> present(const Explanation& e, bool of_mode) {
   return names;
 }
 
-/// "step 5, at conv2d", or where only gradients differ, the parameter.
+/// Returns "step 5, conv2d", or the parameter's name in place of the operation if no operation differs; "" if all is
+/// equal.
 std::string first_seen(const Comparison& c) {
   if (c.equal()) return "";
   const std::string op = c.op.substr(0, c.op.find(','));

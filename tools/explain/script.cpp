@@ -1,4 +1,4 @@
-// plan and steps_of: the indices and loss factors of every rank's steps in an epoch. script_causes: how two differ.
+// plan and steps_of: the examples and loss factors of every rank's steps. script_causes: how two scripts differ.
 #include "tandem/tools/explain/script.h"
 
 #include "tandem/data/data.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-/// One rank's examples of an epoch, in their order.
+/// Returns the examples of one rank in an epoch, in order.
 Indices indices_of(const Script& s, int rank, size_t epoch) {
   using namespace data::samplers;
   if (!s.set_epoch) epoch = 0;
@@ -40,13 +40,13 @@ void weigh(const Script& s, Step& step) {
     for (Chunk& chunk : chunks) {
       if (s.divide) chunk.factor = 1.0 / s.accumulate;
       if (s.tail != Tail::weighted || s.loss != Reduction::mean) continue;
-      // The same where all ranks and all their backwards have as many rows.
+      // Equals the factor above if all chunks of the step have the same number of rows.
       chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) / rows;
       if (!s.divide) chunk.factor *= static_cast<double>(chunks.size());
     }
 }
 
-/// The steps of an epoch.
+/// Returns the steps of an epoch.
 std::vector<Step> epoch_of(const Script& s, size_t epoch) {
   const auto ranks = static_cast<size_t>(s.ranks);
   const auto each = static_cast<size_t>(s.global_batch) / ranks, backward = each / static_cast<size_t>(s.accumulate);
@@ -97,7 +97,7 @@ std::vector<Step> plan(const Script& s) {
 
 int64_t steps_of(Script script, int epochs) {
   script.steps = 1;
-  plan(script);  // checks it
+  plan(script);  // throws if the script is impossible
   return epochs * static_cast<int64_t>(epoch_of(script, 0).size());
 }
 

@@ -1,4 +1,4 @@
-// Trains on one device, in parallel, in groups and in order, and compare_outcomes finds the first difference.
+// Trains on one device, in parallel, in groups and in order. compare_outcomes finds the first difference.
 #include "tandem/tools/explain/train.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tandem::tools::explain {
 namespace {
 
-/// @param seed_more  what a rank's seed has more than the job's
+/// Makes the job's network on a device. @param seed_more  added to the job's seed
 Net make_net(const Job& job, Device device, uint64_t seed_more = 0) {
   manual_seed(job.seed + seed_more);
   Net net(job.model);
@@ -45,7 +45,7 @@ void copy_back(const std::vector<Tensor>& to, const std::vector<Tensor>& from) {
   for (size_t i = 0; i < to.size(); ++i) Tensor(to[i]).copy_(from[i]);
 }
 
-/// Trains by `backward`, which sets the gradients of a step, and keeps what the comparison needs.
+/// Trains the steps of a script and records the Outcome. @param backward  sets the gradients of a step
 Outcome train(const Job& job, const Script& script, const Net& net, const std::function<void(const Step&)>& backward) {
   Outcome out;
   out.names = net->network().named_parameters().keys();
@@ -87,7 +87,8 @@ Outcome run_data_parallel(const Job& job, const Script& script) {
   return train(job, script, net, [&](const Step& step) {
     for (const Chunk& chunk : step[0]) {
       const data::Example<> batch = rows_of(job, chunk.rows, devices[0]);
-      const bool uneven = chunk.rows.size() % devices.size() != 0;  // the mean of equal shards' means is the mean
+      const bool uneven =
+          chunk.rows.size() % devices.size() != 0;  // for equal shards, the mean of their means is the batch's mean
       const Tensor loss = script.mean_in_replicas && uneven && script.loss == Reduction::mean
                               ? dp.loss(mean_of_shard, batch.data, batch.target)
                               : net->loss(dp(batch.data), batch.target, script.loss);
@@ -96,7 +97,7 @@ Outcome run_data_parallel(const Job& job, const Script& script) {
   });
 }
 
-/// This rank's part, in an initialised group.
+/// Runs one rank of DDP. The process group must be initialised.
 Outcome run_rank(const Job& job, const Script& script, int rank) {
   const Net net = make_net(job, job.backend == "local" ? Device(kCPU, rank) : Device(kCPU),
                            script.rank_seeds ? static_cast<uint64_t>(rank) : 0);
@@ -112,9 +113,10 @@ Outcome run_rank(const Job& job, const Script& script, int rank) {
   });
 }
 
-/// The groups of a step, in the order in which a replica's graph and the sum over replicas take them.
+/// Returns the groups of a step, in the order in which the parallel mode sums their gradients: first within each inner
+/// list, then over the lists.
 std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
-  std::vector<std::vector<Group>> sums;  // each adds up gradients of its own first
+  std::vector<std::vector<Group>> sums;  // gradients are summed within each inner list first
   if (job.ddp) {
     for (size_t r = 0; r < step.size(); ++r) {
       sums.emplace_back();
@@ -127,7 +129,7 @@ std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
     auto first = chunk.rows.begin();
     const auto all = static_cast<int64_t>(chunk.rows.size());
     for (const int64_t size : nn::parallel::shard_sizes(all, static_cast<size_t>(job.ranks))) {
-      // The shard's part of the batch's mean: its sum over all rows.
+      // The shard's part of the batch's mean is its sum of losses divided by `all`.
       sums.back().push_back({sums.back().size(), {first, first + size}, chunk.factor, all});
       first += size;
     }
@@ -135,7 +137,7 @@ std::vector<std::vector<Group>> groups_of(const Job& job, const Step& step) {
   return sums;
 }
 
-/// The largest difference, infinite where one of them is not a number and the bits differ.
+/// Returns the largest absolute difference, or infinity if it is NaN and the bits differ.
 double largest_difference(const Tensor& a, const Tensor& b) {
   if (compare::hash_of(a) == compare::hash_of(b)) return 0;
   const double largest = (a.to(kFloat64) - b.to(kFloat64)).abs().max().item<double>();
@@ -207,7 +209,7 @@ Outcome run_in_order(const Job& job, const Script& script) {
                                 ? net->loss(output, part.target)
                                 : net->loss(output, part.target, Reduction::sum) / static_cast<double>(group.of_rows);
         times(loss, group.factor).backward();
-        if (group.replica > 0) copy_back(buffers, before);  // the running ones are those of the first replica
+        if (group.replica > 0) copy_back(buffers, before);  // running statistics are those of the first replica
       }
       const NoGradGuard guard;
       for (size_t i = 0; i < parameters.size(); ++i) {
@@ -245,7 +247,7 @@ Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
         c.step = static_cast<int64_t>(step) + 1;
         c.parameter = one.names[i];
       }
-  if (c.step == 0 && one.hashes.size() != other.hashes.size()) {  // one of them trains on
+  if (c.step == 0 && one.hashes.size() != other.hashes.size()) {  // one run has more steps
     c.step = static_cast<int64_t>(common) + 1;
     if (!one.names.empty()) c.parameter = one.names[0];
   }

@@ -1,4 +1,4 @@
-// The files of the ranks, as parallel/collectives/flight_recorder.cpp writes them.
+// read_records: reads the ranks' files, which parallel/collectives/flight_recorder.cpp writes.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

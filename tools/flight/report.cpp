@@ -1,4 +1,4 @@
-// What was found, in words and as JSON.
+// Formats the findings as text and as JSON.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ std::string report(const Records& records, const Findings& findings) {
     out << "\nIn " << trouble.group << "\n";
     if (!trouble.last_common.empty()) out << "  the last call that all finished: " << trouble.last_common << "\n";
     out << "  the first that did not end everywhere: " << trouble.call << "\n";
-    // Ranks that are alike are named together.
+    // Names consecutive ranks with the same text together.
     for (auto at = trouble.places.begin(); at != trouble.places.end();) {
       const auto alike = [&](const Place& p) { return p.kind == at->kind && (p.text == at->text); };
       const auto end = std::find_if_not(at, trouble.places.end(), alike);

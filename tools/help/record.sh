@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes what --help prints, so that `./run demo --help` can show it before anything is built.
+# Records the help texts of the commands, so that `./run demo --help` can show one before anything is built.
 # usage: record.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/../.."

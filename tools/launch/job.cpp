@@ -1,4 +1,4 @@
-// Job: starts the ranks, waits for their ends, signals and other nodes, and ends the others after a failure.
+// Job: starts the ranks, waits for them, for signals and for other nodes, and ends the remaining ranks after a failure.
 #include "tandem/tools/launch/job.h"
 
 #include <poll.h>
@@ -16,7 +16,7 @@ using distributed::Deadline;
 using distributed::left_until;
 
 namespace {
-/// Where the ranks of an attempt write their flight records: an absolute path of a folder that is there; "": nowhere.
+/// Creates the folder of an attempt's flight records. Returns its absolute path; "" if none are wanted.
 std::string flight_folder(const RankOptions& options, int restarts) {
   const std::string& named = options.flight.empty() ? options.output : options.flight;
   if (named.empty()) return {};
@@ -42,7 +42,7 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
                     .restarts = restarts,
                     .threads = launch.options.threads,
                     .flight = flight};
-    if (!flight.empty())  // an earlier job's
+    if (!flight.empty())  // left by an earlier job
       ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
     if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
     attempt.tell(place);
@@ -76,12 +76,12 @@ JobEnd Job::run() {
     }
     if (!any_running() && !end_.cause.empty()) break;
   }
-  hear_other_nodes();  // they may have said how it ended since
+  hear_other_nodes();  // another node may have reported the end meanwhile
   keeper_.end_group();
   for (Rank& rank : ranks_)
     for (Output* output : {&rank.out, &rank.error}) {
       output->copy_rest();
-      output->finish();  // whoever still holds its other end has left the job
+      output->finish();  // a process that still holds the other end has left the process group
     }
   return end_;
 }
@@ -89,7 +89,7 @@ JobEnd Job::run() {
 bool Job::any_running() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; });
 }
-/// After a failure: nobody is left who could end of himself.
+/// Returns whether, after a failure, all remaining ranks are stopped by signals, so that none can end by itself.
 bool Job::is_hopeless() const {
   return next_signal_ == SIGTERM && any_running() &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
@@ -106,7 +106,8 @@ void Job::wait_for_something() {
   Deadline first = after(std::chrono::hours(1));
   if (timeout_) first = std::min(first, *timeout_);
   if (next_time_) first = std::min(first, *next_time_);
-  ::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count()));  // EINTR: a signal, as a byte
+  ::poll(fds.data(), fds.size(),
+         static_cast<int>(left_until(first).count()));  // EINTR: the signal's byte is in the pipe
 }
 void Job::hear_signals() {
   while (const int signal = launch_.signals.next()) {
@@ -154,7 +155,8 @@ void Job::ended(size_t r, int status, int64_t peak_kib) {
        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), /*may_restart=*/true,
        launch_.options.patience);
 }
-/// The first cause counts, and is published. After `wait` the ranks are told to end.
+/// Ends the job because of `cause`; only the first call has an effect. Publishes the cause, and schedules SIGTERM for
+/// the ranks after `wait`.
 void Job::fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait) {
   if (!end_.cause.empty()) return;
   for (size_t r = 0; r < ranks_.size(); ++r)
@@ -166,9 +168,10 @@ void Job::fail(std::string cause, int status, bool may_restart, std::chrono::mil
   next_signal_ = SIGTERM;
   next_time_ = after(wait);
 }
-/// Ranks that heard of a failure would complain, and there is none; of this launcher's ranks none does.
+/// Ends the job because of a signal to this launcher. A single launcher publishes no failure, because its ranks would
+/// report an error where there is none. With several nodes, the other launchers must be told.
 void Job::interrupt(int signal) {
-  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // who asks twice is in a hurry
+  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills at once
   end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + name_of_signal(signal), false, true};
   if (launch_.nodes)
     attempt_.fail({end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
@@ -176,7 +179,7 @@ void Job::interrupt(int signal) {
 }
 void Job::end_ranks(int signal) {
   ::kill(-keeper_.group(), signal);
-  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);  // who is stopped would not hear it
+  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);  // a stopped process handles the signal only after SIGCONT
   next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
   next_signal_ = SIGKILL;
 }

@@ -1,4 +1,4 @@
-// One attempt to run a job: this launcher's ranks, from their start to the end of the last. Internal to ranks.cpp.
+// Runs this launcher's ranks in one attempt at a job, from their start to the end of the last. Internal to ranks.cpp.
 #pragma once
 #include "tandem/tools/launch/nodes.h"
 #include "tandem/tools/launch/output.h"
@@ -7,21 +7,21 @@
 
 namespace tandem::tools {
 
-/// What lasts over all attempts.
+/// State shared by all attempts.
 struct Launch {
-  int count;  // of ranks here
+  int count;  // number of this launcher's ranks
   std::vector<std::string> command;
   RankOptions options;
   std::optional<distributed::Deadline> timeout;  // of the whole job
   Signals& signals;
-  Nodes* nodes;  // null: this launcher alone
+  Nodes* nodes;  // null: a single launcher
   Sinks& sinks;
 };
 struct JobEnd {
   int status = 0;
-  std::string cause = {};    // what has failed, or ended the job
-  bool may_restart = false;  // a rank has failed
-  bool interrupted = false;  // by a signal
+  std::string cause = {};    // first failure, or the signal that ended the job
+  bool may_restart = false;  // a rank failed, so a restart may help
+  bool interrupted = false;  // whether a signal to this launcher ended the job
 };
 
 class Job {
@@ -34,7 +34,7 @@ class Job {
     RankProcess process;
     Output out, error;
     bool running = true;
-    int stopped_by = 0;  // a signal
+    int stopped_by = 0;  // signal that stopped the process; 0: not stopped
   };
   int first_rank() const { return launch_.nodes ? launch_.nodes->first_rank() : 0; }
   bool any_running() const;
@@ -54,7 +54,8 @@ class Job {
   Keeper keeper_;
   std::vector<Rank> ranks_;
   JobEnd end_;
-  bool said_done_ = false, heard_ = false;  // to the other nodes, from them
+  bool said_done_ = false,
+       heard_ = false;  // said_done_: attempt_.done() was called; heard_: the end of the attempt is known
   std::optional<distributed::Deadline> timeout_, next_time_;
   int next_signal_ = SIGTERM;
 };

@@ -1,5 +1,6 @@
-// In the launchers' store lie: node/I (who is node I), attempt/K/node/I (it is ready), attempt/K/store (where the
-// ranks' store is), attempt/K/done/I (its ranks have ended well), attempt/K/end (how the attempt has ended).
+// Nodes and Attempt: coordination through the launchers' store. Its keys are node/I (options and host of node I),
+// attempt/K/node/I (node I is ready), attempt/K/store (port and token of the ranks' store), attempt/K/done/I (the ranks
+// of node I ended successfully), attempt/K/end (how the attempt ended).
 #include "tandem/tools/launch/nodes.h"
 
 #include <unistd.h>
@@ -22,8 +23,8 @@ using std::chrono::milliseconds;
 
 namespace {
 constexpr milliseconds kLook(100), kPatience(20000);
-constexpr milliseconds kSpeaks(3000);  // a wait that takes longer is said
-constexpr milliseconds kBeat(1000);    // between two reports of a launcher
+constexpr milliseconds kSpeaks(3000);  // a longer wait is announced to the user
+constexpr milliseconds kBeat(1000);    // interval of a launcher's reports
 constexpr char kConnectionEnded[] = " is lost: the connection to it has ended";
 
 std::string text_of(const Attempt::End& end) {
@@ -100,7 +101,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
     if (!server_) try {
         server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
       } catch (const DistributedError&) {
-        // Another launcher of this machine has it, or it is another machine's.
+        // Another launcher on this machine has the port, or HOST is another machine.
       }
   };
   hosts_[0] = host_;
@@ -108,7 +109,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   const Deadline deadline = after(options_.timeout);
   bool said = false;
   for (;;) try {
-      host_if_free();  // again and again: of two that ask for the port at the same moment, Linux may give it to neither
+      host_if_free();  // repeatedly: if two launchers bind the port at the same moment, Linux may refuse both
       distributed::connect_to(host_, port_, after(kLook), "the launcher of node 0", start);
       break;
     } catch (const DistributedError&) {
@@ -138,7 +139,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                  " --max-restarts ", options_.max_restarts, "; they must be the same");
     if (i < node_) first_rank_ += ranks;
     world_size_ += ranks;
-    if (i == 0)  // which is there: from here on its launcher's name is known
+    if (i == 0)  // node 0 has come, so name_of(0) has its host from here on
       watch_ = std::make_unique<NodeWatch>(connect(), node_, name_of(node_), name_of(0), options_.silence);
   }
 }
@@ -146,7 +147,7 @@ Nodes::~Nodes() {
   const bool misses_one = lost().has_value();
   watch_.reset();
   store_.reset();
-  // The other launchers may not have read the end yet. A lost launcher may never leave.
+  // The other launchers may not have read the attempt's end yet. A lost launcher may never leave.
   if (server_) server_->wait_for_clients_to_leave(milliseconds(misses_one ? 500 : 5000));
 }
 std::unique_ptr<StoreClient> Nodes::connect() const {
@@ -222,12 +223,12 @@ void Attempt::watch() {
 void Attempt::fail(const End& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
-  if (!nodes_ || nodes_->lost()) return;  // the other launchers hear of the lost one as this one did
+  if (!nodes_ || nodes_->lost()) return;  // the other launchers learn of the lost one by themselves
   try {
     if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
     nodes_->store_->set_once(key("end"), text_of(end), nodes_->options_.silence);
   } catch (const DistributedError&) {
-    // Who hosts it is gone, and with it the ranks' store: they know.
+    // Node 0, the host of both stores, is gone; the ranks and the other launchers notice that.
   }
 }
 void Attempt::excuse(int rank) {
@@ -247,9 +248,9 @@ void Attempt::done() {
     nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
     for (int i = 0; i < nodes_->options_.nodes; ++i)
       if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
-    nodes_->store_->set_once(key("end"), text_of({}));  // whoever comes last sees all
+    nodes_->store_->set_once(key("end"), text_of({}));  // the last launcher to get here sees all keys
   } catch (const DistributedError&) {
-    // The thread has heard of it too.
+    // Node 0 is lost; thread_ reports that.
   }
 }
 std::optional<Attempt::End> Attempt::end() const {

@@ -1,4 +1,4 @@
-// Launchers of one job on several nodes, and the store of each attempt to run it. Internal to ranks.cpp.
+// Coordinates the launchers of one job on several nodes, and holds the store of each attempt. Internal to ranks.cpp.
 #pragma once
 #include <chrono>
 #include <mutex>
@@ -9,21 +9,21 @@
 
 namespace tandem::tools {
 
-/// Reports this node's launcher to the launchers' store, and hears there of the first launcher that is lost: whose
-/// connection has ended, or which has not been heard of for `silence` (it is stopped, or the link to it is cut). Each
-/// launcher reports to the one of node 0, and watches that one by its answers.
+/// Sends regular reports of this node's launcher to the launchers' store, and learns from the store which launcher is
+/// lost first. A launcher is lost if its connection has ended, or if it has been silent for `silence` (its process is
+/// stopped, or the link is cut). Each launcher reports to node 0, and judges node 0 by its answers.
 class NodeWatch {
  public:
-  /// @param name, host  this node's and node 0's
+  /// @param name, host  names of this node and of node 0, for messages
   NodeWatch(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name, const std::string& host,
             std::chrono::milliseconds silence);
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
   /// Returns an error that names the lost launcher; nothing while no launcher is lost.
   std::optional<std::string> lost() const;
-  /// Readable once a launcher is lost.
+  /// Returns a descriptor that becomes readable once a launcher is lost.
   int fd() const { return word_.read.get(); }
-  /// In the store: the group of all launchers.
+  /// Name of the group of all launchers in the store.
   static constexpr char kGroup[] = "launchers";
 
  private:
@@ -36,39 +36,40 @@ class NodeWatch {
   std::thread thread_;
 };
 
-/// The launchers, which meet in a store at HOST:PORT: the one that can listen there hosts it and is node 0, the others
-/// are counted as they come. The ranks of a node follow those of the nodes before it.
+/// The launchers of a job on several nodes, which meet in a store at HOST:PORT. The launcher that can listen there
+/// hosts the store and is node 0; the others are numbered as they connect. Ranks are numbered node by node.
 class Nodes {
  public:
   struct Options {
-    int nodes = 2, ranks = 1;                                      // of all; of this launcher
-    int max_restarts = 0;                                          // which must be the same everywhere
+    int nodes = 2, ranks = 1;                                      // nodes of the job; ranks of this launcher
+    int max_restarts = 0;                                          // must be equal on all nodes
     std::string rdzv = {};                                         // "HOST:PORT"
-    std::string token = {};                                        // that keeps strangers out
-    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // until all have come
-    std::chrono::milliseconds silence = std::chrono::seconds(10);  // after which a launcher is lost
+    std::string token = {};                                        // secret that the launchers share
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // limit until all launchers have connected
+    std::chrono::milliseconds silence = std::chrono::seconds(10);  // silence after which a launcher is lost
   };
-  /// Returns when all launchers have come. Meanwhile `check` is called ten times a second, and may throw; `say` prints
-  /// a line for the user. @throws Error naming the node that did not come or is lost, or the options that do not agree
+  /// Waits until all launchers have connected. Meanwhile calls `check` ten times a second, which may throw; `say`
+  /// prints a line for the user. @throws Error that names the missing or lost node, or the options that differ between
+  /// nodes
   Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   int node() const { return node_; }
   int first_rank() const { return first_rank_; }
   int world_size() const { return world_size_; }
-  /// "node 1 of 2 (host-b)", as far as its host is known.
+  /// Returns "node 1 of 2 (host-b)", or "node 1 of 2" if the host is not known yet.
   std::string name_of(int node) const;
-  /// The first launcher that is lost, and how.
+  /// Returns an error that names the first lost launcher; nullopt while none is lost.
   std::optional<std::string> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
-  /// Readable once a launcher is lost.
+  /// Returns a descriptor that becomes readable once a launcher is lost.
   int fd() const { return watch_->fd(); }
-  /// This launcher is done: the others do not miss it.
+  /// Deregisters this launcher, so that the others do not count it as lost.
   void leave();
 
  private:
   friend class Attempt;
   std::unique_ptr<distributed::StoreClient> connect() const;
-  /// @param what  the node does meanwhile, for the user: "to come"
+  /// Returns the value of `key` as soon as `node` has set it. @param what  expected action, for messages: "to come"
   std::string wait_for(const std::string& key, int node, const std::string& what);
   Options options_;
   std::function<void()> check_;
@@ -81,41 +82,46 @@ class Nodes {
   std::unique_ptr<NodeWatch> watch_;  // last: its destructor ends its thread
 };
 
-/// One attempt to run the job: the store where its ranks find each other, and how it ended for all launchers.
+/// One attempt to run the job: the store through which the ranks find each other, and the end that all launchers agree
+/// on.
 class Attempt {
  public:
-  /// Of one launcher alone, or of all nodes, for which it waits. @throws Error when one does not come
+  /// Starts an attempt. Waits for the other nodes' launchers. @param nodes  null: a single launcher
+  /// @throws Error if a launcher does not come
   Attempt(Nodes* nodes, int number);
   ~Attempt();
   Attempt(const Attempt&) = delete;
-  /// Where ranks find the store: the last three members of RankPlace.
+  /// Sets the place's store_address, store_port and token, with which ranks find the store.
   void tell(RankPlace& place) const;
-  /// How it ended: the first to say so counts. Other launchers start it again only after a failure of a rank.
+  /// The end of an attempt; the first launcher to report one decides. is_failure: a rank failed, so all launchers may
+  /// restart.
   struct End {
     int status = 0;
     bool is_failure = false;
     std::string cause = {};
   };
   void fail(const End& end);
-  /// A rank has ended well: nobody misses it.
+  /// Tells the store that a rank ended successfully, so that it is not reported as lost.
   void excuse(int rank);
-  /// This launcher's ranks have all ended well. True when there are no others.
+  /// Reports that all of this launcher's ranks ended successfully. The attempt ends when all launchers have reported
+  /// this.
   void done();
-  /// Readable when the attempt has ended on another node; -1: never.
+  /// Returns a descriptor that becomes readable when a launcher has reported the end; -1 for a single launcher.
   int fd() const { return nodes_ ? word_.read.get() : -1; }
-  /// How it has ended for all, as far as it has.
+  /// Returns the attempt's end; nullopt while it runs.
   std::optional<End> end() const;
 
  private:
   void watch();
   std::string key(const std::string& rest) const { return "attempt/" + std::to_string(number_) + "/" + rest; }
-  static constexpr std::chrono::milliseconds kReapTime{200};  // until a rank's end is known, with its status
+  static constexpr std::chrono::milliseconds kReapTime{200};  // delay until a rank's exit status is known
   Nodes* nodes_;
   int number_;
   std::string token_, address_ = "127.0.0.1";
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
-  std::unique_ptr<distributed::StoreClient> ranks_, watch_;  // to another node's server; for the thread
+  std::unique_ptr<distributed::StoreClient> ranks_,
+      watch_;  // ranks_: to the ranks' store, null on node 0; watch_: for thread_
   Pipe word_ = {};
   mutable std::mutex mutex_;
   std::optional<End> end_;

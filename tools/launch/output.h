@@ -1,4 +1,4 @@
-// What ranks write, passed on by whole lines to a reader that may be slow, or to files. Internal to ranks.cpp.
+// Passes the ranks' output on, in whole lines, to a reader that may be slow or to files. Internal to ranks.cpp.
 #pragma once
 #include <memory>
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace tandem::tools {
 
-/// Where lines go: the launcher's own standard output or error, or a file. Nothing here waits for who reads it.
+/// A destination of lines: the launcher's own stdout or stderr, or a file. It never blocks on a slow reader.
 class Sink {
  public:
   Sink(int fd, std::string name) : name_(std::move(name)), fd_(fd) {}
-  /// A new file. @throws Error when it cannot be made
+  /// Creates a file. @throws Error if it cannot be created
   explicit Sink(const std::string& path);
   void add(const std::string& text) { pending_ += text; }
-  /// Writes a piece, if the reader takes one now. If a full or broken disk refuses it, all pending text is dropped and
-  /// counted, and the ranks go on. @throws Error if the reader is gone
+  /// Writes a piece of the pending text if the descriptor is writable now. If the disk is full or fails, drops and
+  /// counts all pending text, and the ranks go on. @throws Error if the reader has closed the pipe
   void write_some();
   /// Returns the message about the first dropped output, once; "" if there is none, or if it was returned already.
   std::string complaint();
@@ -23,7 +23,7 @@ class Sink {
   const std::string& name() const { return name_; }
   int fd() const { return fd_; }
   bool empty() const { return written_ == pending_.size(); }
-  /// Whether ranks' output for this sink is not to be read now: the sink's reader is slower than the ranks.
+  /// Returns whether too much text is pending to read more of the ranks' output.
   bool full() const { return pending_.size() - written_ > kMost; }
 
  private:
@@ -33,24 +33,24 @@ class Sink {
   distributed::Descriptor own_;
   int fd_;
   std::string pending_, complaint_;
-  size_t written_ = 0;    // of `pending_`
+  size_t written_ = 0;    // bytes of `pending_` already written
   uint64_t dropped_ = 0;  // bytes
 };
 
-/// One of a rank's streams: its lines go to the sink, each with a prefix.
+/// One output stream of a rank; its lines go to the sink, each with a prefix.
 class Output {
  public:
   Output(distributed::Descriptor from, Sink& to, std::string prefix)
       : from_(std::move(from)), to_(&to), prefix_(std::move(prefix)) {}
-  /// Reads once: whoever writes without end leaves the others their turn.
+  /// Reads once, so that a rank that writes without pause does not starve the others.
   void copy_some();
-  /// Reads what is there, after the rank's end.
+  /// Reads the remaining output after the rank's end.
   void copy_rest();
-  /// A last line may lack its end.
+  /// Closes the stream and passes on a last line without a newline.
   void finish();
-  /// To be polled; -1 when there is nothing to read, or no room for it.
+  /// Returns the descriptor to poll; -1 if the stream has ended or the sink is full.
   int fd() const { return to_->full() ? -1 : from_.get(); }
-  /// The last thing that was said.
+  /// Returns the last line that is not blank, or an incomplete line after it.
   const std::string& last_words() const { return rest_.empty() ? last_line_ : rest_; }
 
  private:
@@ -61,25 +61,26 @@ class Output {
   std::string prefix_, rest_, last_line_;
 };
 
-/// Where the output of a launcher's ranks goes, over all their restarts.
+/// The destinations of the output of a launcher's ranks, kept over restarts.
 class Sinks {
  public:
-  /// @param folder  where rank 3 has rank_3.out and rank_3.err; "": the launcher's own streams
+  /// @param folder  folder of rank_3.out and rank_3.err for rank 3; "": the launcher's own streams
   Sinks(const std::string& folder, int first_rank, int ranks);
-  /// A stream of the launcher's rank number `local`, with its rank in front of each line unless it goes to a file.
+  /// Returns the stdout or stderr stream of the launcher's rank number `local`. Lines get the prefix "[RANK] " unless
+  /// they go to a file.
   Output output(distributed::Descriptor from, bool is_error, int local);
   Sink& error() { return *sinks_[1]; }
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
-  /// Writes some of each. What a sink complains about goes to error(), after `who`.
+  /// Writes a piece of each sink's text. Adds a sink's complaint, with the prefix `who`, to error().
   void write_some(const std::string& who);
-  /// Says at the end how much was dropped.
+  /// Adds to error(), at the end, how many bytes each sink dropped.
   void add_losses(const std::string& who);
   bool empty() const;
 
  private:
   bool to_files_;
   int first_rank_;
-  std::vector<std::unique_ptr<Sink>> sinks_;  // standard output and error, then two for each rank
+  std::vector<std::unique_ptr<Sink>> sinks_;  // stdout and stderr; with a folder, then two files for each rank
 };
 
 }  // namespace tandem::tools

@@ -1,4 +1,4 @@
-// start_rank and Keeper: fork and exec with a rank's environment and CPUs, and end groups of processes; likely_cause.
+// start_rank: fork and exec with a rank's environment and CPUs. Keeper: ends groups of processes. likely_cause.
 #include "tandem/tools/launch/process.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 
 using distributed::Descriptor;
 
-/// This process's environment with what a rank needs to know.
+/// Returns this process's environment with a rank's variables added.
 std::vector<std::string> environment_of(const RankPlace& place) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry; ++entry) {
@@ -36,7 +36,7 @@ std::vector<std::string> environment_of(const RankPlace& place) {
         std::pair("TANDEM_RESTART_COUNT", place.restarts)})
     all[name] = std::to_string(number);
   all["MASTER_ADDR"] = place.store_address;
-  all["TANDEM_STORE"] = "launcher";  // or else rank 0 would host it
+  all["TANDEM_STORE"] = "launcher";  // otherwise rank 0 would host a store
   all["TANDEM_JOB_TOKEN"] = place.token;
   if (!place.flight.empty()) all["TANDEM_FLIGHT_DIR"] = place.flight;
   const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
@@ -55,8 +55,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// No signal reaches this thread, nor a child that is forked meanwhile: there the launcher's handler would tell the
-/// launcher, by the pipe that both have, that it was interrupted once more.
+/// Blocks all signals in this thread and in a child forked meanwhile. Otherwise the child could run the launcher's
+/// handler, which writes to the pipe that both processes share, and the launcher would see one more signal.
 class NoSignals {
  public:
   NoSignals() {
@@ -66,20 +66,21 @@ class NoSignals {
   }
   ~NoSignals() { end(); }
   NoSignals(const NoSignals&) = delete;
-  /// Also in the child, once it has handlers of its own.
+  /// Unblocks the signals. The child calls this once it has reset its handlers.
   void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_;
 };
 
-/// In the child, where only what a signal handler may call is allowed. Reports errno when the program cannot be run.
+/// Turns the forked child into the rank's program. Calls only async-signal-safe functions. Writes errno to `report` if
+/// the program cannot be run.
 [[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, const cpu_set_t* cpus,
                          pid_t parent, pid_t group, int out, int error, int report) {
   ::setpgid(0, group);
   if (cpus) ::sched_setaffinity(0, sizeof *cpus, cpus);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it ended before
+  if (::getppid() != parent) ::_exit(1);  // the launcher ended before prctl()
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
   none_yet.end();
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -93,7 +94,7 @@ class NoSignals {
 }
 void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK); }
 
-/// The number behind a word at the beginning of a line.
+/// Returns the number that follows `word` at the beginning of a line of the file.
 std::optional<int64_t> number_in(const std::string& path, const std::string& word) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -106,13 +107,13 @@ std::optional<int64_t> number_in(const std::string& path, const std::string& wor
 }
 std::optional<int64_t> kills_of_group() {
   std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // "0::/a/b", or of version 1 "4:memory:/a/b"
+  for (std::string line; std::getline(file, line);) {  // cgroup v2: "0::/a/b"; v1: "4:memory:/a/b"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string kind = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
     const std::string root = kind.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     if (!kind.empty() && kind != "memory") continue;
-    for (const std::string& path : {root + group, root})  // within a container the root is the group
+    for (const std::string& path : {root + group, root})  // within a container, the cgroup appears as the root
       if (auto kills = number_in(path + (kind.empty() ? "/memory.events" : "/memory.oom_control"), "oom_kill"))
         return kills;
   }
@@ -150,7 +151,7 @@ Keeper::Keeper() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
     none_yet.end();
     ::dup2(pipe.read.get(), 0);
-    // The launcher's end of the pipe, and whatever others wait to see closed.
+    // Closes the launcher's end of the pipe and all other inherited descriptors, whose closing somebody may wait for.
     if (::close_range(1, ~0U, 0) != 0)
       for (int fd = 1; fd < 1024; ++fd) ::close(fd);
     char byte = 0;
@@ -158,7 +159,7 @@ Keeper::Keeper() {
     ::kill(0, SIGKILL);
     ::_exit(0);
   }
-  ::setpgid(pid_, pid_);  // whoever comes first
+  ::setpgid(pid_, pid_);  // parent and child both do this, because either may run first
   alive_ = std::move(pipe.write);
 }
 void Keeper::end_group() {
@@ -172,7 +173,8 @@ RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& c
   const std::vector<std::string> environment = environment_of(place);
   const std::vector<char*> argv = pointers(command), envp = pointers(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
-  for (const Pipe* pipe : {&out, &error}) set_blocking(pipe->write.get());  // the program's end
+  for (const Pipe* pipe : {&out, &error})
+    set_blocking(pipe->write.get());  // the rank's program expects blocking streams
   set_blocking(report.read.get());
   const pid_t parent = ::getpid();
   cpu_set_t cpus;

@@ -1,5 +1,5 @@
-// Processes of a job: the start of a rank's and the likely cause of its end, the keeper that ends all that a launcher
-// leaves behind, and the signals that come to a launcher. Internal to ranks.cpp.
+// Processes of a job: starts ranks, explains how they ended, kills what a launcher leaves behind (Keeper), and receives
+// the launcher's signals. Internal to ranks.cpp.
 #pragma once
 #include <sys/types.h>
 
@@ -15,62 +15,63 @@ namespace tandem::tools {
 struct Pipe {
   distributed::Descriptor read, write;
 };
-/// Both ends non-blocking and closed in programs that are started.
+/// Makes a pipe with both ends non-blocking and close-on-exec.
 Pipe make_pipe();
-/// 128 random bits in hexadecimal.
+/// Returns 128 random bits in hexadecimal.
 std::string random_token();
 
-/// A process that leads the ranks' process group and does nothing but wait for the launcher's end: then, however that
-/// came, it kills the group and so itself. It also keeps the group's number from being used anew.
+/// A process that leads the ranks' process group and waits for the launcher's end. However the launcher ends, this
+/// process then kills the group, itself included. While it lives, the kernel cannot reuse the group's ID.
 class Keeper {
  public:
   Keeper();
   ~Keeper() { end_group(); }
   Keeper(const Keeper&) = delete;
   pid_t group() const { return pid_; }
-  /// Kills whatever is left of the group.
+  /// Kills all processes left in the group.
   void end_group();
 
  private:
-  distributed::Descriptor alive_;  // open as long as the launcher lives
+  distributed::Descriptor alive_;  // pipe end that closes when the launcher ends
   pid_t pid_ = -1;
 };
 
 struct RankProcess {
   pid_t pid = -1;
-  distributed::Descriptor out = {}, error = {};  // what it writes
+  distributed::Descriptor out = {}, error = {};  // read ends of its stdout and stderr
 };
-/// What a rank is told of itself and its job.
+/// A rank's place in its job, and settings; passed on in environment variables.
 struct RankPlace {
   int rank = 0, world_size = 1, local_rank = 0, local_world_size = 1, node = 0, restarts = 0;
   std::string store_address = "127.0.0.1";
   int store_port = 0;
   std::string token = {};
-  int threads = 0;             // to compute with; 0: what the environment says, or an equal share of the cores
-  std::string flight = {};     // where its record of a failure goes; "": what the environment says
-  std::vector<int> cpus = {};  // where it may run; empty: wherever the launcher may
+  int threads = 0;             // compute threads; 0: TANDEM_NUM_THREADS, or an equal share of the cores
+  std::string flight = {};     // folder of its flight record; "": TANDEM_FLIGHT_DIR
+  std::vector<int> cpus = {};  // CPUs that it may run on; empty: as the launcher
 };
-/// @throws UsageError when the command cannot be run
+/// Starts a rank's process in the process group. @throws UsageError if the command cannot be run
 RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group);
 
-/// An equal part of the processors that the launcher may use, side by side; with fewer of them than parts, one each,
-/// and several parts the same.
+/// Returns share number `part` of `parts` equal shares of the CPUs that the launcher may use, each of consecutive CPUs.
+/// With fewer CPUs than parts, a share is one CPU, and several parts get the same one.
 std::vector<int> cpus_of_part(int part, int parts);
 
-/// How many processes the kernel has killed so far for lack of memory; nothing where it does not say.
+/// Number of processes killed so far by the kernel's OOM killer; nullopt if the kernel does not report it.
 struct MemoryKills {
-  std::optional<int64_t> of_group;    // of this process's control group, which a container is
-  std::optional<int64_t> of_machine;  // of all
+  std::optional<int64_t> of_group;    // kills in this process's cgroup (a container, for example)
+  std::optional<int64_t> of_machine;  // kills on the whole machine
   static MemoryKills now();
 };
 
-/// "signal 9 (Killed)"
+/// Returns "signal 9 (Killed)".
 std::string name_of_signal(int signal);
-/// What follows "rank 1 was ended by signal 9 (Killed)": the likely sender of a SIGKILL, by what the kernel has counted
-/// meanwhile, and how much memory the process had. Empty for other signals.
+/// Returns text to put after "rank 1 was ended by signal 9 (Killed)": the likely sender of a SIGKILL, judged by the OOM
+/// kills between `before` and `now`, and the peak memory of the process. Empty for other signals.
 std::string likely_cause(int signal, const MemoryKills& before, const MemoryKills& now, int64_t peak_kib);
 
-/// One at a time: it lives as long as the launcher has ranks to look after.
+/// Catches the launcher's signals while it lives: the handler writes each signal as a byte to a pipe. At most one
+/// instance may exist.
 class Signals {
  public:
   Signals() : pipe_(make_pipe()) {
@@ -90,12 +91,13 @@ class Signals {
   }
   Signals(const Signals&) = delete;
   int fd() const { return pipe_.read.get(); }
-  /// 0 when there is none.
+  /// Returns the next signal; 0 if there is none.
   int next() const {
     char byte = 0;
     return ::read(fd(), &byte, 1) == 1 ? byte : 0;
   }
-  /// Whether the signal asks for the end of the job. SIGUSR1 and SIGUSR2 are the ranks' own affair.
+  /// Returns whether the signal asks for the end of the job. SIGUSR1 and SIGUSR2 do not: they are only passed on to the
+  /// ranks.
   static bool ends(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
  private:

@@ -1,4 +1,5 @@
-// Starts the ranks of a job as processes and looks after them: `tandem launch`, and whatever starts ranks of itself.
+// Starts the ranks of a job as processes and supervises them, for `tandem launch` and commands that run themselves as
+// ranks.
 #pragma once
 #include <chrono>
 #include <exception>
@@ -8,31 +9,31 @@
 namespace tandem::tools {
 
 struct RankOptions {
-  std::string name = "tandem launch";        // of the command, in front of what it says
-  std::chrono::seconds timeout{0};           // of the whole job; 0: none
-  std::chrono::milliseconds patience{2000};  // after the first failure, until the others are told to end
-  std::chrono::milliseconds grace{5000};     // from then on, until they are killed
-  int max_restarts = 0;                      // how often all ranks are started again after a failure
-  int threads = 0;                           // of each rank; 0: what TANDEM_NUM_THREADS says, or a share of the cores
-  bool pin = false;                          // each rank to its part of the processors
-  std::string output = {};                   // a folder for the ranks' output; "": here
-  std::string flight = {};                   // a folder for their records of failures; "": `output`
-  int nodes = 1;                             // launchers of the job, which meet at `rdzv`, HOST:PORT
+  std::string name = "tandem launch";        // name of the command, the prefix of its messages
+  std::chrono::seconds timeout{0};           // limit of the whole job; 0: none
+  std::chrono::milliseconds patience{2000};  // time from the first failure to SIGTERM for the other ranks
+  std::chrono::milliseconds grace{5000};     // time from SIGTERM to SIGKILL
+  int max_restarts = 0;                      // how often all ranks may be restarted after a failure
+  int threads = 0;                           // threads of each rank; 0: TANDEM_NUM_THREADS, or a share of the cores
+  bool pin = false;                          // bind each rank to its share of the CPUs
+  std::string output = {};                   // folder of the ranks' output; "": stdout and stderr
+  std::string flight = {};                   // folder of the flight records; "": `output`
+  int nodes = 1;                             // number of launchers, which meet at `rdzv` ("HOST:PORT")
   std::string rdzv = {};
-  std::chrono::seconds rdzv_timeout{300};  // until all have come
-  std::chrono::seconds node_timeout{10};   // without a word from a node's launcher, until that is lost
+  std::chrono::seconds rdzv_timeout{300};  // limit until all launchers have connected
+  std::chrono::seconds node_timeout{10};   // silence after which a node's launcher is lost
 };
 
-/// Runs `count` processes of the command (looked for in PATH) as ranks of one job, with a store on loopback, and copies
-/// their output line by line, each with its rank in front: "[0] ...". When a rank fails, its cause is published in the
-/// store and printed, and the other ranks are ended; then all are started again, up to max_restarts times. None of the
-/// ranks' processes outlives the call, or the caller, even if the caller is killed. SIGINT, SIGTERM and SIGHUP are
-/// passed on to the ranks and end the job; SIGUSR1 and SIGUSR2 are passed on. One call at a time.
+/// Runs `count` processes of the command (found in PATH) as ranks of one job, with a store on loopback, and copies
+/// their output line by line, with the rank as prefix: "[0] ...". When a rank fails, its error is published in the
+/// store and printed, and the other ranks are ended; then all ranks are restarted, up to max_restarts times. No process
+/// of the ranks outlives the call or the caller, even if the caller is killed. SIGINT, SIGTERM and SIGHUP are passed on
+/// to the ranks and end the job; SIGUSR1 and SIGUSR2 are passed on. Only one call may run at a time.
 /// @return the exit status of the first rank that failed, 128 + n for signal n, 124 after the timeout, or 0
-/// @throws Error when the command cannot be started, or the launchers of other nodes do not come or are lost meanwhile
+/// @throws UsageError if the command cannot be started; Error if a launcher of another node does not come or is lost
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
 
-/// A signal ended the command: Ctrl-C, SIGTERM or SIGHUP. No rank is to blame.
+/// Thrown when a signal (SIGINT, SIGTERM or SIGHUP), not a failed rank, ended the command.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
@@ -42,10 +43,10 @@ class Interrupted : public std::exception {
  private:
   int signal_;
 };
-/// run_processes for a command whose ranks are this program again, with these arguments.
-/// @param command  "demo", in messages
-/// @param job      what fails when a rank fails: "ddp_gloo"
-/// @throws Interrupted when a signal ended the job; Error when a rank failed
+/// Runs this program as the ranks of a job (see run_processes), each with the given subcommand and arguments.
+/// @param command  the subcommand: "demo"
+/// @param job      name of the job in the error of a failed rank: "ddp_gloo"
+/// @throws Interrupted if a signal ended the job; Error if a rank failed
 void run_own_ranks(const std::string& command, const std::string& job, int count, std::vector<std::string> arguments);
 
 }  // namespace tandem::tools

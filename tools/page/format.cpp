@@ -11,7 +11,7 @@
 namespace tandem::tools::page {
 namespace {
 
-/// The bytes of the UTF-8 character that begins at text[i], or 0 if none does.
+/// Returns the length of the UTF-8 character at text[i]; 0 if the bytes are invalid or a control character.
 size_t character_bytes(const std::string& text, size_t i) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(i);
@@ -49,7 +49,7 @@ std::string escape(const std::string& text) {
   for (size_t i = 0; i < text.size();) {
     const size_t size = character_bytes(text, i);
     if (size == 0) {
-      out += "\xef\xbf\xbd";  // U+FFFD, the sign for what cannot be shown
+      out += "\xef\xbf\xbd";  // U+FFFD, the replacement character
       ++i;
       continue;
     }

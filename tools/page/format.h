@@ -1,4 +1,4 @@
-// Texts of pages, charts and tables: numbers with their units, and strings escaped for HTML.
+// Formats text for pages, charts and tables: numbers with units, and strings escaped for HTML.
 #pragma once
 #include <cstdint>
 #include <sstream>
@@ -6,32 +6,32 @@
 
 namespace tandem::tools::page {
 
-/// All parts one after the other, as a stream prints them.
+/// Returns the parts, formatted by operator<< and concatenated.
 template <class... Parts> std::string cat(const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   return text.str();
 }
 
-/// For text and attributes of HTML and SVG: &, <, > and quotes are escaped; control characters and bytes that are no
-/// UTF-8 are replaced.
+/// Escapes &, <, > and quotes, for text and attributes of HTML and SVG. Replaces control characters and invalid UTF-8.
 std::string escape(const std::string& text);
 
-/// Significant digits without an exponent: 1234.5 with 3 is "1,230"; NaN is "no number".
+/// Formats with `digits` significant digits: 1234.5 with 3 digits is "1,230"; NaN is "no number". Only very small and
+/// very large numbers get an exponent.
 std::string number(double value, int digits = 3);
-/// At most six digits, without zeros at the end: 128, 0.25, for numbers that are round.
+/// Formats a round number with at most six significant digits and no trailing zeros: 128, 0.25.
 std::string round_number(double value);
-/// "12,345"
+/// Formats with thousands separators: "12,345".
 std::string count(int64_t value);
-/// "1.23 ms"; s, ms, µs or ns, whichever leaves 1 to 999.
+/// Formats as "1.23 ms", in the unit (s, ms, µs or ns) that gives 1 to 999.
 std::string duration(double seconds);
-/// "1.5 MiB"; GiB, MiB, KiB or B.
+/// Formats as "1.5 MiB", in GiB, MiB, KiB or B.
 std::string byte_size(double bytes);
-/// "3.2 GB/s", decimal as links are sold.
+/// Formats as "3.2 GB/s", in decimal units, as links are specified.
 std::string bandwidth(double bytes_per_second);
-/// "4.2 %" of a part of 1.
+/// Formats a fraction as a percentage: 0.042 is "4.2 %".
 std::string percent(double part);
-/// "1 device", "2 devices"
+/// Returns "1 device", "2 devices".
 std::string plural(int64_t n, const std::string& noun);
 
 }  // namespace tandem::tools::page

@@ -1,4 +1,4 @@
-// The frame of a page, and how its tables, groups of charts, paragraphs and lists become HTML.
+// Builds the HTML of a page and of its tables, groups of charts, paragraphs and lists.
 #include "tandem/tools/page/page.h"
 
 #include <map>
@@ -28,7 +28,7 @@ std::string charts(const std::string& figures) {
   if (figures.empty()) return "";
   const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
   std::string without, entries;
-  std::map<std::string, std::string> name_of;  // by the picture beside it
+  std::map<std::string, std::string> name_of;  // legend entry, by its mark's SVG
   size_t legends = 0, at = 0;
   bool clash = false;
   for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {

@@ -1,5 +1,5 @@
-// A page as one HTML file without scripts or requests: html(Page), and the parts of its sections: tables, groups of
-// charts, paragraphs, lists.
+// Builds a page as one HTML file without scripts or requests: html(Page), and tables, groups of charts, paragraphs and
+// lists for its sections.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,21 +13,21 @@ struct Section {
 
 struct Page {
   std::string title, heading;  // title: of the browser's tab
-  std::string style = {};      // more CSS, behind page_style()
+  std::string style = {};      // CSS to append to page_style()
   std::string introduction;    // HTML below the heading
-  bool contents = false;       // a list of links to the sections, above them
+  bool contents = false;       // show a list of links to the sections
   std::vector<Section> sections = {};
   std::string footer;
 };
 std::string html(const Page& page);
 
-/// The CSS of all pages.
+/// Returns the CSS that all pages share.
 std::string page_style();
 
-/// Charts beside each other where there is room, under one legend unless the same mark means different things in them.
-/// Empty if there are none.
+/// Lays charts out side by side where there is room. They share one legend, unless a mark has different meanings in
+/// them. Returns "" if `figures` is empty.
 std::string charts(const std::string& figures);
-/// Escaped. Empty for an empty text.
+/// Returns a paragraph with escaped text; "" for an empty text.
 std::string paragraph(const std::string& text);
 std::string bullets(const std::vector<std::string>& texts);
 
@@ -38,7 +38,7 @@ class Table {
   /// right-aligned.
   Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
   void add(const std::vector<std::string>& cells, bool marked = false);
-  /// A row whose figures are missing, with the reason in their place.
+  /// Adds a row with `reason` in place of the missing figures.
   void add_failed(const std::vector<std::string>& cells, const std::string& reason);
   bool empty() const { return rows_.empty(); }
   std::string html() const;

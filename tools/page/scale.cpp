@@ -1,4 +1,4 @@
-// From figures to places on an axis: round numbers, their texts, and the frame that charts share.
+// Scale: chooses round ends and ticks of an axis. Also markers, legend entries and the frame of charts.
 #include "tandem/tools/page/scale.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct AxisUnit {
   double size;
   const char* name;
 };
-/// The unit in which all ticks of a linear axis are written.
+/// Returns the unit for all tick labels of a linear axis.
 AxisUnit unit_for(Unit unit, double largest) {
   switch (unit) {
     case Unit::kSeconds:
@@ -31,7 +31,7 @@ AxisUnit unit_for(Unit unit, double largest) {
   return {1, ""};
 }
 
-/// "1.00 ms" as "1 ms", "4.00 KiB" as "4 KiB".
+/// Removes trailing zeros: "1.00 ms" becomes "1 ms", "4.00 KiB" becomes "4 KiB".
 std::string without_zeros(std::string text) {
   const size_t space = text.find(' '), point = text.find('.');
   if (point == std::string::npos || space == std::string::npos) return text;
@@ -50,7 +50,7 @@ std::string tick_text(Unit unit, double value) {
   return round_number(value);
 }
 
-/// 1, 2 or 5 times a power of ten: the smallest that is not below `step`.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `step`.
 double round_up(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -58,7 +58,7 @@ double round_up(double step) {
   return 10 * power;
 }
 
-/// Likewise the largest that is not above.
+/// Returns the largest of 1, 2 or 5 times a power of ten that is at most `value`.
 double round_down(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   for (const double factor : {5.0, 2.0})
@@ -66,7 +66,7 @@ double round_down(double value) {
   return power;
 }
 
-/// Every so manieth, so that at most `count` are left; the last stays.
+/// Keeps every n-th tick, counted back from the last, so that at most `count` remain.
 void thin_out(std::vector<Tick>& ticks, int count) {
   if (static_cast<int>(ticks.size()) <= count || count < 1) return;
   const size_t step = (ticks.size() + static_cast<size_t>(count) - 1) / static_cast<size_t>(count);
@@ -114,7 +114,7 @@ void Scale::make_log(const Axis& axis, int count) {
     low_ /= 2;
   }
   const double base = axis.unit == Unit::kBytes ? 4 : 10;
-  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // out to a round number
+  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // extend to round ends
     low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
     high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
   } else {
@@ -150,7 +150,7 @@ std::string fitted(const std::string& text, double width, double size) {
   const auto room = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
   size_t characters = 0, end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // inside of a character
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // continuation byte of UTF-8
     if (characters == room - 1) end = i;
     ++characters;
   }

@@ -1,4 +1,4 @@
-// From figures to places on an axis: round numbers, their texts, and the frame that charts share.
+// Maps values to positions on an axis with round ticks, and builds the frame that all charts share.
 #pragma once
 #include "tandem/tools/page/chart.h"
 
@@ -9,10 +9,10 @@ struct Tick {
   std::string text;
 };
 
-/// The places of an axis's numbers between two ends in the chart's own units.
+/// Maps the values of an axis to positions between `from` and `to`, in the chart's units, and chooses the ticks.
 class Scale {
  public:
-  /// Chooses round ends around [low, high]. @param count  about how many ticks there is room for
+  /// Chooses round ends around [low, high]. @param count  approximate number of ticks
   Scale(const Axis& axis, double low, double high, double from, double to, int count);
   double operator()(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
@@ -27,20 +27,20 @@ class Scale {
   std::vector<Tick> ticks_;
 };
 
-/// A coordinate with one decimal.
+/// Formats a coordinate with one decimal.
 std::string place(double value);
-/// `text` cut to `width` units at `size` units a line, with an ellipsis, escaped. Characters are taken as 0.56 wide.
+/// Escapes `text`, after cutting it to `width` units at font size `size`, with an ellipsis. Assumes that a character is
+/// 0.56 * size wide.
 std::string fitted(const std::string& text, double width, double size);
-/// Classes of the colour, its number reduced to those that there are.
+/// Return the CSS class of a style's fill or stroke colour. The ten colours repeat.
 std::string fill_class(int style);
 std::string stroke_class(int style);
-/// A point's mark: circle, square, triangle, diamond, by the style's number.
+/// Returns a point's marker, whose shape depends on the style: circle, square, triangle or diamond.
 std::string marker(int style, double x, double y, double size, const std::string& tip);
-/// A <figure> with the title, `picture` (what is inside of <svg>), and the legend below, which wraps.
+/// Returns a <figure> with the title, `picture` (the content of its <svg>), and the legend below.
 std::string figure(const std::string& title, const std::string& description, double width, double height,
                    const std::string& picture, const std::string& legend, const std::string& kind = "");
-/// An entry of a legend, with a mark as the chart has it: 'b' a box, 'l' a line and marker, 'm' a marker, 'd' a dashed
-/// line, 's' a line.
+/// Returns a legend entry. @param mark  'b': box, 'l': line and marker, 'm': marker, 'd': dashed line, 's': line
 std::string legend_entry(const std::string& name, int style, char mark);
 
 }  // namespace tandem::tools::page

@@ -1,5 +1,5 @@
-// The page's CSS. Colours are custom properties, so that one set serves light, dark and print; they follow Okabe and
-// Ito's palette, which the colour-blind can tell apart, and differ in lightness too.
+// The page's CSS. Colours are custom properties, so that the same rules serve light, dark and print. They follow Okabe
+// and Ito's palette, which colour-blind readers can distinguish, and also differ in lightness.
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/page.h"
 

@@ -1,4 +1,4 @@
-// Seconds of all-reduce, broadcast, scatter and gather by each algorithm, and the least of them.
+// Computes the seconds of all-reduce, broadcast, scatter and gather by each algorithm.
 #include "tandem/tools/simulate/collectives.h"
 
 #include <algorithm>
@@ -16,11 +16,12 @@ void check_call(const char* operation, double bytes, int n) {
 }
 double height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
 
-/// A reduce-scatter, or an all-gather, around a ring: n - 1 messages of S/n one after the other.
+/// Returns the seconds of a ring reduce-scatter or all-gather: n - 1 messages of S/n, one after the other.
 double half_ring(double bytes, double n, const Link& link) { return (n - 1) * link.seconds(bytes / n); }
 
-/// Both trees carry half of the bytes in k blocks, each device sends to the two children of one tree in turn: 2 (h + k)
-/// messages of S/(2k). The best k gives 2ha + S/B + 2 sqrt(2 h a S/B); up and down make two of these.
+/// Returns the seconds of an all-reduce over two trees. Each tree carries half of the bytes in k blocks; a device sends
+/// to its two children in turn: 2 (h + k) messages of S/(2k). The best k gives 2ha + S/B + 2 sqrt(2 h a S/B), once for
+/// the way up and once for the way down.
 double two_trees(double bytes, double h, const Link& link) {
   const double transfer = bytes / link.bandwidth, latency = h * link.latency;
   return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
@@ -88,29 +89,29 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
   const double local = cluster.devices_per_node, devices = n, m = nodes;
   const Link &inside = cluster.inside, &between = cluster.between;
   const double copies = bytes * inside.per_byte;
-  // What a node can send while all of its devices send at once.
+  // The link of a node whose devices all send at once.
   const Link node{between.latency, between.bandwidth * (cluster.between_per_device ? local : 1)};
   switch (algorithm) {
     case AllReduce::ring: {
-      // With a link for each device there are as many rings side by side, each of which enters a node at another
-      // device.
+      // With a link for each device, as many rings run in parallel, and each ring enters a node at another device.
       const double slowest = std::max(inside.seconds(bytes / devices), node.seconds(bytes / devices));
       return 2 * (devices - 1) * slowest + copies;
     }
     case AllReduce::tree: {
-      // Trees inside of the nodes, and trees of their first devices between these: the slower one paces the blocks.
+      // Trees inside the nodes, and trees between the first devices of the nodes: the slower kind determines the pace.
       const double below = local > 1 ? two_trees(bytes, height(cluster.devices_per_node), inside) : 0;
       const double above = two_trees(bytes, height(nodes), between);
       return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency + copies;
     }
     case AllReduce::direct: {
-      // Each device sends S/n to every other one; those of other nodes leave through the node's link.
+      // Each device sends S/n to every other device. Messages to other nodes leave through the node's link.
       const double leaves = local * (devices - local) / devices * bytes / node.bandwidth;
       const double stays = (local - 1) / devices * bytes / inside.bandwidth;
       return 2 * (between.latency + std::max(leaves, stays)) + copies;
     }
     case AllReduce::hierarchical:
-      // All devices of a node reduce their S/local with those of the other nodes at once, over what the node can send.
+      // Each device of a node reduces its S/local with its peers on the other nodes. All do so at once, over the node's
+      // link.
       return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node) + copies;
     case AllReduce::fastest: break;
   }

@@ -1,4 +1,4 @@
-// `tandem simulate`: reads a cluster and a step, predicts, and shows what came of it; or checks the model.
+// `tandem simulate`: reads a cluster and a step, and prints predictions; or checks the model against recorded times.
 #include <cstdio>
 #include <fstream>
 #include <sstream>

@@ -16,17 +16,17 @@
 namespace tandem::simulate {
 namespace {
 
-constexpr double kVocabulary = 51200;  // of GPT-2, filled up to a multiple of 1024, as Megatron does
-constexpr double kHalf = 2;            // bytes of an element: these trainings compute in float16
+constexpr double kVocabulary = 51200;  // GPT-2's vocabulary, padded to a multiple of 1024, as Megatron does
+constexpr double kHalf = 2;            // bytes per element: the recorded trainings use float16
 
-/// The next line, without the end that Windows gives it. @return whether there was one
+/// Reads the next line and removes a carriage return at its end. @return false at the end of the file
 bool read_line(std::istream& in, std::string& line) {
   if (!std::getline(in, line)) return false;
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return true;
 }
 
-/// Numbers by column, in the order of `columns`, from a file whose first line names its columns.
+/// Reads a CSV file whose first line names its columns. Returns the rows' numbers, in the order of `columns`.
 std::vector<std::vector<double>> read_csv(const std::string& path, const std::vector<std::string>& columns) {
   std::ifstream in(path);
   TANDEM_CHECK(in, "simulate: cannot read ", path, ": ", std::strerror(errno));
@@ -63,7 +63,7 @@ std::vector<std::vector<double>> read_csv(const std::string& path, const std::ve
   return rows;
 }
 
-/// Seconds of forward and backward of one layer on one pass's samples.
+/// Returns the seconds of forward and backward of one layer in one pass.
 double layer_seconds(const GptModel& model, const GptRow& row) {
   const double h = row.hidden, s = row.sequence, t = row.micro_batch * s * h;
   const double scores = row.micro_batch * row.heads * s * s;  // elements of the attention's weights
@@ -71,13 +71,13 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
   const auto add = [&](double times, double flops, double elements) {
     seconds += times * std::max({model.launch, flops / model.rate, kHalf * elements / model.bandwidth});
   };
-  // Products: one forward, and in the backward one for either factor.
+  // Matrix products: one in the forward, and two in the backward, one for the gradient of each operand.
   add(3, 6 * t * h, 4 * t + 3 * h * h);  // queries, keys and values
   add(3, 2 * t * s, 2 * t + scores);     // queries by keys
-  add(3, 2 * t * s, 2 * t + scores);     // weights by values
+  add(3, 2 * t * s, 2 * t + scores);     // attention weights by values
   add(3, 2 * t * h, 2 * t + h * h);      // the projection
-  add(6, 8 * t * h, 5 * t + 4 * h * h);  // the two of the feed-forward part
-  // The rest reads and writes elements; the backward reads one operand more.
+  add(6, 8 * t * h, 5 * t + 4 * h * h);  // the two products of the feed-forward part
+  // The other operations read and write elements. Their backward reads one operand more.
   const auto elementwise = [&](double elements) {
     add(1, 0, elements);
     add(1, 0, 1.5 * elements);
@@ -87,12 +87,12 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
   elementwise(2 * scores);
   elementwise(2.5 * scores);  // softmax with its mask, dropout with its mask
   elementwise(3.5 * t);
-  elementwise(3.5 * t);  // two of bias, dropout and sum
+  elementwise(3.5 * t);  // two sequences of bias, dropout and residual sum
   elementwise(8 * t);    // bias and GELU
   return seconds;
 }
 
-/// Seconds of the output matrix and the loss on one pass's samples: the logits are read and written five times.
+/// Returns the seconds of the output matrix and the loss in one pass. The logits are read and written five times.
 double vocabulary_seconds(const GptModel& model, const GptRow& row) {
   const double logits = row.micro_batch * row.sequence * kVocabulary;
   return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kHalf * logits / model.bandwidth;
@@ -162,7 +162,7 @@ GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
     for (const GptRow& row : rows) sum += std::pow(model.seconds(row) / row.seconds - 1, 2);
     return sum;
   };
-  // From what a device of this kind is known for; logarithms keep all of them positive.
+  // Starts from typical figures of an A100. Fitting logarithms keeps all figures positive.
   return model_of(
       minimize(error, {std::log(50e-6), std::log(200e12), std::log(1.3e12), std::log(3e-3), std::log(17e-12)}));
 }

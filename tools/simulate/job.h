@@ -1,4 +1,4 @@
-// What `tandem simulate` reads: a cluster and a training step, as a JSON file that docs/simulate.md describes.
+// Reads the input of `tandem simulate`: a cluster and a training step in a JSON file, described in docs/simulate.md.
 #pragma once
 #include <string>
 
@@ -6,19 +6,19 @@
 
 namespace tandem::simulate {
 
-/// A cluster, a step, and what to predict of them.
+/// A cluster, a training step, and the predictions to make.
 struct Job {
   std::string name;
   Cluster cluster;
   StepProfile step;
   Modes modes;
-  std::vector<int> devices;  ///< numbers of devices
-  double global_batch = 0;   ///< of strong scaling
+  std::vector<int> devices;  ///< numbers of devices to predict for
+  double global_batch = 0;   ///< samples per step in strong scaling
 };
-/// @throws Error that names the file, and the key, its value and what is accepted, for a file that cannot be read, is
-/// no JSON, has keys that are not known, lacks one that is needed, or describes what cannot be
+/// Reads a job from a JSON file. @throws Error if the file cannot be read or is no JSON, if a key is unknown or
+/// missing, or if a value is invalid. The message names the file, the key, its value and the accepted values.
 Job read_job(const std::string& path);
-/// The same from the text of a file; `path` is for the messages.
+/// Parses a job from JSON text. @param path  the file's name, for messages
 Job parse_job(const std::string& text, const std::string& path);
 
 }  // namespace tandem::simulate

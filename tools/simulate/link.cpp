@@ -59,7 +59,7 @@ struct Equation {
 };
 using Unknowns = std::array<double, 3>;
 
-/// The sum of the squares of the relative errors.
+/// Returns the sum of the squares of the relative errors.
 double squares(const std::vector<Equation>& equations, const Unknowns& x) {
   double sum = 0;
   for (const Equation& e : equations)
@@ -67,8 +67,9 @@ double squares(const std::vector<Equation>& equations, const Unknowns& x) {
   return sum;
 }
 
-/// The unknowns that minimise `squares`, those that are not in `used` being 0: the normal equations by elimination.
-/// @return false where the equations do not determine them
+/// Finds the unknowns that minimise `squares`, with those not in `used` fixed at 0. Solves the normal equations by
+/// elimination.
+/// @return false if the equations do not determine the unknowns
 bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
   double a[3][4] = {};
   for (const Equation& e : equations)
@@ -82,7 +83,7 @@ bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& us
     for (size_t j = 0; j < 3; ++j) a[j][i] = 0;
     a[i][i] = 1;
   }
-  for (size_t i = 0; i < 3; ++i) {  // the matrix is symmetric and not negative: no pivot is needed
+  for (size_t i = 0; i < 3; ++i) {  // the matrix is symmetric positive semidefinite: no pivoting needed
     if (!(a[i][i] > 0)) return false;
     for (size_t k = i + 1; k < 3; ++k) {
       const double diagonal = a[k][k], factor = a[k][i] / a[i][i];
@@ -98,7 +99,8 @@ bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& us
   return true;
 }
 
-/// The best latency >= 0, 1 / bandwidth > 0 and, `with_copies`, per_byte >= 0: the best of all choices of which are 0.
+/// Finds the best latency >= 0, 1 / bandwidth > 0 and, if `with_copies`, per_byte >= 0, by trying each choice of
+/// unknowns that are fixed at 0.
 LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
   Unknowns best{};
   double least = INFINITY;

@@ -1,4 +1,4 @@
-// minimize: the downhill simplex of Nelder and Mead, started once more from the place that it found.
+// minimize: the downhill simplex method of Nelder and Mead, run twice.
 #include "tandem/tools/simulate/minimize.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace tandem::simulate {
 namespace {
 
-/// A simplex whose values differ by less, relative to the least of them, finds nothing better any more.
+/// The search ends if the values at the corners differ by less than this, relative to the least value.
 constexpr double kFlat = 1e-12;
 
 struct Corner {
@@ -15,7 +15,7 @@ struct Corner {
   double value;
 };
 
-/// at + t (to - at)
+/// Returns at + t (to - at).
 std::vector<double> towards(const std::vector<double>& at, const std::vector<double>& to, double t) {
   std::vector<double> found(at.size());
   for (size_t i = 0; i < at.size(); ++i) found[i] = at[i] + t * (to[i] - at[i]);

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Efficiencies of DDP, over one device or over `relative_to` of them.
+/// Predicts the efficiencies of DDP relative to `relative_to` devices.
 std::vector<double> predict(Job job, const std::vector<int>& devices, int relative_to) {
   job.devices = devices;
   job.devices.push_back(relative_to);

@@ -1,4 +1,4 @@
-// as_text and as_json: the predictions of a job, its links and its scaling.
+// predict, as_text and as_json: make the predictions of a job and format them, with the job's links.
 #include "tandem/tools/simulate/report.h"
 
 #include <algorithm>

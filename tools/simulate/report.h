@@ -1,4 +1,4 @@
-// What `tandem simulate` shows: tables for people, and the same as JSON. docs/simulate.md describes the JSON's keys.
+// The output of `tandem simulate`: tables, and the same figures as JSON. docs/simulate.md describes the JSON's keys.
 #pragma once
 #include <vector>
 
@@ -10,13 +10,13 @@ namespace tandem::simulate {
 struct Predictions {
   std::vector<ScalingRow> weak, strong;
   BucketSweep buckets;
-  int bucket_devices = 0;  ///< of how many devices the bucket sizes are: the largest number asked for
+  int bucket_devices = 0;  ///< number of devices of `buckets`: the largest of the job
 };
-/// @throws Error where the job cannot be
+/// Makes all predictions of a job. @throws Error if the job is impossible
 Predictions predict(const Job& job);
-/// Tables, with the units in their heads.
+/// Formats tables, with units in their headings.
 std::string as_text(const Job& job, const Predictions& predictions);
-/// The JSON, with a line's end.
+/// Formats JSON, with a newline at its end.
 std::string as_json(const Job& job, const Predictions& predictions);
 
 }  // namespace tandem::simulate

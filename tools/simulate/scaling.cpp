@@ -9,7 +9,8 @@
 namespace tandem::simulate {
 namespace {
 
-/// @param alone  samples a second of one device
+/// Predicts one number of devices. @param share  the profile of a device's share of a pass
+/// @param alone  samples per second of one device
 ScalingRow predict_row(const StepProfile& share, const Cluster& cluster, int n, int passes, double alone,
                        const Modes& modes) {
   ScalingRow row;

@@ -15,7 +15,7 @@
 namespace tandem::simulate {
 namespace {
 
-constexpr double kLarge = 64 << 20;  // bytes from which on an all-reduce's bandwidth counts more than its latency
+constexpr double kLarge = 64 << 20;  // bytes from which bandwidth, not latency, dominates an all-reduce
 
 using Rows = std::vector<GptRow>;
 using Predict = std::function<double(const GptRow&)>;
@@ -26,7 +26,7 @@ Rows rows_where(const Rows& rows, const std::function<bool(const GptRow&)>& want
   return found;
 }
 
-/// The value that a part q of all is below, between neighbours by a straight line.
+/// Returns the q-quantile of the values, with linear interpolation between neighbours.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double at = q * static_cast<double>(values.size() - 1);
@@ -55,8 +55,8 @@ std::vector<double> ratios_of(const Rows& rows, const Predict& predict) {
 
 double all_flops(const GptRow& row) { return row.passes() * gpt_pass_flops(row); }
 
-/// Of the rows that were fitted, the one that is most alike: first the micro-batch, then the passes, the layers, the
-/// GPUs.
+/// Returns the seconds of the fitted row that is most similar to `row`: first in the micro-batch, then in the passes,
+/// the layers and the GPUs.
 double nearest_seconds(const Rows& fitted, const GptRow& row) {
   const auto distance = [&](const GptRow& other) {
     const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
@@ -75,7 +75,8 @@ double median_of(const Rows& rows, const Predict& value) {
   return quantile(values, 0.5);
 }
 
-/// The model's predictions of each depth, and of each micro-batch, by a fit to the other rows; over what is recorded.
+/// Leaves out each depth and each micro-batch in turn, fits the model to the other rows, and predicts the rows left
+/// out. Returns predicted / recorded.
 std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   std::set<int> depths;
   std::set<double> micro_batches;
@@ -94,7 +95,8 @@ std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   return ratios;
 }
 
-/// Errors on `rest` of the model and of baselines that saw `fitted`, and one row of another shape if there is one.
+/// Computes the errors on `rest` of the model and of three baselines that use the rows `fitted`.
+/// @param calibration  a row of another shape, by which each predictor is scaled; null: not scaled
 HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest, bool interval,
               const GptRow* calibration = nullptr) {
   HeldOut found;
@@ -114,7 +116,8 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   found.nearest = errors([&](const GptRow& row) { return nearest_seconds(fitted, row); });
   found.constant = errors([&](const GptRow&) { return middle; });
   if (!interval) return found;
-  // The interval: the model's errors on each depth and each micro-batch of the fitted rows when that one is left out.
+  // The 90 % interval comes from the model's errors on the fitted rows, with each depth and micro-batch left out in
+  // turn.
   const std::vector<double> known = left_out_ratios(fitted, model.link);
   const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
   for (const double ratio : ratios_of(rest, by_model))
@@ -125,7 +128,7 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
 
 bool has_rows(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
 
-/// The points of these numbers of GPUs, from so many bytes on.
+/// Returns the points of at least `least_bytes` whose number of GPUs occurs (with_rows) or does not occur in the steps.
 std::vector<LinkPoint> points_where(const std::vector<LinkPoint>& points, bool with_rows, double least_bytes) {
   std::vector<LinkPoint> found;
   std::copy_if(points.begin(), points.end(), std::back_inserter(found),
@@ -164,8 +167,9 @@ void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
   });
 }
 
-/// The ring is fitted to the numbers of GPUs that no row has. Its interval comes from its own errors at large sizes,
-/// for either all-reduce apart, so that the difference of two has a wide one.
+/// Predicts the overheads of more than two GPUs. The ring is fitted to numbers of GPUs that no step has. The interval
+/// comes from the ring's errors at large sizes, applied to each of the two all-reduces separately, so the interval of
+/// their difference is wide.
 void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
   const std::vector<LinkPoint> others = points_where(points, false, kLarge);
   const Link link = fit_ring_with_copies(others).link;
@@ -218,7 +222,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
   std::vector<LinkPoint> large;
   std::copy_if(points.begin(), points.end(), std::back_inserter(large),
                [](const LinkPoint& p) { return p.bytes >= kLarge; });
-  const Link link = fit_ring_with_copies(large).link;  // all gradients of these rows are large
+  const Link link = fit_ring_with_copies(large).link;  // all gradients of the recorded steps are large
   Skill skill;
   const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
   const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;
@@ -242,7 +246,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
   skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide, intervals));
-  // Every row may be the one that calibrates; rows of its micro-batch, which it nearly is the same as, are not judged.
+  // Calibrates with each row in turn. Rows of the same micro-batch are not judged, because they are nearly equal to it.
   std::vector<double> medians;
   const GptRow* cheapest = &wide[0];
   for (const GptRow& row : wide) {

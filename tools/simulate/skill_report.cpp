@@ -1,4 +1,4 @@
-// The words and tables of `tandem simulate --check-skill`.
+// as_text: formats the text and tables of `tandem simulate --check-skill`.
 #include <algorithm>
 #include <cmath>
 #include <map>

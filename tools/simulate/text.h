@@ -1,4 +1,4 @@
-// Text that is built line by line.
+// append: adds formatted text to a string.
 #pragma once
 #include <cstdarg>
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 namespace tandem::simulate {
 
-/// Appends what printf would print.
+/// Appends text, formatted as by printf.
 [[gnu::format(printf, 2, 3)]] inline void append(std::string& text, const char* format, ...) {
   va_list arguments, again;
   va_start(arguments, format);
@@ -17,7 +17,7 @@ namespace tandem::simulate {
     const size_t before = text.size();
     text.resize(before + static_cast<size_t>(length) + 1);
     std::vsnprintf(text.data() + before, static_cast<size_t>(length) + 1, format, again);
-    text.pop_back();  // the end that vsnprintf writes
+    text.pop_back();  // the null character that vsnprintf writes
   }
   va_end(again);
 }

@@ -12,7 +12,7 @@
 namespace tandem::tools::trace {
 namespace {
 
-/// Three digits and a unit in 8 columns: "1.25 ms", "34.0 G".
+/// Formats three digits with an SI prefix and a unit, in at most 8 columns: "1.25 ms", "34.0 G".
 std::string scaled(double value, const char* unit, double smallest = 1) {
   static const char* const kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
   if (value <= 0) return "-";
@@ -42,7 +42,7 @@ std::string line_of(const OpRow& row, double all) {
 
 double numel(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>()); }
 
-/// Products for each element of a convolution's output: the input channels of a group times the kernel's area.
+/// Returns the multiply-adds per element of a convolution's output: input channels of a group times the kernel's area.
 double per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
 
 }  // namespace

@@ -8,10 +8,10 @@
 
 namespace tandem::tools::trace {
 
-/// One line of a trace file that is an event.
+/// One event of a trace file.
 struct Line {
   std::string name, category, device;
-  std::string reads, writes;  // of a kernel's call
+  std::string reads, writes;  // tensors of a call, as in "float32(2, 3)"
   int process = 0;
   double start = 0, seconds = 0;
   int64_t bytes = 0, correlation = 0;
@@ -25,23 +25,23 @@ struct OpRow {
   double seconds = 0, flops = 0;
 };
 
-/// What a GPU did between its first work and the end of its last, in seconds.
+/// Activity of a GPU from the start of its first work to the end of its last, in seconds.
 struct Busy {
   double compute = 0;      // while at least one kernel ran
-  double non_compute = 0;  // while copies alone did
+  double non_compute = 0;  // while only copies ran
   double idle = 0;
   double total() const { return compute + non_compute + idle; }
 };
 
 class OpTable {
  public:
-  /// A call on the CPU counts for as long as it took the host; one of a GPU's kernel for as long as the GPU worked.
+  /// Adds an event. A CPU call counts with its duration on the host, a GPU kernel with its duration on the GPU.
   void add(const Line& line);
-  /// The longest first.
+  /// Returns the rows, longest total time first.
   std::vector<OpRow> rows() const;
   std::map<std::string, Busy> busy() const;
   bool empty() const { return rows_.empty() && on_gpus_.empty(); }
-  /// In 80 columns: each operation's count, total and mean time, bytes, GB/s and FLOP/s.
+  /// Formats a table of 80 columns: each operation's count, total and mean time, bytes, bytes per second and FLOP/s.
   std::string str() const;
 
  private:
@@ -50,17 +50,19 @@ class OpTable {
     bool computes;
   };
   void add_call(const Line& line, double flops);
-  std::map<std::pair<std::string, std::string>, OpRow> rows_;         // by operation and device
-  std::map<std::pair<int, int64_t>, std::pair<Line, double>> calls_;  // of GPUs, by process and correlation; the FLOPs
+  std::map<std::pair<std::string, std::string>, OpRow> rows_;  // by operation and device
+  std::map<std::pair<int, int64_t>, std::pair<Line, double>>
+      calls_;  // GPU calls and their FLOPs, by process and correlation ID
   std::vector<Line> on_gpus_;
 };
 
 using Sizes = std::vector<int64_t>;
 
-/// Tensors as a trace has them, "float32(2, 3) float32(3,)". @throws Error on any other text
+/// Parses the sizes of tensors as a trace writes them: "float32(2, 3) float32(3,)". @throws Error if the text is
+/// malformed
 std::vector<Sizes> parse_sizes(const std::string& tensors);
-/// Products and convolutions, forward and backward: two operations for each product of two numbers that is added up, as
-/// PyTorch's profiler counts. 0 of all others: what they cost is memory, not arithmetic.
+/// Returns the FLOPs of a matrix product, or of a convolution forward or backward: two for each multiply-add, as
+/// PyTorch's profiler counts. 0 for other operations, whose cost is memory traffic.
 double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes);
 
 }  // namespace tandem::tools::trace

@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::json;
 
-/// While one lives, Ctrl-C ends the program that is traced, and not this one.
+/// While an instance lives, Ctrl-C ends the traced program but not this one.
 class IgnoreInterrupt {
  public:
   IgnoreInterrupt() : before_(std::signal(SIGINT, SIG_IGN)) {}
@@ -48,7 +48,7 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   ::posix_spawnattr_init(&attributes);
   sigset_t defaults;
   ::sigemptyset(&defaults);
-  ::sigaddset(&defaults, SIGINT);  // which this process ignores meanwhile
+  ::sigaddset(&defaults, SIGINT);  // ignored by this process, but not by the child
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const IgnoreInterrupt guard;
@@ -104,7 +104,7 @@ json json_of(const OpTable& table) {
   return out;
 }
 
-/// The number that a file's process has in the trace: its rank, or where that is taken one that is free.
+/// Returns the process ID of a file's events in the merged trace: the rank, or a free number if the rank is taken.
 int process_of(const std::string& path, std::set<int>& taken) {
   std::ifstream file(path);
   std::string head;
@@ -128,7 +128,7 @@ int64_t left_out_of(std::filesystem::path file) {
 void read_trace(const std::string& path, int process, OpTable& table, std::vector<std::string>& lines) {
   std::ifstream file(path);
   std::string text;
-  std::getline(file, text);  // what comes before the events
+  std::getline(file, text);  // header line before the events
   while (std::getline(file, text) && text != "]}") {
     if (text.empty()) continue;
     if (text.back() == ',') text.pop_back();

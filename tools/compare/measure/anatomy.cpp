@@ -1,4 +1,4 @@
-// anatomy: cuts each lane's step at its events, and gives each part to a phase, to waiting, or to none.
+// anatomy: cuts each lane's step at its events, and assigns each part to a phase, to waiting, or to neither.
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>
@@ -9,19 +9,20 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-/// What a lane waits for while none works.
+/// Name of the wait of a lane while no lane works.
 const char* const kThreads = "threads to wake up";
-/// What it waits for while its thread could go on, and the system runs others.
+/// Name of the wait of a lane whose thread is runnable but has no core.
 const char* const kCore = "a free core";
 
-/// A collective as all ranks lived through it.
+/// One collective as seen by all ranks.
 struct Collective {
   std::vector<double> start, end;  // by rank
-  double all_here = 0;             // when the last rank had come
-  size_t last = 0;                 // which that was
+  double all_here = 0;             // time at which the last rank entered it
+  size_t last = 0;                 // index of that rank
 };
 
-/// The k-th collective of every rank is one and the same, as all call them in one order.
+/// Matches the collectives of the ranks: the k-th of each rank is the same one, because all ranks call them in one
+/// order.
 std::vector<Collective> collectives_of(const std::vector<std::vector<const TraceEvent*>>& by_rank) {
   size_t count = by_rank.empty() ? 0 : by_rank[0].size();
   for (const auto& mine : by_rank) count = std::min(count, mine.size());
@@ -44,7 +45,7 @@ class LaneStep {
  public:
   LaneStep(std::vector<const TraceEvent*> phases, StepTimes step) : phases_(std::move(phases)), step_(step) {}
 
-  /// The phase that counts between two neighbouring moments of cuts(), or null.
+  /// Returns the phase that counts between two neighbouring cuts, or null.
   const TraceEvent* at(double from, double to) const {
     const TraceEvent* found = nullptr;
     for (const TraceEvent* e : phases_)
@@ -59,13 +60,13 @@ class LaneStep {
     const TraceEvent* const e = at(from, to);
     return e && e->name == "wait";
   }
-  /// When the work under way at this moment ends.
+  /// Returns the end of the work that runs between two neighbouring cuts.
   double busy_until(double from, double to) const {
     const TraceEvent* const e = at(from, to);
     return e ? e->end : from;
   }
-  /// For how long the thread had no core between two neighbouring moments of cuts() that are in no phase. The clock was
-  /// read where the phases around them end and begin; the time without a core is spread evenly between these.
+  /// Returns the seconds without a core between two neighbouring cuts outside all phases. CPU time is known at the end
+  /// of the phase before and at the start of the phase after; time without a core is spread evenly between them.
   double without_core(double from, double to) const {
     double start = step_.start, end = step_.end, cpu_start = step_.cpu_start, cpu_end = step_.cpu_end;
     for (const TraceEvent* e : phases_) {
@@ -98,14 +99,14 @@ void add_no_phase(const LaneStep& lane, double from, double to, Lane& out) {
   out.unattributed += to - from - waited;
 }
 
-/// Of DataParallel: the lanes of one process, of which one works while another waits.
+/// Partitions a step of DataParallel, whose lanes belong to one process: a lane waits while another one works.
 void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
                        std::vector<Lane>& out) {
   std::set<double> cuts{step.start, step.end};
   for (const LaneStep& lane : lanes) lane.add_cuts(cuts);
   for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) {
     const double from = *at, to = *std::next(at);
-    size_t last = lanes.size();  // the lane that works, and longest
+    size_t last = lanes.size();  // the working lane that finishes last
     for (size_t l = 0; l < lanes.size(); ++l)
       if (lanes[l].works(from, to) &&
           (last == lanes.size() || lanes[l].busy_until(from, to) > lanes[last].busy_until(from, to)))
@@ -125,7 +126,7 @@ void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const
   }
 }
 
-/// Of DDP: one rank's lane, and the collectives that it takes part in.
+/// Partitions a step of one rank of DDP. @param collectives  those that overlap the step
 void partition_rank(const LaneStep& lane, size_t rank, StepTimes step, const std::vector<Collective>& collectives,
                     const std::vector<std::string>& names, Lane& out) {
   std::set<double> cuts{step.start, step.end};
@@ -160,7 +161,7 @@ std::vector<Lane> anatomy(const std::vector<TraceEvent>& events, const std::vect
   for (size_t l = 0; l < lanes; ++l) out[l].name = lane_names[l];
   const auto overlaps = [](const TraceEvent& e, StepTimes s) { return e.end > s.start && e.start < s.end; };
   for (size_t k = 0; k < count; ++k) {
-    // The collectives that any rank has to do with in this step: those of rank 0, and the same of the others.
+    // The communication events of each rank, over all steps; those that overlap this step are selected below.
     std::vector<std::vector<const TraceEvent*>> collectives(ranks);
     for (const TraceEvent& e : events)
       if (e.kind == Kind::communication) collectives[static_cast<size_t>(e.rank)].push_back(&e);

@@ -1,4 +1,4 @@
-// Which operation is the first whose result differs from the reference's, where a mode does not train the same model.
+// Finds the first operation whose result differs from the reference's, if a mode does not train the same model.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace tandem::tools::compare {
 
-/// A hash of the bytes of a contiguous CPU tensor (FNV-1a, of 8 bytes at a time).
+/// Returns a hash of the bytes of a contiguous CPU tensor (FNV-1a, 8 bytes at a time).
 uint64_t hash_of(const Tensor& t);
 
-/// Hashes of the bytes that a call wrote and read.
+/// Hashes of the bytes that a call wrote (`hash`) and read (`inputs`).
 struct Fingerprint {
   int step = 0;
   std::string op;
   uint64_t hash = 0, inputs = 0;
 };
 
-/// Keeps a fingerprint of each call on one CPU device. (What a GPU computes is not looked at.)
+/// Keeps a fingerprint of each call on one CPU device. Calls on GPUs are ignored.
 class Fingerprints final : public detail::Observer {
  public:
   explicit Fingerprints(Device device) : device_(device) {}
@@ -37,8 +37,7 @@ class Fingerprints final : public detail::Observer {
 /// Returns the first call of the mode, as "conv2d, step 3", whose result no call of the same name has in the same step
 /// of the reference. Data movement, losses and calls absent from the reference are skipped. Returns "all_reduce, step
 /// 3" if this call follows the step's last sum over ranks and reads other numbers too: the averaged gradients differ.
-/// Returns
-/// "" if nothing differs.
+/// Returns "" if nothing differs.
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
 
 }  // namespace tandem::tools::compare

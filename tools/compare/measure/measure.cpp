@@ -1,4 +1,4 @@
-// The measuring of `tandem compare`: samples of all modes, interleaved, and what is made of them.
+// measure: takes interleaved samples of all modes, and makes the report from them.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-/// Stands before the verdict: what such a report is for.
+/// Text before the verdict if all ranks share one GPU.
 const char* const kSharedGpu =
     "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
     "bytes, "
@@ -51,7 +51,8 @@ Row make_row(const Settings& s, const std::string& model, const Mode& mode, int 
 /// Links by backend ("" for copies between devices) and number of devices.
 using Links = std::map<std::pair<std::string, int>, simulate::Link>;
 
-/// The links that the modes use. One that cannot be probed is left out: the modes that need it will say why.
+/// Probes the links that the modes use. A link that cannot be probed is left out; modes that need it will fail with the
+/// reason.
 Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
   Links links;
   for (const int devices : s.devices) {
@@ -105,7 +106,7 @@ std::vector<Row> rows_of(const Settings& s, const std::string& model, const Link
 
 using Stop = std::function<bool()>;
 
-/// A mode that fails has the reason in its row; the others go on. What Ctrl-C cut short has not failed.
+/// Calls `f`. An error becomes the row's reason of failure, and the other modes go on. Errors after Ctrl-C are ignored.
 template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
   if (!row.run.failed.empty() || stop()) return;
   try {
@@ -115,7 +116,7 @@ template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
   }
 }
 
-/// One device with all the cores on the same batch.
+/// Returns the row's baseline: one device with all cores on the same batch.
 const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
     return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
@@ -144,7 +145,7 @@ std::vector<std::string> lane_names(const Row& row) {
   return names;
 }
 
-/// The phases, kernels and collectives of the last step of each lane.
+/// Returns the phases, kernels and collectives of each lane's last step.
 std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
   const std::vector<std::string> names = lane_names(row);
   std::vector<TimelineRow> rows;
@@ -170,7 +171,7 @@ std::vector<TimelineRow> timeline_of(const Row& row, const Sample& sample) {
   return rows;
 }
 
-/// Each bucket's all-reduce in the last step, on rank 0.
+/// Returns each bucket's all-reduce in the last step, on rank 0.
 std::vector<BucketTimes> buckets_of(const Sample& sample) {
   const RankSample& rank = sample.ranks.at(0);
   const StepTimes step = rank.steps.back();
@@ -202,7 +203,7 @@ std::vector<BucketTimes> buckets_of(const Sample& sample) {
 
 void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   Job job = row.job;
-  // So many steps that chance evens out.
+  // Enough steps to average out noise.
   job.trace = true;
   job.warmup = 3;
   job.steps = static_cast<int>(std::clamp(0.2 / std::max(percentile(row.steps, 0.5), 1e-6), 5.0, 40.0));
@@ -218,7 +219,7 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   row.run.transfers = ledger(row.mode, job, sample);
   if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
   if (!trace) return;
-  for (const TraceEvent& e : events)  // of the last step: all would make a file that no viewer likes
+  for (const TraceEvent& e : events)  // only the last step: all steps would make a file too large for viewers
     if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
 }
 
@@ -246,7 +247,7 @@ void agree(Row& row, int steps) {
   row.run.agreement = {std::move(a)};
 }
 
-/// Sets what the cost model predicts for each row.
+/// Sets the cost model's prediction of each row.
 void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
   for (Row& row : rows) {
@@ -260,7 +261,7 @@ void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   }
 }
 
-/// The sweeps of one model, on the first number of devices.
+/// Runs the sweeps of one model, on the first number of devices.
 void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
   constexpr int kForwards = 15;
   for (Row& row : rows) {
@@ -279,8 +280,8 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
   guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
 }
 
-/// What communication adds under DDP over the first backend: predicted from the first number of devices and the batch
-/// of the table, measured there and for others.
+/// Measures the time that communication adds under DDP over the first backend, for several numbers of devices and
+/// batches. Predicts it from the link and profile of the first number of devices and the table's batch.
 void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, const Stop& stop, Report& report) {
   const Mode mode = mode_of("ddp_" + s.backends.at(0));
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
@@ -305,7 +306,7 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
   });
 }
 
-/// Steps of a sample that takes about as long as is asked for.
+/// Returns the number of steps of a sample that takes about `seconds`.
 int steps_for(const Row& single, double seconds) {
   Job job = single.job;
   job.steps = 3;
@@ -323,7 +324,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
   std::vector<std::vector<Row>> models;
   if (!stop()) {
-    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // that the steps of the measurement may take
+    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // time for measuring the cost of tracing
     Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
     single.job.planted = {};
     guarded(single, stop, [&] {
@@ -365,7 +366,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       }
     }
     if (!stop()) predict(of_model, links, stop);
-    if (!stop() && !report.virtual_devices)  // a real GPU: what it takes says something about more of them
+    if (!stop() && !report.virtual_devices)  // times of a real GPU can be projected onto more GPUs
       guarded(of_model[0], stop, [&] {
         add_projections(of_model[0].run.model, report.provenance.gpus.at(0) + ", measured", profile_of(of_model[0].job),
                         report.projections);
@@ -381,7 +382,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   std::vector<Projection> more = projections(s.profile);
   std::move(more.begin(), more.end(), std::back_inserter(report.projections));
   report.notes = skill_of(report.overheads);
-  if (!stop())  // who interrupts does not want to wait
+  if (!stop())  // skipped after Ctrl-C, because it takes long
     for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
   for (auto& of_model : models)
     for (Row& row : of_model)

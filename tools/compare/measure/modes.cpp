@@ -1,4 +1,4 @@
-// all_modes and make_worker: the modes by their keys, and the worker that makes a mode's steps.
+// all_modes and make_worker: the list of modes, and the worker that runs a mode's steps.
 #include "tandem/tools/compare/measure/modes.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kPerParameter = 1e-9;  // MiB: no two parameters share a bucket
+constexpr double kPerParameter = 1e-9;  // MiB: so small that no two parameters share a bucket
 
 std::vector<Mode> all_modes() {
   using Kind = Mode::Kind;

@@ -1,4 +1,4 @@
-// parse_planted and Slowdown: reads the name of a fault, and slows the calls of one rank or device down.
+// parse_planted and Slowdown: parse the name of a fault, and slow down the calls of one rank or device.
 #include "tandem/tools/compare/measure/planted.h"
 
 #include <chrono>
@@ -16,13 +16,13 @@ namespace {
               "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
 }
 
-/// Whether a call copies between the device and another one.
+/// Returns whether a call copies between the device and another one.
 bool copies_over(const KernelCall& call, Device device) {
   if (call.reads.empty() || call.writes.empty()) return false;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
   return from != to && (from == device || to == device);
 }
-/// Whether a call is the sum of what the ranks sent, on the thread of the collectives, where there is no phase.
+/// Returns whether a call sums the ranks' data in an all-reduce, on the collectives' thread, which has no phases.
 bool adds_ranks(const KernelCall& call, const char* phase) { return call.op == std::string("combine") && !phase; }
 
 }  // namespace
@@ -107,10 +107,10 @@ void Slowdown::on_call(const KernelCall& call) {
     if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
     return pass(call);
   }
-  const double start = thread_clock();  // the wall's clock would multiply what other programs take of a core
+  const double start = thread_clock();  // wall time would also multiply the time that other programs use the core
   pass(call);
-  // A sleep takes some 60 us too long, or more on a busy machine: that is taken off the next, and the shortest are put
-  // together.
+  // A sleep takes about 60 us too long, or more on a busy machine. The excess is subtracted from the next sleep, and
+  // sleeps shorter than kShortest are accumulated.
   constexpr double kShortest = 2e-4;
   owed_ += (planted_.factor - 1) * (thread_clock() - start);
   const double owed = owed_;

@@ -1,4 +1,4 @@
-// Faults that are planted on purpose, to see whether the report finds them.
+// Faults planted on purpose, to see whether the report finds them.
 #pragma once
 #include "tandem/core/trace/observer.h"
 
@@ -7,13 +7,13 @@ namespace tandem::tools::compare {
 struct Planted {
   enum class Kind : int8_t {
     none,
-    compute,  // `seconds` more in each step's forward, on device or rank `where`
-    input,    // `seconds` more for each batch, on all ranks
-    slow,     // each kernel of device or rank `where` takes `factor` times the processor time of its thread
-    link,    // `seconds` more for the first transfer of each step to or from device `where`; of DDP, for rank `where`'s
-             // part of its first all-reduce
-    memory,  // `bytes` more on device or rank `where`, taken in the phase `phase` and held until the step's end
-    fail     // rank `where` throws in its first counted step
+    compute,  // adds `seconds` to each step's forward, on device or rank `where`
+    input,    // adds `seconds` to the loading of each batch, on all ranks
+    slow,     // makes each kernel of device or rank `where` take `factor` times its CPU time
+    link,  // adds `seconds` to the first transfer of each step to or from device `where`; under DDP, to rank `where`'s
+           // part of the step's first all-reduce
+    memory,  // allocates `bytes` on device or rank `where` in phase `phase`, and frees them at the step's end
+    fail     // makes rank `where` throw in its first counted step
   };
   Kind kind = Kind::none;
   int where = 0;
@@ -21,26 +21,26 @@ struct Planted {
   int64_t bytes = 0;
   std::string phase;
 };
-/// "none", "compute:RANK:SECONDS", "input:SECONDS", "slow:RANK:FACTOR", "link:RANK:SECONDS", "memory:RANK:BYTES:PHASE",
-/// "fail:RANK".
-/// @throws Error that says so
+/// Parses "none", "compute:RANK:SECONDS", "input:SECONDS", "slow:RANK:FACTOR", "link:RANK:SECONDS",
+/// "memory:RANK:BYTES:PHASE", "fail:RANK".
+/// @throws Error that lists these forms if `text` has another
 Planted parse_planted(const std::string& text);
-/// The text that parse_planted() takes.
+/// Returns the text from which parse_planted() makes `planted`.
 std::string str(const Planted& planted);
 
-/// Sleeps, and returns how long it was.
+/// Sleeps, and returns the seconds that passed.
 double sleep_for(double seconds);
 
-/// Slows the kernels of one device down, or its link; attached as an observer on the rank that it is on.
+/// Slows down the kernels of one device, or its link. Attached as an observer on the rank that owns the device.
 class Slowdown final : public detail::Observer {
  public:
-  /// @param of_ranks  the link is that between ranks, and not that between the devices of one process
+  /// @param of_ranks  true: the link is between ranks; false: between the devices of one process
   Slowdown(Planted planted, Device device, bool of_ranks)
       : planted_(std::move(planted)), device_(device), of_ranks_(of_ranks) {}
-  /// From now on a new step.
+  /// Starts a new step.
   void begin_step() { delayed_ = false; }
   void on_call(const KernelCall& call) override;
-  /// How long it has slept so far on purpose, in seconds.
+  /// Returns the seconds slept on purpose so far.
   double slept() const { return slept_; }
 
  private:

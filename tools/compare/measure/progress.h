@@ -1,4 +1,5 @@
-// How far `tandem compare` has come: a bar that is redrawn on a terminal, a line every tenth of the way otherwise.
+// Shows the progress of `tandem compare`: redraws a bar on a terminal, or else prints a line for every tenth of the
+// work.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace tandem::tools::compare {
 class Progress {
  public:
   explicit Progress(int64_t total) : total_(total) {}
-  /// The next of `total` things begins.
+  /// Announces that the next of `total` items begins.
   void next(const std::string& what);
   void end();
 

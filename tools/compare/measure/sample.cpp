@@ -13,13 +13,13 @@
 namespace tandem::tools::compare {
 namespace {
 
-/// Batches of the images in their order, from the start again when they are through.
+/// Batches of consecutive images, starting over at the end of the data set.
 class Batches {
  public:
   Batches(const Job& job, int rank, int ranks) : batch_(job.batch), rank_(rank), ranks_(ranks) {
     using data::datasets::FashionMNIST;
     if (job.data.empty()) {
-      Generator scratch;  // the caller's random numbers stay
+      Generator scratch;  // does not advance the caller's generator
       const GeneratorGuard guard(scratch);
       constexpr int64_t kImages = 4096, kClasses = 10;
       keep(rand({kImages, 1, 28, 28}));
@@ -30,8 +30,8 @@ class Batches {
       labels_ = set.targets();
     }
   }
-  Batches(Batches&&) noexcept = default;  // and no copy: the images are views of the pixels
-  /// This rank's rows of the batch of a step.
+  Batches(Batches&&) noexcept = default;  // not copyable, because images_ is a view of pixels_
+  /// Returns this rank's rows of the batch of a step.
   data::Example<> get(int64_t step) const {
     const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
     const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
@@ -39,7 +39,7 @@ class Batches {
   }
 
  private:
-  /// In memory that is not a device's: what a step needs is to be seen, not the data set.
+  /// Stores the images outside the device allocators, so that recorded memory does not include the data set.
   void keep(const Tensor& images) {
     const float* const first = images.data_ptr<float>();
     pixels_.assign(first, first + images.numel());
@@ -54,8 +54,8 @@ class Batches {
 
 Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
 
-/// One step, with the marks that the anatomy is made of.
-/// @param slept  what was planted in the input is added to it
+/// Runs one step, marking the phases from which the anatomy is made.
+/// @param slept  increased by the seconds of a fault planted in the input
 double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
                  double& slept) {
   data::Example<> batch;
@@ -86,14 +86,14 @@ double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& bat
     const PhaseSpan phase("optimizer");
     optimizer.step();
   }
-  const PhaseSpan phase("wait");  // of a GPU, until its work is done; of the CPU it is
+  const PhaseSpan phase("wait");  // waits until a GPU's work is done; on the CPU it is done
   return loss.item<double>();
 }
 
-/// Memory that is taken in a phase and held until the step's end, where one is planted.
+/// Planted memory, allocated in a phase and held until the step's end.
 class PlantedMemory {
  public:
-  /// @param planted  must live as long as the record of memory, which keeps its phase's name
+  /// @param planted  must outlive the memory record, which keeps a pointer to the phase's name
   PlantedMemory(const Planted& planted, Device device) {
     const PhaseSpan phase(planted.phase.c_str());
     held_ = core::empty({planted.bytes}, kUInt8, device);
@@ -103,7 +103,7 @@ class PlantedMemory {
   Tensor held_;
 };
 
-/// What belongs to parameters, gradients and the optimizer, by the address of its memory.
+/// Returns the addresses of the memory of parameters, gradients and optimizer state, with their causes.
 std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
   std::vector<Owned> owned;
   const auto add = [&](const Tensor& t, const char* cause) {
@@ -154,7 +154,7 @@ std::vector<Device> devices_of(const Job& job) {
 
 /// Sets the bytes of the net's parameters and buffers.
 void add_sizes(const Net& net, RankSample& sample) {
-  constexpr int64_t kFlat = 64;  // elements: in a flat buffer, each tensor begins at a multiple of them
+  constexpr int64_t kFlat = 64;  // alignment of tensors in a flat buffer, in elements
   const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
   for (const Tensor& p : net->parameters()) {
     sample.parameter_bytes.push_back(p.nbytes());
@@ -167,7 +167,7 @@ void add_sizes(const Net& net, RankSample& sample) {
   }
 }
 
-/// This rank's part; of DDP in an initialised group.
+/// Runs one rank's part of a sample. For DDP the group must be initialised.
 RankSample run_rank(const Mode& mode, const Job& job) {
   const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
   const int rank = distributed_mode ? distributed::get_rank() : 0;
@@ -180,7 +180,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   }
   const std::vector<Device> devices = devices_of(job);
   const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
-  if (job.trace) start_trace();  // from here on, so that memory which stays has its cause
+  if (job.trace) start_trace();  // starts before the network is made, so that the network's memory has a cause
   const Batches batches = in_phase("input", [&] { return Batches(job, rank, ranks); });
   manual_seed(job.seed);
   Net net(job.model);
@@ -201,7 +201,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     fingerprinting.emplace(fingerprints);
   }
 
-  if (mode.independent_ranks) RankContext::current().state().warned_of_no_collective = true;  // it is meant so
+  if (mode.independent_ranks)
+    RankContext::current().state().warned_of_no_collective = true;  // ranks without collectives are intended here
   add_sizes(net, sample);
   int64_t moved = 0;
   double slept = 0, slept_before = 0;
@@ -243,7 +244,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   return sample;
 }
 
-/// Runs ranks of this process, given as what runs them, and finds out what their memory was used for.
+/// Calls `run`, which runs ranks in this process. If job.trace, attributes the ranks' memory to causes.
 std::vector<RankSample> with_memory(const Job& job, const std::function<std::vector<RankSample>()>& run) {
   if (!job.trace) return run();
   const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
@@ -266,7 +267,7 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
   return samples;
 }
 
-/// The ranks are this program again, with the hidden option --rank-result.
+/// Runs the ranks as processes: this program again, with the hidden option --rank-result.
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   const benchmarks::ScratchFolder folder("compare");
   std::vector<std::string> arguments = {"--rank-result", folder.path()};
@@ -274,7 +275,7 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   try {
     run_own_ranks("compare", mode.key, job.devices, arguments);
   } catch (const Interrupted&) {
-    std::raise(SIGINT);  // while the ranks ran, the launcher's handler was in the place of the caller's
+    std::raise(SIGINT);  // passes the signal to the caller's handler, which the launcher's had replaced
     throw;
   }
   std::vector<RankSample> samples;
@@ -308,7 +309,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   net->to(device);
   net->eval();
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  // Cut as DDP's ranks do; DataParallel's shards are the same where a batch divides evenly.
+  // Splits batches as DDP's ranks do. DataParallel's shards are the same if the batch divides evenly.
   std::vector<Batches> shards;
   shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
@@ -363,7 +364,7 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   };
   std::vector<double> unused;
   while (step < kWarmup) timed(step % 2 == 1, unused);
-  for (int i = 0; i < pairs; ++i)  // neither kind is always the first of its pair
+  for (int i = 0; i < pairs; ++i)  // alternates which kind is the first of its pair
     for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.with : out.without);
   return out;
 }

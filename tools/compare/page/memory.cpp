@@ -8,7 +8,7 @@ namespace {
 
 std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
 
-/// The causes in the order in which they are stacked, then those without a place in it.
+/// Returns the causes in stacking order, then causes that have no place in this order.
 std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& at_peak) {
   std::vector<std::string> order;
   for (const std::string& cause : memory_causes())
@@ -18,7 +18,7 @@ std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& a
   return order;
 }
 
-/// What the first device of DP has beyond the largest of the others.
+/// Sets `bytes` to the peak of DP's first device minus the largest peak of the others. Returns false if there are none.
 bool excess(const Run* run, double* bytes) {
   if (!run || run->memory.size() < 2) return false;
   int64_t others = 0;
@@ -42,7 +42,7 @@ std::string excess_sentence(const JobRuns& job) {
   return out;
 }
 
-/// At most so many moments, those with the most memory of each stretch: thousands would make a large page.
+/// Chooses at most kMost moments, from each stretch the one with the most memory. Thousands would make a large page.
 std::vector<size_t> moments(const Memory& memory) {
   constexpr size_t kMost = 300;
   const size_t n = memory.seconds.size(), stretches = std::min(n, kMost);
@@ -86,7 +86,7 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
   return chart.layers.empty() ? "" : svg(chart);
 }
 
-/// The first and another device of DP, and the first ones of DP with the loss inside and of DDP.
+/// Charts the memory of DP's first two devices, and of the first device of DP with the loss inside and of DDP.
 std::string areas(const JobRuns& job) {
   std::vector<std::pair<const Run*, const Memory*>> shown;
   for (const Run* run : job.examples()) {
@@ -128,7 +128,8 @@ std::string memory_body(const Report& report, const ModeStyles&) {
       }
     peaks += svg(chart);
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
-    if (i + 1 == jobs.size() || jobs[i + 1].model != job.model) times += areas(job);  // the most devices of each model
+    if (i + 1 == jobs.size() || jobs[i + 1].model != job.model)
+      times += areas(job);  // only for the largest number of devices of each model
   }
   std::map<std::string, int64_t> all_causes;
   for (const Run& run : report.runs)

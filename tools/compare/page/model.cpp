@@ -1,4 +1,4 @@
-// The page's section on the cost model: its predictions beside what was measured, and what it says about more devices.
+// The page's section on the cost model: predictions beside measurements, and projections to more devices.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// The page: one HTML file without scripts or requests, a section for each part of the report that is there.
+// html: the page as one HTML file without scripts or requests, with a section for each part that the report has.
 #include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {

@@ -1,4 +1,4 @@
-// Parts that sections share: the colours of modes, phases and causes, and the jobs that are told in detail.
+// Helpers that sections share: the colours of modes, phases and causes, and the jobs that are shown in detail.
 #include "tandem/tools/compare/page/parts.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ int64_t main_batch(const Report& report, const std::string& model) {
       batch = size;
       most = devices.size();
     }
-  for (const Run& run : report.runs)  // where all parallel runs failed
+  for (const Run& run : report.runs)  // if all parallel runs failed
     if (most == 0 && run.model == model && run.scaling != "weak") return run.batch;
   return batch;
 }

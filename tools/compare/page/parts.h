@@ -1,4 +1,4 @@
-// The parts of the page: a function for each section, and what they share.
+// The parts of the page: a function for each section, and helpers that they share.
 #pragma once
 #include "tandem/tools/compare/report.h"
 #include "tandem/tools/compare/runs.h"
@@ -8,9 +8,9 @@
 
 namespace tandem::tools::compare {
 
-using namespace page;  // the sections are made of its charts, tables and texts
+using namespace page;  // sections use its charts, tables and texts
 
-/// A colour and marker for each mode, the same in all charts: DP's are warm, DDP's cool.
+/// Assigns one colour and marker to each mode for all charts: warm colours for DP, cool ones for DDP.
 class ModeStyles {
  public:
   explicit ModeStyles(const Report& report);
@@ -21,12 +21,12 @@ class ModeStyles {
 };
 
 int phase_style(const std::string& phase);
-/// Of a device's memory.
+/// Returns the style of a cause of memory.
 int cause_style(const std::string& cause);
-/// Causes in the order in which charts stack them: what lasts first.
+/// Returns the causes in the order in which charts stack them, the most long-lived first.
 const std::vector<std::string>& memory_causes();
 
-/// The parallel runs on one job (Job of ../measure/sample.h) that have figures.
+/// The parallel runs with figures that share a model, a number of devices and a batch.
 struct JobRuns {
   std::string model;
   int devices;
@@ -34,21 +34,22 @@ struct JobRuns {
   const Run* single;  // one device with all the cores and the same batch; null if it was not measured
   std::vector<const Run*> runs;
   std::string name() const;
-  /// The first of DP's modes, the one with the loss inside the replicas, the fastest of DDP's. Null if there is none.
+  /// Return the first run of DP, the first run of DP with the loss inside the replicas, and the fastest run of DDP.
+  /// Null if there is none.
   const Run* dp() const;
   const Run* dp_loss() const;
   const Run* ddp() const;
-  /// dp, dp_loss and ddp, without those that are null or the same.
+  /// Returns dp(), dp_loss() and ddp(), without nulls and duplicates.
   std::vector<const Run*> examples() const;
 };
-/// The jobs that are told in detail: for each model and number of devices, that model's main batch.
+/// Returns the jobs that the page shows in detail: each model and number of devices, at the model's main batch.
 std::vector<JobRuns> main_jobs(const Report& report);
-/// Of a model's strong-scaling runs, the batch that was run on the most counts of devices.
+/// Returns the batch of a model's strong-scaling runs that ran on the most different numbers of devices.
 int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> models(const Report& report);
 double step_seconds(const Run& run);
 
-/// What each section holds, without its heading; empty if the report has nothing for it.
+/// Return the content of each section, without its heading; empty if the report has nothing for it.
 std::string verdict_body(const Report& report, const ModeStyles& styles);
 std::string throughput_body(const Report& report, const ModeStyles& styles);
 std::string anatomy_body(const Report& report, const ModeStyles& styles);

@@ -1,5 +1,4 @@
-// The page's sections that say whether to believe it: agreement of the modes, the diagnosis, where the figures are
-// from.
+// The page's sections on trust in the figures: agreement of the modes, diagnosis, and provenance.
 #include <algorithm>
 #include <cstdlib>
 
@@ -13,7 +12,7 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   chart.title = "Loss: " + job.name();
   chart.x = {"step", Unit::kNone};
   chart.y = {"loss", Unit::kNone};
-  // Modes with equal losses are one line, and so are equal references. (DP and DDP have references of their own.)
+  // Modes with equal losses share one line, and so do equal references. DP and DDP have separate references.
   struct Line {
     const std::vector<double>* losses;
     const Run* run;
@@ -51,7 +50,7 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
-/// "12" of "rank 12", "0" of "cpu:0".
+/// Returns "12" for "rank 12", "0" for "cpu:0".
 std::string trailing_number(const std::string& name) {
   const size_t before = name.find_last_not_of("0123456789");
   return before == std::string::npos ? name : name.substr(before + 1);
@@ -115,7 +114,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       BarRow row{run->label, "", {}, {}};
       double all = 0;
       for (const auto& [name, seconds] : sums) {
-        // "cpu" is the first device. "threads to wake up" are nobody's.
+        // "cpu" is the first device. "threads to wake up" belongs to no device.
         const std::string number =
             name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
         row.segments.push_back({number.empty() ? name : "device or rank " + number,

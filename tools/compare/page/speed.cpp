@@ -1,4 +1,4 @@
-// The page's sections on throughput: against devices and batch, single steps, and inference.
+// The page's sections on throughput: by devices and batch, of single steps, and of inference.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ const Run* single_with(const Report& report, const std::string& model, int64_t b
   return nullptr;
 }
 
-/// A line for each mode among `runs`, along x.
+/// Adds a line for each mode among `runs`; x(run) is the x of a point.
 template <class X>
 void add_series(LineChart& chart, const std::vector<const Run*>& runs, const ModeStyles& styles, X x) {
   for (const Run* run : runs) {
@@ -47,7 +47,7 @@ double devices_of(const Run& run) { return run.devices; }
 double batch_of(const Run& run) { return static_cast<double>(run.batch); }
 double batch_per_device(const Run& run) { return static_cast<double>(run.batch) / run.devices; }
 
-/// What the throughput could be at best. Virtual devices have no more cores than the one device: a level line.
+/// Returns the ideal throughput. Virtual devices share the cores of one device, so their ideal is a level line.
 Series ideal_line(const Report& report, const Run& single, const std::vector<double>& devices) {
   const double one = single.examples_per_second.median;
   Series ideal{report.virtual_devices ? "one device, all cores" : "ideal: one device, times the devices",
@@ -84,7 +84,7 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
   return svg(chart);
 }
 
-/// How the fastest mode fares from the fewest devices to the most.
+/// Describes how the throughput of the fastest mode changes from the fewest devices to the most.
 std::string scaling_sentence(const std::string& model, bool weak, double batch, const std::vector<const Run*>& runs) {
   const Run *best = nullptr, *few = nullptr;
   for (const Run* run : runs)
@@ -116,7 +116,7 @@ std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
-/// A sentence for each reason, with the first run and how many more it stopped.
+/// Returns a sentence for each reason of failure, with the first failed run and the number of others.
 std::string failures(const Report& report) {
   std::vector<std::pair<const Run*, int>> reasons;
   for (const Run& run : report.runs) {

@@ -1,4 +1,4 @@
-// The page's sections on what happens in a step: its anatomy, and its timeline.
+// The page's sections on a step: its anatomy and its timeline.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ Parts parts_of(const Lane& lane) {
   for (const auto& [name, seconds] : lane.waiting_for) parts.waiting += seconds;
   return parts;
 }
-/// The mean over a run's lanes.
+/// Returns the mean over a run's lanes.
 Parts mean_parts(const Run& run) {
   Parts mean;
   const auto n = static_cast<double>(run.lanes.size());
@@ -31,7 +31,7 @@ Parts mean_parts(const Run& run) {
   return mean;
 }
 
-/// The phases in kPhases' order, then those that it does not know.
+/// Returns the phases in the order of kPhases, then phases that kPhases lacks.
 std::vector<std::string> phases_in_order(const std::map<std::string, double>& phases) {
   std::vector<std::string> order;
   for (const std::string& phase : kPhases)
@@ -65,7 +65,7 @@ std::string waits(const Lane& lane) {
   return out;
 }
 
-/// The lane that waits the largest part of its step, among the runs of a job.
+/// Describes the lane, among the runs of a job, that waits for the largest part of its step.
 std::string waiting_sentence(const JobRuns& job) {
   const Run* of = nullptr;
   const Lane* longest = nullptr;
@@ -98,7 +98,8 @@ std::string exposed_sentence(const JobRuns& job) {
               : "";
 }
 
-/// Marks narrower than a pixel are joined with the next of their kind, so that thousands of kernels stay a small page.
+/// Returns the marks of a row. Joins a mark of less than two pixels with the one before it on its level, if they have
+/// one style and less than a pixel between them, so that thousands of kernels do not make a large page.
 std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
   std::vector<TimelineMark> marks;
   std::map<int, size_t> last;  // by level
