@@ -25,8 +25,8 @@ struct ConvProblem {
 };
 
 /// A pass prepared for blocks of problem.images images. All tensors are row-major, or all are channels-last. The pass
-/// determines what run() reads and writes: x or dx, y or dy, w or dw. The weights are packed in the implementation's
-/// own layout, as floats for half types. Any number of threads may call run() at once.
+/// determines which tensors run() reads and writes: x or dx, y or dy, w or dw. The weights are packed in the
+/// implementation's own layout, as floats for half types. Any number of threads may call run() at once.
 template <class T> class ConvBlock {
  public:
   using Packed = kernels::Upcast<T>;

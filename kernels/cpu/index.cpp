@@ -148,8 +148,8 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   const Indexed shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
   visit_bytes(shape.bytes, [&]<class T>() {
     const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-      // Elements in one run read from the same base of x: a run is a row of columns, or a whole row of indices if inner
-      // is 1.
+      // A run is a part of the index that reads from one base pointer of x: `inner` columns or, if inner is 1, a row of
+      // m indices.
       const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
       for (int64_t first = begin; first < end;) {
         const int64_t column = first % run, width = std::min(run - column, end - first);

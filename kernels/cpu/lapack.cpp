@@ -52,7 +52,8 @@ void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads
   };
   dtype == kFloat32 ? run_in.template operator()<float>() : run_in.template operator()<double>();
 }
-/// Calls `call` twice: with length -1, so that LAPACK returns the size of its workspace, and then with that workspace.
+/// Calls `call` twice: with length -1, so that LAPACK returns the size of its workspace, and then with a workspace of
+/// this size.
 template <class T, class Call> void with_workspace(Call call) {
   T wanted = 0;
   call(&wanted, LapackInt(-1));

@@ -24,7 +24,7 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
-  // The same pass over dy and x sums over the rows of each block; the sums of the blocks are then added up.
+  // The pass over dy and x also sums over the rows of each block; the sums of the blocks are added up afterwards.
   const int64_t rows = x.size(0), n = x.size(1);
   const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
   const int64_t blocks = (rows + length - 1) / length;

@@ -4,9 +4,9 @@
 #include "tandem/kernels/collapse.h"
 
 namespace tandem::kernels::cpu {
-/// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.\n@param
-/// as_one  receives whether each operand either has one element or is contiguous and of the first operand's size: the
-/// usual cases
+/// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
+/// @param as_one  receives whether each operand either has one element or is contiguous and of the first operand's
+///                size: the usual cases
 static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
                   std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();

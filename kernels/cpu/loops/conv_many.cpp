@@ -96,7 +96,7 @@ void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// Adds to dx the contribution of kSpread pixels of dy, of which `count` exist, for kVectors vectors of a row of the
+/// Adds to dx the contribution of kSpread pixels of dy (the first `count` exist) for kVectors vectors of a row of the
 /// kernel. `weights`: (filters, kernel_h, taps).
 template <int kVectors>
 TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, const float* weights, float* const* to,

@@ -121,8 +121,8 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-    // Rows from here on are packed: all rows, or those of an incomplete last tile, which reads more rows than there
-    // are.
+    // Rows from here on are packed: all rows, or only the rows of an incomplete last tile, which reads more rows than
+    // there are.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
     const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {

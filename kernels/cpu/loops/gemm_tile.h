@@ -39,7 +39,7 @@ template <class T> struct Panel {
   int64_t next_row;  // bytes between rows
 };
 constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
-// With at most this many rows of b, a tile waits for the lines of c even if it only writes them, so it prefetches them.
+// A tile of at most this many rows of b waits for the lines of c even if it only writes them, so it prefetches them.
 constexpr int64_t kShallow = 64;
 
 /// Computes a tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.

@@ -15,8 +15,8 @@ class ChannelBlocks {
  public:
   ChannelBlocks(const Loop& loop, int64_t c)
       : images_(loop.scalars[0].integer), channels_(loop.scalars[1].integer), length_(loop.scalars[2].integer), c_(c) {}
-  /// Calls f(offset, count) for the pieces of the next block, each of which is contiguous.\n@return number of elements
-  /// in the block; 0 after the last block
+  /// Calls f(offset, count) for the pieces of the next block, each of which is contiguous.
+  /// @return number of elements in the block; 0 after the last block
   template <class F> int64_t next(F f) {
     int64_t held = 0;
     while (n_ < images_ && held < kFold) {

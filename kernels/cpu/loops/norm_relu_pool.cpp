@@ -1,7 +1,7 @@
 // Batch norm, ReLU and max pooling by adjacent windows, fused. Intermediate results are not written. For each pooled
 // element only the number of its pixel in the window is kept, or kNone if ReLU made it 0. Backward takes the gradient
-// of each normalised pixel from its window where it is needed. Results equal those of the three separate loops to the
-// last bit. Scalars 3 to 8: H, W, OH, OW, and the window's height and width.
+// of each normalised pixel from its window where it is needed. The results are equal to the results of three separate
+// loops to the last bit. Scalars 3 to 8: H, W, OH, OW, and the window's height and width.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
 

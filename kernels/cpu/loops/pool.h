@@ -168,7 +168,7 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
     }
 }
 
-// Note [Halving]: windows of 2 x 2 that fill planes of even sizes are what nearly every network uses. Rows of a few
+// Note [Halving]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few
 // elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows.
 // Across, where two columns become one, all rows of all planes are one run. Down, where two rows become one, each row
 // is computed in steps of eight, which reach into the next row, whose elements are written later.
@@ -187,6 +187,6 @@ template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// For bodies that are one template for both directions.
+// Bodies that are one template for both directions.
 #define TANDEM_FORWARD(body, C) body<C, false>
 #define TANDEM_BACKWARD(body, C) body<C, true>

@@ -88,8 +88,8 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
 /// Finds the largest pixel for each channel. The first of equal elements wins, and the last of several NaNs, as in
-/// max_pool_body. `place` is the index of the first pixel; `down` and `across` are what the index grows by per row and
-/// column.
+/// max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the index per row and
+/// per column.
 template <class T, class Place>
 TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
   using C = Upcast<T>;

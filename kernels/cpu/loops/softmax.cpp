@@ -92,7 +92,7 @@ template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, cons
     dy.write(result, first, count, dx);
   });
 }
-// The same functions for bfloat16, read in place: converting it takes less time than a copy.
+// Versions for bfloat16, which they read in place, because converting it takes less time than a copy.
 void softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n) {
   const float dot = lane_sum<float>(n, [=](int64_t i) { return float(dy[i]) * float(y[i]); });
   TANDEM_IVDEP
@@ -104,7 +104,7 @@ void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* d
   for (int64_t i = 0; i < n; ++i) dx[i] = BFloat16(float(dy[i]) - math::exp_of_negative(float(y[i])) * total);
 }
 
-// The same functions for `width` adjacent columns.
+// Versions for `width` adjacent columns.
 template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
