@@ -44,7 +44,8 @@ class StatelessDataLoader
 
   /// Writes the loader's position: after the batches that it has returned, not after those that workers have made in
   /// advance; or between two epochs, once a loop has reached the end of an epoch. The sampler must be copyable.
-  /// @throws Error if there are workers and enforce_ordering is false, because returned batches are then no position
+  /// @throws Error if there are workers and enforce_ordering is false, because the returned batches then define no
+  /// position
   void save(serialize::OutputArchive& archive) const {
     TANDEM_CHECK(this->options_.workers == 0 || this->options_.enforce_ordering,
                  "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",

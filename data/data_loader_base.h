@@ -35,8 +35,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   using BatchRequestType = BatchRequest;
 
   /// @param main_thread_dataset   dataset for batches made without workers, or by all workers together
-  /// @throws Error for invalid options, and for options that need a batch's tensors if the type of the batch does not
-  /// tell them
+  /// @throws Error for invalid options, and if pin_memory or device is set but TensorTree does not know the type of the
+  /// batch
   explicit DataLoaderBase(const DataLoaderOptions& options, std::unique_ptr<Dataset> main_thread_dataset = nullptr)
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),

@@ -14,10 +14,9 @@
 namespace tandem::data::detail {
 namespace {
 
-constexpr uint64_t kSeedStream = uint64_t{1}
-                                 << 63;  // reserved for data: models draw from streams with the numbers of ranks
-constexpr int kRankShift = 40;           // the lower bits of a stream's number are the epoch, the upper bits the rank
-constexpr int kExampleShift = 32;        // each example has 2^32 blocks of its stream
+constexpr uint64_t kSeedStream = uint64_t{1} << 63;  // models do not draw from it: their streams are numbers of ranks
+constexpr int kRankShift = 40;                       // a stream's number has the epoch in its lower 40 bits
+constexpr int kExampleShift = 32;                    // each example has 2^32 blocks of its stream
 constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
 
 struct DataRank : RankPart {

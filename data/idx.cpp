@@ -128,8 +128,8 @@ Tensor read_idx(const std::string& path, int rank) {
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
                  " announces sizes ", sizes, ", more than memory can address");
   }
-  // Reports sizes that a file of this length cannot hold, before memory is allocated for them. A slightly truncated
-  // file is reported below, with its actual size.
+  // Keeps a damaged header from requesting too much memory. The 4096 bytes leave slight truncation to the check below,
+  // which reports the actual size.
   TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " announces sizes ", sizes, ", ", bytes,
                " bytes; a file of its length holds at most ", source.capacity());
   Tensor out = core::empty(sizes, kUInt8, kCPU);

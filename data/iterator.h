@@ -21,7 +21,7 @@ template <class Batch> class Iterator {
   using reference = Batch&;
   using iterator_category = std::input_iterator_tag;
 
-  /// Constructs the end of every loader.
+  /// Constructs the end iterator, which is equal for all loaders.
   Iterator() = default;
   /// @param next   returns the next batch, or nullopt at the end. Its exceptions propagate out of the iterator, which
   /// then keeps its position

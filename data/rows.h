@@ -1,4 +1,4 @@
-// Makes one tensor of many rows: the copying behind Stack and behind datasets that are tensors already.
+// Makes one tensor of many rows: the copying behind Stack and behind datasets that consist of tensors.
 #pragma once
 #include "tandem/core/tensor.h"
 

@@ -1,5 +1,5 @@
-// Threads of loaders, and a condition variable for them. Both are behind pointers, because every file that includes
-// <thread> and <condition_variable> takes long to compile. Internal.
+// Threads of loaders, and a condition variable for them. Both are behind pointers, because <thread> and
+// <condition_variable> would slow the compilation of every file that includes this one. Internal.
 #pragma once
 #include <functional>
 #include <mutex>

@@ -110,8 +110,8 @@ class InputArchive {
 
 }  // namespace serialize
 
-/// Writes a tensor in place of the archive's dict; reads a lone tensor, or the tensor under "0" or "tensor". @throws
-/// Error for other contents
+/// Writes a tensor in place of the archive's dict; reads a lone tensor, or the tensor under "0" or "tensor".
+/// @throws Error for other contents
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Tensor& tensor);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, Tensor& tensor);
 /// Writes tensors as a list; reads a list, or a dict with the keys "0", "1", ... @throws Error for other contents

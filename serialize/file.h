@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// Calls f. If an error does not contain `name`, puts it in front of the message.
+/// Calls f. If f throws an Error whose message does not contain `name`, puts `name` in front of the message.
 template <class F> decltype(auto) naming(const std::string& name, F&& f) {
   try {
     return f();

@@ -21,9 +21,8 @@ struct TupleSetting {
 };
 constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
-constexpr char kLineSearch[] =
-    "strong_wolfe";                      // a flag in Tandem; in Python a value of line_search_fn, which is else None
-constexpr char kSetting[] = "options.";  // prefix of the names of settings in the metadata of safetensors
+constexpr char kLineSearch[] = "strong_wolfe";  // a flag in Tandem; in Python the value of line_search_fn, or None
+constexpr char kSetting[] = "options.";         // prefix of the names of settings in the metadata of safetensors
 
 /// Returns whether a setting is a count, which Python takes only as an int.
 bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }

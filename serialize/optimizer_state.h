@@ -13,8 +13,8 @@ struct OptimizerState {
   optim::Optimizer::Settings settings;
 };
 
-/// Returns {"state": {0: {"step": ..., "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0,
-/// 1]}]}.
+/// Returns the dict that Python's optimizers save:
+/// {"state": {0: {"step": ..., "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0, 1]}]}
 IValue optimizer_value(const optim::Optimizer& optimizer);
 /// Converts such a dict, or the object that LibTorch's optimizers save, which numbers parameters in its own way.
 /// @throws Error if groups or parameters do not match the optimizer, or an option cannot be followed

@@ -132,7 +132,7 @@ class PickleReader {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
-    // Arguments may hold the arguments of another call; those nested deeper become values.
+    // Arguments may hold the arguments of another call; arguments nested deeper become values.
     for (Item& item : items) {
       const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
       const auto is_nested = [](const Item& i) {

@@ -91,7 +91,7 @@ void check_is_zip(const ByteSource& source) {
                ": this is a bare pickle; accepted: the zip format, as Python's torch.save writes");
 }
 
-/// Calls f. If an error does not mention the kind of file, appends it to the message.
+/// Calls f. If f throws an Error that does not mention the kind of file, appends the kind to the message.
 template <class F> IValue naming_format(F&& f) {
   try {
     return f();

@@ -23,11 +23,9 @@ void save_safetensors(std::initializer_list<std::pair<std::string, Tensor>> tens
 /// Returns all tensors of a file, on the CPU; or of all the files that an index names (a path that ends with ".json",
 /// such as model.safetensors.index.json), which must be in the same folder.
 /// @param metadata  if not null, receives the file's "__metadata__"; of several files, the metadata of the last one
-/// @param mmap  if true, the tensors are the memory of the mapped file, which is read from the disk when it is
-/// accessed. They
-/// \t    are valid as long as the file is neither shortened nor changed. Changes to them do not reach the file. If
-/// false,
-/// \t    they are copies
+/// @param mmap  if true, the tensors are views of the mapped file, which is read from the disk when it is accessed and
+///     must not be shortened or changed meanwhile. Changes to the tensors do not reach the file. If false, the tensors
+///     are copies
 /// @throws Error that names the file and what is wrong with it
 NamedTensors load_safetensors(const std::string& path, SafetensorsMetadata* metadata = nullptr, bool mmap = false);
 

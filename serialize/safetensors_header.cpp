@@ -27,8 +27,7 @@ const DTypeName& find(DType dtype) {
 /// Parses JSON. Refuses an object with two equal names, of which the JSON library would keep the last.
 Json parse_json(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> names;  // names in each open object
-  constexpr int kMaxDepth =
-      8;  // names, entries, lists; much deeper nesting would overflow the stack when it is printed
+  constexpr int kMaxDepth = 8;  // names, entries, lists; printing much deeper nesting would overflow the stack
   const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
                  " levels");

@@ -36,10 +36,10 @@ Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& optio
 
 /// Writes an image, or the grid of a batch (make_grid), as a PNG file. If it fails, an existing file stays as it is.
 /// @param tensor                as for make_grid: floating point from 0 to 1 (values outside are clamped), or uint8,
-/// which is written unchanged. Of two channels the second is opacity, of four the fourth
+///                              which is written unchanged. A second or fourth channel is opacity
 /// @param fp                    the file, whose name ends in .png
-/// @throws Error                for another shape, dtype or ending, for NaN, and if the file cannot be written, with
-/// the system's reason
+/// @throws Error                for another shape, dtype or ending, for NaN, and with the system's reason if the file
+///                              cannot be written
 /// @throws NotImplementedError  in a build without libpng
 void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptions& options = {});
 /// As above, for images (C, H, W) of one size.

@@ -15,7 +15,7 @@ template <class BatchRequest = std::vector<size_t>> class DistributedSampler : p
   }
   /// Sets the epoch that the next reset() begins; a loader's begin() calls reset().
   void set_epoch(size_t epoch) { epoch_ = epoch; }
-  /// Returns the epoch of set_epoch(); 0 before the first call.
+  /// Returns the epoch that set_epoch() has set; 0 before the first call.
   size_t epoch() const { return epoch_; }
   /// Returns the number of indices that this rank gets per epoch.
   size_t epoch_size() const { return local_sample_count(); }

@@ -42,7 +42,7 @@ class SequentialSampler : public Sampler<> {
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
-  /// Returns the number of indices of this epoch that were returned.
+  /// Returns how many indices of this epoch next() has returned.
   size_t index() const noexcept { return index_; }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return size_; }
@@ -61,7 +61,7 @@ class RandomSampler : public Sampler<> {
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
-  /// Returns the number of indices of this epoch that were returned.
+  /// Returns how many indices of this epoch next() has returned.
   size_t index() const noexcept { return static_cast<size_t>(index_); }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return static_cast<size_t>(indices_.numel()); }

@@ -41,13 +41,13 @@ class ShardSampler : public Sampler<> {
   void load(serialize::InputArchive& archive) override;
   /// Sets the epoch. It takes effect with the next epoch, or at once if no index of this epoch was returned yet.
   void set_epoch(size_t epoch);
-  /// Returns the epoch of set_epoch(); 0 before the first call.
+  /// Returns the epoch that set_epoch() has set; 0 before the first call.
   size_t epoch() const noexcept { return epoch_; }
   /// Returns the number of indices that this rank gets per epoch.
   size_t local_sample_count() const noexcept { return indices_.size(); }
   /// Returns local_sample_count(), under the name that loaders and progress bars use.
   size_t epoch_size() const noexcept { return indices_.size(); }
-  /// Returns the number of indices of this epoch that were returned.
+  /// Returns how many indices of this epoch next() has returned.
   size_t index() const noexcept { return index_; }
   /// Returns the positions of the next indices in the epoch of all ranks.
   data::detail::Positions positions() const noexcept {

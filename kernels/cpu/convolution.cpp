@@ -47,7 +47,7 @@ template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem);
 
 template <class T>
 constexpr ConvImplementation<T> kConvolutions[] = {
-    // used for double
+    // for double
     {"patches as rows", is_channels_last, im2row_block<T>},
     {"patches as columns", is_row_major, im2col_block<T>},
 };

@@ -7,8 +7,8 @@
 #include "tandem/core/loop/loop.h"
 #include "tandem/core/threads/cpu_info.h"
 
-// TANDEM_V2, V3, V4 and BASE expand to their arguments if the build includes that instruction set (CMake decides),
-// lowest first.
+// TANDEM_V2, TANDEM_V3, TANDEM_V4 and TANDEM_BASE expand to their arguments if the build includes that instruction set
+// (CMake decides). The lowest comes first.
 #if defined(TANDEM_HAS_ISA_V2)
 #define TANDEM_V2(...) __VA_ARGS__
 #else

@@ -27,8 +27,7 @@ memory::format_tag layout_of(const ConvProblem& p) {
   const int64_t channels = p.channels / s.groups;
   const bool pointwise = p.kernel[0] * p.kernel[1] * s.stride[0] * s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   if (s.channels_last) {
-    if (p.pass == ConvPass::backward_input && p.channels == 1)
-      return memory::format_tag::nchw;  // one channel: the same as nhwc
+    if (p.pass == ConvPass::backward_input && p.channels == 1) return memory::format_tag::nchw;  // equal to nhwc
     const bool wide = channels >= 64 && p.out_channels / s.groups >= 64 && !pointwise;
     return wide && p.pass != ConvPass::backward_weight ? memory::format_tag::any : memory::format_tag::nhwc;
   }

@@ -19,7 +19,7 @@ struct Min {
   template <class C> static C join(C a, C b) { return math::min(a, b); }
 };
 
-/// Half types are rounded after each step. Integers wrap only when the result is stored, with the same result.
+/// Half types are rounded after each step. Integers wrap only when the result is stored, which gives the same result.
 template <class Op, class C>
 TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports, bool is_half) {
   const Port out = ports[0], in = ports[1];

@@ -31,8 +31,7 @@ struct Images {
 template <int kFilters, int kTaps>
 TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
   const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
-  const int64_t rest = s.out_width % kWidth,
-                again = (kWidth - rest) * int64_t(sizeof(float));  // bytes of the last vector that were already added
+  const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // bytes already added
   V sum[kFilters][kTaps];
   for (int f = 0; f < kFilters; ++f)
     for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kBytes>(sums + f * filter + k * kWidth);

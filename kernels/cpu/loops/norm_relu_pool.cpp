@@ -57,8 +57,7 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
       for (int64_t k = 0; k < r.kh; ++k)
         for (int64_t l = 0; l < r.kw; ++l) {
           const float* const from = r.x + k * r.row + l * r.pixel + v * kWidth;
-          __builtin_prefetch(from +
-                             r.kh * r.row);  // for the next row of windows, which the processor would prefetch too late
+          __builtin_prefetch(from + r.kh * r.row);  // next row of windows: the processor would prefetch it too late
           const Floats normal = load(from) * times + plus;
           const Floats value = normal < 0 ? Floats{} : normal;
           const Ints wins = Ints(value > best) | Ints(value != value);
@@ -186,10 +185,7 @@ struct SlopeSums {
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
-        const Floats product =
-            gradient *
-            (load(x + c) -
-             load(mean + c));  // a statement of its own, because clang fuses operations within one expression
+        const Floats product = gradient * (load(x + c) - load(mean + c));  // apart: clang fuses within one expression
         *reinterpret_cast<Floats*>(to_sloped + c) += product;
       }
     }

@@ -17,7 +17,7 @@ TANDEM_HD void store_past_cache(void* to, Word word) {
   __builtin_ia32_movntdq(reinterpret_cast<Word*>(to), word);
 #endif
 }
-/// Makes the writes visible. Call it before another thread is told that the data is there.
+/// Store fence. It must come before another thread is told that the data is there.
 TANDEM_HD void end_past_cache() { __builtin_ia32_sfence(); }
 #else
 typedef long long Word __attribute__((vector_size(16)));

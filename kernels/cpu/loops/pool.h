@@ -45,8 +45,7 @@ template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
 }
 /// Returns which of the `out` windows along dimension d contain one of the pixels [from, to).
 inline Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
-  if (from == 0 && to == (d ? v.w : v.h))
-    return {0, out};  // avoids divisions, which take noticeable time for a small plane
+  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};  // avoids divisions, which matter for small planes
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
@@ -158,8 +157,7 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
   for (int64_t h = 0; h < v.h; h += together)
     for (int64_t w = 0; w < v.w; w += width) {
       const Span rows{h, lesser(h + together, v.h)}, columns{w, lesser(w + width, v.w)};
-      const int64_t stride = columns.last - w,
-                    count = (rows.last - h) * stride;  // the part is one row, or has all columns
+      const int64_t stride = columns.last - w, count = (rows.last - h) * stride;  // one row, or all columns
       const int64_t at = (plane * v.h + h) * v.w + w;
       C* const made = result.place(at, room.data());
       for (int64_t i = 0; i < count; ++i) made[i] = C(0);

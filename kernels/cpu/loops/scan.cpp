@@ -52,8 +52,7 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     }
     A total = Op::template start<A>();
     int64_t i = 0;
-    if constexpr (__is_same(Op, RunningSum) &&
-                  __is_same(C, float))  // only one addition in four waits for the result before
+    if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))  // 1 addition in 4 waits for the total before
       for (; i + 4 <= n; i += 4) {
         const A first = A(C(x[place(i)])), second = A(C(x[place(i + 1)])), third = A(C(x[place(i + 2)])),
                 fourth = A(C(x[place(i + 3)]));

@@ -26,8 +26,8 @@ template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   return {peak, math::log(lanes.fold())};
 }
 
-/// Computes y = e^(x - peak); y may be x. It is not inlined here and below, because it takes a kilobyte. It prefetches
-/// the next row, which may be on another page, where the processor's own prefetching does not go.
+/// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. It prefetches the next
+/// row, which may be on another page, which the processor's own prefetching does not reach.
 template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
   constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
   for (int64_t first = 0; first < n; first += kPiece) {
@@ -324,8 +324,8 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// Returns the gradient of row r's loss from operand 1: dloss[r] or, if operand k holds the total weight, dloss of the
-/// mean / total.
+/// Returns the gradient of row r's loss from operand 1: dloss[r] or, if operand k holds the total weight, the gradient
+/// of the mean divided by this weight.
 template <class C> C loss_slope(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
