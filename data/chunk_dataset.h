@@ -172,7 +172,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   const ChunkDatasetOptions options_;
   const std::function<void(UnwrappedBatchType&)> preprocessing_policy_;
   mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, chunks_ and streams_
-  size_t chunks_ = 0;               // requests of this epoch to chunk_sampler_
+  size_t chunks_ = 0;               // number of requests to chunk_sampler_ in this epoch
   data::detail::EpochStreams streams_;
   bool loaded_ = false;
   std::atomic<bool> stopping_{false};

@@ -1,4 +1,4 @@
-// read_idx: reads an IDX file, plain or gzipped, into a tensor; find_idx: looks for either form of a file.
+// read_idx: reads an IDX file, plain or gzipped, into a tensor; find_idx: finds a file under one of several names.
 #include "tandem/data/idx.h"
 
 #include <zlib.h>

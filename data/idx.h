@@ -5,8 +5,8 @@
 namespace tandem::data {
 
 /// Reads an IDX file of unsigned bytes as a uint8 tensor. The file is plain or gzipped, with any number of gzip
-/// members; its first bytes tell. Memory is bounded by the bytes that a file of its length can hold, even if its header
-/// claims more.
+/// members; its first bytes tell which. Memory is bounded by the bytes that a file of its length can hold, even if its
+/// header claims more.
 /// @param rank   number of dimensions that the file must have
 /// @throws Error that names the file and the values if the file is missing, truncated, too long, or not such a file
 Tensor read_idx(const std::string& path, int rank);

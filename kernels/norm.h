@@ -34,7 +34,7 @@ namespace tandem::kernels::cuda {
 /// it is undefined.
 void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
                              Tensor& batches, Tensor& mean, Tensor& var, Tensor& rstd);
-/// batch_norm_apply with rstd = 1 / sqrt(var + eps)
+/// Computes batch_norm_apply with rstd = 1 / sqrt(var + eps)
 void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
                          const Tensor& bias, Tensor& y);
 }  // namespace tandem::kernels::cuda

@@ -53,7 +53,7 @@ class FileSource : public ByteSource {
   int fd_ = -1;
 };
 
-/// Memory that outlives the source.
+/// Memory, which must outlive the source.
 class MemorySource : public ByteSource {
  public:
   MemorySource(std::string name, const char* data, uint64_t size) : ByteSource(std::move(name)), data_(data) {

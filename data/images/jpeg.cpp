@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include <jpeglib.h>
-// behind the header that it belongs to
+// must come after the header above, on which it depends
 #include <jerror.h>
 
 namespace tandem::data::detail {

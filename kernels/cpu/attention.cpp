@@ -17,7 +17,7 @@ namespace {
 
 // Sizes of a block. Its scores, and in backward also the gradients of the scores, stay in the L2 cache.
 constexpr int64_t kQueries = 64, kKeys = 512, kBackwardKeys = 256;
-constexpr int64_t kUnits = 16;  // wanted in backward: if there are fewer matrices, keys are split into groups
+constexpr int64_t kUnits = 16;  // units for backward: if there are fewer matrices, keys are split into groups
 
 struct Attention {
   int64_t l, s, e, v;

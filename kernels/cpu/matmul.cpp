@@ -45,8 +45,8 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 TANDEM_DECLARE_LOOP(dot)
 namespace {
 /// Returns whether c consists of dot products of dense rows of a with one dense column of b, and each matrix of a has
-/// one row or a is one matrix of a half type. A product of matrices would compute them in one thread, or pack half
-/// types as floats.
+/// one row or a is one matrix of a half type. in_pieces() would compute them in one thread, or pack half types as
+/// floats.
 bool is_dot(const MatmulCall& call) {
   const auto& [a, b, bias, c] = call;
   const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_half(c.dtype()));
