@@ -76,7 +76,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   }
   /// Returns the position after the last batch.
   Iterator<Batch> end() { return Iterator<Batch>(); }
-  /// Ends the workers. Batches that were not fetched are lost. The destructor calls this, too.
+  /// Ends the workers. Batches that were not fetched are lost. The destructor does so, too.
   void join() {
     workers_.reset();
     joined_ = true;
