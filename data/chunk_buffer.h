@@ -1,4 +1,4 @@
-// ChunkBuffer: between the threads that read chunks and the consumers that want batches of them.
+// ChunkBuffer: passes examples from the threads that read chunks to the consumers of batches.
 #pragma once
 #include <cstddef>
 #include <exception>
@@ -13,16 +13,17 @@
 
 namespace tandem::data::detail {
 
-/// The examples of chunks, shuffled within each chunk and cut into batches. Batch: a std::vector, or what has its
-/// emplace_back, size and operator[].
+/// Holds the examples of chunks, shuffled within each chunk and grouped into batches. Batch: a std::vector, or a type
+/// with emplace_back, size and operator[].
 template <class Batch, class ExampleSampler> class ChunkBuffer {
  public:
-  /// @param capacity   how many examples there may be before writers wait; at least batch_size
-  /// @param writers    how many threads add chunks, and call writer_done() at their end
+  /// @param capacity   number of examples from which on writers wait; at least batch_size
+  /// @param writers    number of threads that add chunks; each calls writer_done() at its end
   ChunkBuffer(size_t batch_size, size_t capacity, size_t writers, ExampleSampler& sampler)
       : batch_size_(batch_size), capacity_(capacity), writers_(writers), sampler_(sampler) {}
 
-  /// Waits for a whole batch, or for the end of all writers; then come what is left, and nothing.
+  /// Waits for a full batch. After the last writer has ended, returns an incomplete batch if one is left, and then
+  /// nullopt.
   /// @throws WorkerException for a chunk that could not be read
   std::optional<Batch> get() {
     std::unique_lock lock(mutex_);
@@ -43,8 +44,8 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     return batch;
   }
 
-  /// Waits until there is room. The last batch, if it is not whole, is filled first.
-  /// @throws Error when the sampler's indices are not as many as the examples, or one is too large
+  /// Waits until there is room. Fills the last batch first, if it is incomplete.
+  /// @throws Error if the sampler does not return one index for each example, or an index is too large
   void add(Batch chunk) {
     std::unique_lock lock(mutex_);
     can_write_.wait(lock, [&] { return stopped_ || examples_ < capacity_; });
@@ -63,7 +64,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     }
     can_read_.notify_all();
   }
-  /// @param chunk   what was to be read, for the error's text
+  /// @param chunk   description of the chunk, for the error message
   void add_error(std::exception_ptr error, std::string chunk) {
     const std::lock_guard lock(mutex_);
     errors_.emplace_back(std::move(error), std::move(chunk));
@@ -74,7 +75,7 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     --writers_;
     can_read_.notify_all();
   }
-  /// Nobody waits any more, and nothing more comes.
+  /// Wakes all waiting threads. From now on add() drops its chunk, and get() returns no batch.
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -86,8 +87,8 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
   const size_t batch_size_, capacity_;
   size_t writers_, examples_ = 0;  // examples in all batches_
   bool stopped_ = false;
-  ExampleSampler& sampler_;          // used under the mutex
-  std::map<size_t, Batch> batches_;  // by number: all but the last are whole
+  ExampleSampler& sampler_;          // used only under the mutex
+  std::map<size_t, Batch> batches_;  // by number; all but the last are full
   size_t next_batch_ = 0;
   std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;

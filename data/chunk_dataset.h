@@ -1,4 +1,4 @@
-// ChunkDataset: examples that are read many at a time, as from large files, by threads of their own.
+// ChunkDataset: examples that threads of the dataset read in chunks, for example from large files.
 #pragma once
 #include <atomic>
 #include <exception>
@@ -11,41 +11,42 @@
 
 namespace tandem::data::datasets {
 
-/// Reads chunks: files, or parts of one. Several threads call read_chunk at once if there are several preloaders.
+/// Reads chunks: files, or parts of a file. If there are several preloaders, several threads call read_chunk at once.
 template <class Example, class Chunk = std::vector<Example>> class ChunkDataReader {
  public:
   using ExampleType = Example;
   using ChunkType = Chunk;
   using BatchType = Chunk;
   virtual ~ChunkDataReader() = default;
-  /// All examples of a chunk.
+  /// Returns all examples of a chunk.
   virtual ChunkType read_chunk(size_t chunk_index) = 0;
-  /// How many chunks there are.
+  /// Returns the number of chunks.
   virtual size_t chunk_count() = 0;
   /// Begins an epoch.
   virtual void reset() = 0;
 };
 
-/// How a ChunkDataset works.
+/// Options of a ChunkDataset.
 class ChunkDatasetOptions {
  public:
   ChunkDatasetOptions() = delete;
-  /// @throws Error when a number is 0, or cache_size is less than batch_size
+  /// @throws Error if a number is 0, or cache_size is less than batch_size
   ChunkDatasetOptions(size_t preloader_count, size_t batch_size, size_t cache_size = 2048,
                       size_t cross_chunk_shuffle_count = 1);
-  /// Threads that read chunks.
+  /// Number of threads that read chunks.
   TANDEM_ARG(size_t, preloader_count);
-  /// The size of all batches but the last.
+  /// Size of all batches but the last.
   TANDEM_ARG(size_t, batch_size);
-  /// How many examples are kept in advance: with as many, no more chunks are added.
+  /// Number of examples that are kept in advance. No chunk is added while there are as many.
   TANDEM_ARG(size_t, cache_size) = 2048;
-  /// How many chunks are read together, and their examples shuffled together.
+  /// Number of chunks that are read together, and whose examples are shuffled together.
   TANDEM_ARG(size_t, cross_chunk_shuffle_count) = 1;
 };
 
-/// A stateful dataset of chunks: the chunk sampler says in which order they are read, the example sampler in which
-/// order the examples of a chunk come. reset() begins an epoch, and loaders do it. It cannot be copied: a loader takes
-/// it by make_shared_dataset<ChunkDataset<...>>(...). The order is that of the samplers where there is one preloader.
+/// A stateful dataset of chunks. The chunk sampler determines the order of the chunks, and the example sampler the
+/// order of the examples of a chunk. With several preloaders, chunks may arrive in a different order. reset() begins an
+/// epoch; loaders call it. A ChunkDataset cannot be copied, so it is passed to a loader as
+/// make_shared_dataset<ChunkDataset<...>>(...).
 template <class ChunkReader, class ChunkSampler = samplers::RandomSampler,
           class ExampleSampler = samplers::RandomSampler>
 class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, ChunkSampler, ExampleSampler>,
@@ -57,7 +58,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   using ChunkSamplerType = ChunkSampler;
   using ExampleSamplerType = ExampleSampler;
 
-  /// @param preprocessing_policy   what is done to the examples that were read together, before they are shuffled
+  /// @param preprocessing_policy   applied to the examples that were read together, before they are shuffled
   ChunkDataset(ChunkReader chunk_reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler,
                const ChunkDatasetOptions& options, std::function<void(UnwrappedBatchType&)> preprocessing_policy = {})
       : chunk_reader_(std::move(chunk_reader)),
@@ -69,9 +70,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ChunkDataset(const ChunkDataset&) = delete;
   ChunkDataset& operator=(const ChunkDataset&) = delete;
 
-  /// The next batch; nothing at the end of the epoch.
-  /// @throws Error before the first reset(), and for another batch size than the options'; WorkerException when a chunk
-  ///         could not be read: the batches of the others still come
+  /// Returns the next batch; nullopt at the end of the epoch.
+  /// @throws Error before the first reset(), and if batch_size is not the batch size of the options; WorkerException if
+  /// a chunk could not be read. The batches of other chunks follow after that exception.
   BatchType get_batch(size_t batch_size) override {
     TANDEM_CHECK(buffer_, "ChunkDataset: reset() must be called before get_batch()");
     TANDEM_CHECK(batch_size == options_.batch_size(), "ChunkDataset: a batch of ", batch_size,
@@ -80,7 +81,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   }
   BatchType get_batch() { return get_batch(options_.batch_size()); }
 
-  /// Begins an epoch, or goes on where load() says. Waits for the chunks that are being read.
+  /// Begins an epoch, or continues at the position that load() has read. Waits for the chunks that are being read.
   void reset() override {
     stop();
     if (!std::exchange(loaded_, false)) {
@@ -95,23 +96,24 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     try {
       for (size_t i = 0; i < options_.preloader_count(); ++i)
         preloaders_.start("a chunk dataset", [this] { preload(); });
-    } catch (...) {  // no more threads to be had: end those there are
+    } catch (...) {  // no more threads are available: ends those that have started
       stop();
       throw;
     }
   }
-  /// Not known before the chunks were read.
+  /// Returns nullopt, because the size is not known before the chunks are read.
   std::optional<size_t> size() const override { return {}; }
-  /// The chunk sampler, to set its epoch. Not to be used while an epoch goes on.
+  /// Returns the chunk sampler, so that its epoch can be set. Do not use it during an epoch.
   ChunkSampler& chunk_sampler() { return chunk_sampler_; }
 
-  /// Writes where the chunk sampler is: chunks that were read, or are being read, do not come again after load().
+  /// Writes the position of the chunk sampler. Chunks that were read, or are being read, do not come again after
+  /// load().
   void save(serialize::OutputArchive& archive) const override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.save(archive);
     streams_.save(archive, chunks_);
   }
-  /// The next reset() goes on from there.
+  /// Reads a position. The next reset() continues there.
   void load(serialize::InputArchive& archive) override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.load(archive);
@@ -136,7 +138,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           ++chunks_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchStreams guard(streams);  // random numbers to read and to shuffle them
+        const data::detail::BatchStreams guard(streams);  // for reading and shuffling the chunks
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());
@@ -150,14 +152,14 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         error = std::current_exception();
       }
       if (!error) continue;
-      // Behind the catch, which holds the exception too: whoever gets it is the one to free it.
+      // Outside of the catch block, which also refers to the exception, so that the receiver is the last to release it.
       const bool is_chunk = what.starts_with("chunk");
       buffer_->add_error(std::move(error), std::move(what));
-      if (!is_chunk) break;  // a sampler that fails may do so for ever
+      if (!is_chunk) break;  // a sampler that throws may do so every time
     }
     buffer_->writer_done();
   }
-  /// Ends the preloaders, with the chunks that they are reading.
+  /// Ends the preloaders, after the chunks that they are reading.
   void stop() {
     stopping_ = true;
     if (buffer_) buffer_->stop();
@@ -169,8 +171,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ExampleSampler example_sampler_;
   const ChunkDatasetOptions options_;
   const std::function<void(UnwrappedBatchType&)> preprocessing_policy_;
-  mutable std::mutex chunk_mutex_;  // of chunk_sampler_ and the two after this
-  size_t chunks_ = 0;               // requests of this epoch to chunk_sampler_
+  mutable std::mutex chunk_mutex_;  // guards chunk_sampler_, chunks_ and streams_
+  size_t chunks_ = 0;               // number of requests to chunk_sampler_ in this epoch
   data::detail::EpochStreams streams_;
   bool loaded_ = false;
   std::atomic<bool> stopping_{false};

@@ -1,4 +1,4 @@
-// All of tandem::data.
+// Includes all headers of tandem::data.
 #pragma once
 #include "tandem/data/chunk_dataset.h"
 #include "tandem/data/data_loader.h"

@@ -1,4 +1,4 @@
-// DataLoader: batches of a dataset, in a sampler's order or as the dataset hands them out, made ahead by workers.
+// DataLoader: batches of a dataset, in the order of a sampler or of the dataset itself, made in advance by workers.
 #pragma once
 #include <concepts>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::data {
 
-/// Batches of what a sampler asks for. Each worker has a copy of the dataset.
+/// Loads the batches that a sampler requests. Each worker has a copy of the dataset.
 template <class Dataset, class Sampler>
 class StatelessDataLoader
     : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
@@ -15,7 +15,7 @@ class StatelessDataLoader
   using super = DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType>;
   using typename super::BatchRequestType;
 
-  /// @throws Error for options that make no sense
+  /// @throws Error for invalid options
   StatelessDataLoader(Dataset dataset, Sampler sampler, const DataLoaderOptions& options)
       : super(options), sampler_(std::move(sampler)) {
     if (this->options_.workers == 0) {
@@ -29,9 +29,10 @@ class StatelessDataLoader
       });
     this->start_workers(std::move(work));
   }
-  /// The sampler, to set its epoch.
+  /// Returns the sampler, so that its epoch can be set.
   Sampler& sampler() noexcept { return sampler_; }
-  /// How many batches an epoch has, as len() of a loader in Python; nothing where the sampler has no epoch_size().
+  /// Returns the number of batches of an epoch, as len() of a loader in Python; nullopt if the sampler has no
+  /// epoch_size().
   std::optional<size_t> size() const {
     if constexpr (requires { sampler_.epoch_size(); }) {
       const size_t examples = sampler_.epoch_size(), batch = this->options_.batch_size;
@@ -41,9 +42,10 @@ class StatelessDataLoader
     }
   }
 
-  /// Writes where the loader is: behind the batches that it has handed out, whatever workers make in advance; or
-  /// between two epochs, once a loop has seen the end of one. The sampler must be copyable.
-  /// @throws Error where workers hand out batches in no order
+  /// Writes the loader's position: after the batches that it has returned, not after those that workers have made in
+  /// advance; or between two epochs, once a loop has reached the end of an epoch. The sampler must be copyable.
+  /// @throws Error if there are workers and enforce_ordering is false, because the returned batches then define no
+  /// position
   void save(serialize::OutputArchive& archive) const {
     TANDEM_CHECK(this->options_.workers == 0 || this->options_.enforce_ordering,
                  "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",
@@ -61,8 +63,8 @@ class StatelessDataLoader
     here.save(archive);
     this->streams_.save(archive, position);
   }
-  /// Reads what save() wrote. The next begin() goes on with an epoch that was under way: it is shorter by what was
-  /// handed out before. @throws Error when it does not fit this loader's sampler
+  /// Reads a position that save() wrote. If it is within an epoch, the next begin() continues that epoch, without the
+  /// batches returned before. @throws Error if the position does not fit this loader's sampler
   void load(serialize::InputArchive& archive) {
     const bool in_epoch = samplers::detail::read_number(archive, "in_epoch", 0, 1) == 1;
     sampler_.load(archive);
@@ -79,7 +81,7 @@ class StatelessDataLoader
   size_t set_epoch() const override { return detail::set_epoch_of(sampler_); }
   void start_epoch() override {
     start_position_ = this->position_;
-    // With workers the sampler is ahead of what was handed out.
+    // With workers, the sampler is ahead of the returned batches.
     if constexpr (std::copy_constructible<Sampler>)
       if (this->options_.workers > 0) start_.emplace(sampler_);
   }
@@ -90,13 +92,13 @@ class StatelessDataLoader
     return request;
   }
   Sampler sampler_;
-  std::optional<Sampler> start_;  // as it was when the epoch began
-  size_t start_position_ = 0;     // examples of the epoch before the first that begin() asked for
+  std::optional<Sampler> start_;  // copy from the beginning of the epoch
+  size_t start_position_ = 0;     // number of the epoch's examples before the first one that begin() requested
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 
-/// Batches of a dataset that knows itself what comes next, and when its epoch is over. All workers use the one dataset,
-/// which must bear calls of get_batch from several threads. drop_last is the dataset's own affair.
+/// Loads batches of a dataset that itself determines what comes next, and when its epoch ends. All workers use the same
+/// dataset, so its get_batch must be thread-safe. drop_last is ignored.
 template <class Dataset>
 class StatefulDataLoader
     : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
@@ -104,7 +106,7 @@ class StatefulDataLoader
   using super = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
   using typename super::BatchRequestType;
 
-  /// @throws Error for options that make no sense
+  /// @throws Error for invalid options
   StatefulDataLoader(Dataset dataset, const DataLoaderOptions& options)
       : super(options, std::make_unique<Dataset>(std::move(dataset))) {
     if (this->options_.workers == 0) return;
@@ -131,14 +133,14 @@ concept IsSampler = requires(S sampler) {
 };
 }  // namespace detail
 
-/// A loader of a dataset, in the order of a sampler.
-/// @throws Error when batch_size or max_jobs is 0
+/// Returns a loader of a dataset, in the order of a sampler.
+/// @throws Error if batch_size or max_jobs is 0
 template <class Dataset, detail::IsSampler Sampler>
 requires(!Dataset::is_stateful) std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(
     Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
 }
-/// The sampler is made for the dataset's size, which must be known.
+/// Creates a sampler for the dataset's size, which must be known.
 template <detail::IsSampler Sampler = samplers::RandomSampler, class Dataset>
 requires(!Dataset::is_stateful && std::constructible_from<Sampler, size_t>)
     std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
@@ -147,7 +149,7 @@ requires(!Dataset::is_stateful && std::constructible_from<Sampler, size_t>)
   TANDEM_CHECK(size, "make_data_loader: the dataset does not know its size; give it a sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
-/// A loader of a stateful dataset, which takes no sampler.
+/// Returns a loader of a stateful dataset, which takes no sampler.
 template <class Dataset>
 requires(Dataset::is_stateful) std::unique_ptr<StatefulDataLoader<Dataset>> make_data_loader(
     Dataset dataset, DataLoaderOptions options = {}) {

@@ -1,4 +1,4 @@
-// DataLoaderBase: what loaders of all kinds have in common, the workers and the walk through an epoch.
+// DataLoaderBase: the common base of all loaders, with the workers and the iteration over an epoch.
 #pragma once
 #include <type_traits>
 
@@ -26,16 +26,17 @@ template <class Request> size_t count_of(const Request& request) {
 }
 }  // namespace detail
 
-/// Iterate it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, whether or not the last one
-/// came to its end; an iterator of an earlier epoch can go no further then. A loader may be destroyed at any time: its
-/// workers end with the batches that they are making.
+/// Iterate over it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, even if the last epoch
+/// has not reached its end; iterators of earlier epochs then throw when they advance. A loader may be destroyed at any
+/// time. Its workers end after the batches that they are making.
 template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
  public:
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
 
-  /// @param main_thread_dataset   what batches are made of where there are no workers, or by all workers
-  /// @throws Error for options that make no sense, and for those that need to know a batch's tensors and do not
+  /// @param main_thread_dataset   dataset for batches made without workers, or by all workers together
+  /// @throws Error for invalid options, and if pin_memory or device is set but TensorTree does not know the type of the
+  /// batch
   explicit DataLoaderBase(const DataLoaderOptions& options, std::unique_ptr<Dataset> main_thread_dataset = nullptr)
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),
@@ -73,9 +74,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       return next();
     });
   }
-  /// Behind the last batch.
+  /// Returns the position after the last batch.
   Iterator<Batch> end() { return Iterator<Batch>(); }
-  /// Ends the workers. Batches that were not fetched yet are lost. The destructor does it too.
+  /// Ends the workers. Batches that were not fetched are lost. The destructor does so, too.
   void join() {
     workers_.reset();
     joined_ = true;
@@ -83,32 +84,32 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions& options() const noexcept { return options_; }
 
  protected:
-  using Staged = std::optional<detail::StagedBatch<Batch>>;  // nothing: a stateful dataset's epoch is over
-  /// A request, and where the random numbers of its examples come from: Note [Random numbers of examples].
+  using Staged = std::optional<detail::StagedBatch<Batch>>;  // nullopt: a stateful dataset's epoch is over
+  /// A request and the random streams of its examples; see Note [Random numbers of examples].
   struct Job {
     BatchRequest request;
     detail::StreamsOfBatch streams;
   };
   using Workers = detail::Prefetcher<Job, Staged>;
 
-  /// What is asked for next; nothing when the epoch is over.
+  /// Returns the next request; nullopt at the end of the epoch.
   virtual std::optional<BatchRequest> get_batch_request() = 0;
-  /// Begins an epoch. No request is waiting then, though workers may still be making batches of the last one.
+  /// Begins an epoch. No request is waiting then, but workers may still be making batches of the last epoch.
   virtual void reset() = 0;
-  /// The first request of what is left of an epoch comes next.
+  /// Called before the first request of an epoch, or of the rest of an epoch that was loaded.
   virtual void start_epoch() {}
-  /// The positions of the examples that are asked for next.
+  /// Returns the positions of the examples that the next request asks for.
   virtual detail::Positions next_positions() const { return {position_}; }
-  /// The epoch that the sampler was told to begin; 0 if it was told none.
+  /// Returns the epoch of the sampler's set_epoch(); 0 if there is none.
   virtual size_t set_epoch() const { return 0; }
 
-  /// A batch, on its way to where the options want it.
+  /// Makes a batch, and starts moving it to the memory that the options name.
   static Staged make_batch(Dataset& dataset, const detail::Staging& staging, Job& job) {
     const detail::BatchStreams streams(job.streams);
     BatchRequest& request = job.request;
     const auto get = [&] {
       if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
-        return dataset.get_batch(request);  // which is kept, for an error to name
+        return dataset.get_batch(request);  // the request is kept for error messages
       else
         return dataset.get_batch(std::move(request));
     };
@@ -127,11 +128,11 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions options_;
   std::unique_ptr<Dataset> main_thread_dataset_;
   detail::Staging staging_;
-  std::unique_ptr<Workers> workers_;  // behind what they use, so that they end before it does
-  bool in_epoch_ = false;             // begun, and its end was not yet seen
-  bool resumes_ = false;              // begin() goes on with the epoch that was loaded
-  size_t handed_out_ = 0;             // batches of this epoch, or of what was left of it
-  size_t position_ = 0;               // examples of this epoch that were asked for
+  std::unique_ptr<Workers> workers_;  // declared after what workers use, so that they end first
+  bool in_epoch_ = false;             // an epoch has begun, and a loop has not reached its end
+  bool resumes_ = false;              // the next begin() continues the epoch that was loaded
+  size_t handed_out_ = 0;             // batches returned in this epoch, or in the loaded rest of it
+  size_t position_ = 0;               // examples requested in this epoch
   detail::EpochStreams streams_;
 
  private:
@@ -171,7 +172,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       auto result = workers_->pop(options_.timeout);
       TANDEM_CHECK(result, "DataLoader: no batch came from the workers within ",
                    options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms");
-      if (!result->error && !*result->batch) {  // others that were asked for before may come yet
+      if (!result->error && !*result->batch) {  // batches of earlier requests may still come
         exhausted_ = true;
         continue;
       }
@@ -182,7 +183,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     return {};
   }
 
-  std::shared_ptr<size_t> epoch_ = std::make_shared<size_t>(0);  // how often begin() was called
+  std::shared_ptr<size_t> epoch_ = std::make_shared<size_t>(0);  // number of calls of begin()
   bool exhausted_ = false, joined_ = false;
 };
 

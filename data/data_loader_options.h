@@ -1,4 +1,4 @@
-// How a DataLoader works.
+// Options of a DataLoader.
 #pragma once
 #include <cstddef>
 
@@ -8,41 +8,42 @@
 
 namespace tandem::data {
 
-/// How a DataLoader works. A number alone converts to one, as the batch size.
+/// Options of a DataLoader. A number converts to options with that batch size.
 class DataLoaderOptions {
  public:
   DataLoaderOptions() = default;
   DataLoaderOptions(size_t batch_size) : batch_size_(batch_size) {}
   TANDEM_ARG(size_t, batch_size) = 1;  // examples in a batch
-  /// Threads that make batches; 0: the caller does, when it asks for one.
+  /// Number of threads that make batches. With 0, the caller's thread makes each batch when it is asked for.
   TANDEM_ARG(size_t, workers) = 0;
-  /// How many batches are asked for in advance; twice the workers unless given.
+  /// Number of batches requested in advance; by default, twice the number of workers.
   TANDEM_ARG(std::optional<size_t>, max_jobs) = {};
-  /// How long to wait for a batch before it is an error; for ever unless given.
+  /// Time to wait for a batch before an Error is thrown; by default, unlimited.
   TANDEM_ARG(std::optional<std::chrono::milliseconds>, timeout) = {};
-  /// Whether batches come in the sampler's order, or as soon as they are there.
+  /// If true, batches come in the sampler's order, else as soon as they are ready.
   TANDEM_ARG(bool, enforce_ordering) = true;
-  /// Whether a last batch smaller than batch_size is left out.
+  /// If true, a last batch smaller than batch_size is left out.
   TANDEM_ARG(bool, drop_last) = false;
-  /// Whether batches are put in page-locked memory, from which `to(device, /*non_blocking=*/true)` copies while the
-  /// host goes on. Without a GPU it changes nothing, as in PyTorch.
+  /// If true, batches are put into page-locked memory, from which `to(device, /*non_blocking=*/true)` copies
+  /// asynchronously. Without a GPU it has no effect, as in PyTorch.
   TANDEM_ARG(bool, pin_memory) = false;
-  /// Where batches are put as soon as they are made. On a GPU by a stream of the loader's own, so that one is copied
-  /// while another is computed; the consumer's current stream waits for it. All batches made in advance lie there.
+  /// Device that batches are moved to as soon as they are made. Copies to a GPU run on a stream of the loader, so that
+  /// one batch is copied while another is computed; the consumer's current stream waits for its batch. All batches that
+  /// are made in advance take memory of the device.
   TANDEM_ARG(std::optional<Device>, device) = {};
 };
 
-/// The options of a loader, with max_jobs decided.
+/// Options of a loader, with the default of max_jobs filled in.
 struct FullDataLoaderOptions {
-  /// @throws Error when batch_size is 0, or max_jobs is
+  /// @throws Error if batch_size or max_jobs is 0
   explicit FullDataLoaderOptions(const DataLoaderOptions& options);
-  /// As DataLoaderOptions has them, max_jobs with its default decided.
+  /// As in DataLoaderOptions, with the default of max_jobs filled in.
   size_t batch_size, workers, max_jobs;
-  /// How long to wait for a batch; for ever where nothing is set.
+  /// Time to wait for a batch; nullopt means unlimited.
   std::optional<std::chrono::milliseconds> timeout;
-  /// As DataLoaderOptions has them.
+  /// As in DataLoaderOptions.
   bool enforce_ordering, drop_last, pin_memory;
-  /// Where batches are put; where they are made unless set.
+  /// Device that batches are moved to; nullopt leaves them where they were made.
   std::optional<Device> device;
 };
 

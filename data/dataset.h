@@ -1,4 +1,4 @@
-// Datasets: examples by index, and what `map` makes of them.
+// Datasets: examples by index, and `map`, which applies a transform to a dataset's batches.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -8,9 +8,9 @@
 
 namespace tandem::data::datasets {
 
-/// A dataset whose batches go through a transform: what dataset.map(transform) gives.
+/// A dataset whose batches pass through a transform. dataset.map(transform) returns it.
 template <class SourceDataset, class AppliedTransform> class MapDataset;
-/// The dataset whose batches go through the transform; dataset.map(transform) is the same.
+/// Returns a dataset whose batches pass through the transform, as dataset.map(transform) does.
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform);
 
 namespace detail {
@@ -18,21 +18,21 @@ template <class T> inline constexpr bool kIsOptional = false;
 template <class T> inline constexpr bool kIsOptional<std::optional<T>> = true;
 }  // namespace detail
 
-/// Something that answers a request, a list of indices as a rule, with a batch.
+/// Base class of datasets, which answer a request, usually a list of indices, with a batch.
 template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = ArrayRef<size_t>> class BatchDataset {
  public:
   using SelfType = Self;
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
-  /// Whether a request may be answered with nothing, at an end that only the dataset knows: StatefulDataset.
+  /// Whether a request may be answered with nullopt, at an end that only the dataset knows; see StatefulDataset.
   static constexpr bool is_stateful = detail::kIsOptional<Batch>;
   virtual ~BatchDataset() = default;
-  /// The batch that a request asks for.
+  /// Returns the batch for a request.
   virtual Batch get_batch(BatchRequest request) = 0;
-  /// How many examples there are; nothing when that is not known.
+  /// Returns the number of examples; nullopt if it is not known.
   virtual std::optional<size_t> size() const = 0;
 
-  /// This dataset with a transform applied to each batch.
+  /// Returns this dataset with a transform applied to each batch.
   template <class AppliedTransform> MapDataset<Self, AppliedTransform> map(AppliedTransform transform) & {
     return datasets::map(static_cast<Self&>(*this), std::move(transform));
   }
@@ -41,16 +41,16 @@ template <class Self, class Batch = std::vector<Example<>>, class BatchRequest =
   }
 };
 
-/// What most datasets are: an example for each index. A loader's workers each use a copy of the dataset.
+/// Base class of most datasets: one example for each index. Each of a loader's workers uses a copy of the dataset.
 template <class Self, class SingleExample = Example<>>
 class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
  public:
   using ExampleType = SingleExample;
-  /// The example at `index`, which is less than size().
+  /// Returns the example at `index`, which is less than size().
   virtual SingleExample get(size_t index) = 0;
   std::vector<SingleExample> get_batch(ArrayRef<size_t> indices) override;
 };
-// Not in the class: the library's own datasets have it compiled in one place.
+// Outside of the class, so that it can be compiled once for the library's own datasets (extern template).
 template <class Self, class SingleExample>
 std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size_t> indices) {
   std::vector<SingleExample> batch;
@@ -63,13 +63,14 @@ std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size
   return batch;
 }
 
-/// A dataset that hands out its examples as they come: a request is how many are wanted (samplers::StreamSampler).
+/// A dataset that returns examples in an order of its own. A request is the number of examples
+/// (samplers::StreamSampler).
 template <class Self, class Batch = std::vector<Example<>>>
 using StreamDataset = BatchDataset<Self, Batch, /*BatchRequest=*/size_t>;
 
-// Note [Batches without examples]: a dataset whose examples are rows of tensors can gather a batch in one go
-// (`get_stacked`), and a transform may know what it does to a batch so gathered (`apply_stacked`). When a chain of maps
-// of such ends in Stack, no single example is ever made. The values are the same either way.
+// Note [Batches without examples]: a dataset whose examples are rows of tensors can gather a whole batch at once
+// (`get_stacked`), and a transform may support such a batch (`apply_stacked`). If a chain of such maps ends in Stack,
+// no single example is ever made. The values are the same either way.
 namespace detail {
 template <class D>
 concept GathersBatches = requires(D dataset, ArrayRef<size_t> indices) {
@@ -85,7 +86,8 @@ concept StacksBatches = GathersBatches<D> && requires(D dataset, ArrayRef<size_t
 };
 }  // namespace detail
 
-/// A dataset with a transform applied to its batches. Of a stateful dataset it is stateful, and its end is that one's.
+/// A dataset with a transform applied to its batches. If the source is stateful, so is this dataset, and it ends with
+/// the source.
 template <class SourceDataset, class AppliedTransform>
 class MapDataset
     : public BatchDataset<
@@ -98,7 +100,7 @@ class MapDataset
   using TransformType = AppliedTransform;
   using BatchRequestType = typename SourceDataset::BatchRequestType;
   using OutputBatchType = typename MapDataset::BatchType;
-  /// Both are moved into it.
+  /// Moves the dataset and the transform into this dataset.
   MapDataset(SourceDataset dataset, AppliedTransform transform)
       : dataset_(std::move(dataset)), transform_(std::move(transform)) {}
 
@@ -113,16 +115,16 @@ class MapDataset
       return transform_.apply_batch(dataset_.get_batch(std::move(request)));
     }
   }
-  /// A batch of these examples as one, of a dataset that can hand it out at once.
+  /// Returns the examples at these indices as one stacked batch, if the source can gather it at once.
   auto get_stacked(ArrayRef<size_t> indices) requires detail::KeepsBatches<AppliedTransform, SourceDataset> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }
   std::optional<size_t> size() const override { return dataset_.size(); }
   /// Begins an epoch of a stateful dataset.
   void reset() { dataset_.reset(); }
-  /// The dataset behind it.
+  /// Returns the source dataset.
   const SourceDataset& dataset() const noexcept { return dataset_; }
-  /// The transform.
+  /// Returns the transform.
   const AppliedTransform& transform() const noexcept { return transform_; }
 
  private:
@@ -130,7 +132,7 @@ class MapDataset
   AppliedTransform transform_;
 };
 
-/// dataset.map(transform)
+/// Returns dataset.map(transform).
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform) {
   if constexpr (D::is_stateful)
     static_assert(std::is_same_v<typename D::BatchType::value_type, typename T::InputBatchType>,

@@ -1,15 +1,15 @@
-// Example: what a dataset holds at one index, and a whole batch of them after Stack.
+// Example: an element of a dataset or, after Stack, a whole batch of elements.
 #pragma once
 #include "tandem/core/tensor_tree.h"
 
 namespace tandem::data {
 
 namespace example {
-/// The target of examples that have none.
+/// Target type of examples without a target.
 using NoTarget = void;
 }  // namespace example
 
-/// An input and what a model should make of it.
+/// An input and its target.
 template <class Data = Tensor, class Target = Tensor> struct Example {
   using DataType = Data;
   using TargetType = Target;
@@ -17,19 +17,19 @@ template <class Data = Tensor, class Target = Tensor> struct Example {
   Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
   /// The input.
   Data data;
-  /// What a model should make of it: a class, a value.
+  /// Value that a model should predict from the input, such as a class.
   Target target;
 };
 
-/// An input alone.
+/// An input without a target.
 template <class Data> struct Example<Data, example::NoTarget> {
   using DataType = Data;
   using TargetType = example::NoTarget;
   Example() = default;
   Example(Data data) : data(std::move(data)) {}
-  /// The input.
+  /// Returns the input.
   operator Data&() { return data; }
-  /// The input.
+  /// Returns the input.
   operator const Data&() const { return data; }
   Data data;
 };

@@ -14,9 +14,9 @@
 namespace tandem::data::detail {
 namespace {
 
-constexpr uint64_t kSeedStream = uint64_t{1} << 63;  // no model draws from it: their streams are numbers of ranks
-constexpr int kRankShift = 40;                       // bits of a stream's number that are the epoch's
-constexpr int kExampleShift = 32;                    // an example has 2^32 blocks of its stream
+constexpr uint64_t kSeedStream = uint64_t{1} << 63;  // models do not draw from it: their streams are numbers of ranks
+constexpr int kRankShift = 40;                       // a stream's number has the epoch in its lower 40 bits
+constexpr int kExampleShift = 32;                    // each example has 2^32 blocks of its stream
 constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
 
 struct DataRank : RankPart {
@@ -24,8 +24,8 @@ struct DataRank : RankPart {
 };
 std::atomic<int>& data_rank() { return RankContext::current().state().part<DataRank>().rank; }
 
-/// A seed, and the number of the manual_seed that it comes from. manual_seed puts every generator back to block 0, this
-/// one too: then its block gets a number that no other seeding of this process has.
+/// Returns a seed, and the number of the manual_seed that it comes from. manual_seed resets every generator, including
+/// this one, to block 0. The block is then set to a number that no other manual_seed of this process has.
 std::pair<uint64_t, uint64_t> next_seed() {
   static std::mutex mutex;
   static uint64_t seedings = 0;
@@ -72,7 +72,7 @@ struct BatchStreamsState {
     at = i;
   }
   void select(size_t i) {
-    if (i >= batch.count) i = 0;  // more examples than were asked for: the batch's stream
+    if (i >= batch.count) i = 0;  // more examples than were requested: the batch's first stream
     if (i == at) return;
     if (drawn.empty()) drawn.resize(batch.count);
     drawn[at] = generator.get_state().offset - start_of(at);
@@ -82,10 +82,10 @@ struct BatchStreamsState {
   const StreamsOfBatch batch;
   Generator generator;
   GeneratorGuard guard;
-  std::vector<uint64_t> drawn;  // blocks of each example's stream
+  std::vector<uint64_t> drawn;  // blocks already drawn from each example's stream
   size_t at = 0;
   bool in_loop = false;
-  BatchStreamsState* outer = nullptr;  // what this thread had before
+  BatchStreamsState* outer = nullptr;  // the streams that this thread used before
 };
 
 namespace {

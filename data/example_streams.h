@@ -12,24 +12,24 @@ class OutputArchive;
 // Note [Random numbers of examples]
 //
 // The numbers that a dataset or a transform draws for an example follow from a seed, the epoch, and the position of the
-// example in the epoch. The number of workers and the draws of the model do not matter. The generators of the caller
-// are left alone. Where examples are made one by one (Dataset::get, Transform::apply), each draws from its own stream;
-// what works on a whole batch draws from the stream of the batch's first example.
+// example in the epoch. They depend neither on the number of workers nor on the draws of the model, and they do not
+// advance the caller's generators. If examples are made one by one (Dataset::get, Transform::apply), each draws from
+// its own stream; code that works on a whole batch draws from the stream of the batch's first example.
 //
-// A loader (and a ChunkDataset, for its chunks) takes its seed when it is made: the n-th since manual_seed gets the
-// n-th number of a stream that nothing else draws from. A begin() after another manual_seed takes a new one. Epochs are
-// counted by begin(); where the sampler has a set_epoch(), the epoch that is set counts. Positions are those in the
-// epoch of all ranks if the sampler deals them out; with other samplers the rank is a part of the stream. save() and
-// load() of a loader keep seed, epoch and position.
+// A loader (and a ChunkDataset, for its chunks) takes its seed when it is constructed: the n-th loader since
+// manual_seed takes the n-th number of a stream that nothing else draws from. A begin() after another manual_seed takes
+// a new seed. begin() counts the epochs; if the sampler has a set_epoch(), that epoch is used instead. If the sampler
+// divides an epoch among ranks, positions count in the epoch of all ranks; with other samplers the rank is a part of
+// the stream's number. A loader's save() and load() include seed, epoch and position.
 
 namespace tandem::data::detail {
 
-/// Positions in an epoch of the examples that come next: first, first + stride, ...
+/// Positions of the next examples in the epoch: first, first + stride, ...
 struct Positions {
   uint64_t first = 0, stride = 1;
-  bool of_all_ranks = false;  // else each rank counts its own
+  bool of_all_ranks = false;  // positions count in the epoch of all ranks; else each rank counts its own examples
 };
-/// Positions of the indices that a sampler hands out next; `counted` examples have come before.
+/// Returns the positions of the indices that a sampler returns next; `counted` is the number of examples before them.
 template <class Sampler> Positions positions_of(const Sampler& sampler, size_t counted) {
   if constexpr (requires { sampler.positions(); })
     return sampler.positions();
@@ -37,7 +37,7 @@ template <class Sampler> Positions positions_of(const Sampler& sampler, size_t c
     return {counted};
 }
 
-/// The epoch that a sampler was told to begin by set_epoch(); 0 if it has none.
+/// Returns the epoch of the sampler's set_epoch(); 0 if it has none.
 template <class Sampler> size_t set_epoch_of(const Sampler& sampler) {
   if constexpr (requires { size_t{sampler.epoch()}; })
     return sampler.epoch();
@@ -45,29 +45,29 @@ template <class Sampler> size_t set_epoch_of(const Sampler& sampler) {
     return 0;
 }
 
-/// The streams of a batch.
+/// Identifies the streams of a batch's examples.
 struct StreamsOfBatch {
   uint64_t seed = 0, stream = 0;
   Positions positions;
   size_t count = 1;
 };
 
-/// The seed and the epoch of a loader.
+/// Seed and epoch of a loader, from which the streams of its batches follow.
 class EpochStreams {
  public:
   EpochStreams();
-  /// The next epoch, or `set` if that is another one than at the last call.
+  /// Begins the next epoch, or epoch `set` if `set` has changed since the last call.
   void begin_epoch(size_t set = 0);
   StreamsOfBatch batch(const Positions& positions, size_t count) const;
-  /// Writes seed and epoch, and a position in the epoch; reads them. Files of older versions lack them: then nothing
-  /// changes.
+  /// Write and read seed, epoch and a position in the epoch. Files of older versions lack them; load() then changes
+  /// nothing.
   void save(serialize::OutputArchive& archive, size_t position) const;
   void load(serialize::InputArchive& archive, size_t& position);
 
  private:
   void take_seed();
   static uint64_t current_seeding();
-  uint64_t seeding_ = 0;  // which manual_seed the seed is of
+  uint64_t seeding_ = 0;  // number of the manual_seed that the seed comes from
   uint64_t seed_ = 0;
   size_t epoch_ = 0, set_ = 0;
   bool begun_ = false;
@@ -75,8 +75,8 @@ class EpochStreams {
 
 struct BatchStreamsState;
 
-/// While one lives, random operations of this thread draw from the streams of a batch: from its first one, or from the
-/// one that an EachExample chooses.
+/// While one lives, random operations of this thread draw from the streams of a batch: from the first example's stream,
+/// or from the stream that an EachExample has selected.
 class BatchStreams {
  public:
   explicit BatchStreams(const StreamsOfBatch& batch);
@@ -87,22 +87,22 @@ class BatchStreams {
   std::unique_ptr<BatchStreamsState> state_;
 };
 
-/// A loop over the examples of a batch. Within another one it does nothing: the outer loop's example is the one that is
-/// made.
+/// A loop over the examples of a batch, which selects their streams. Inside another EachExample it does nothing,
+/// because the outer loop's example is the one that is being made.
 class EachExample {
  public:
   EachExample();
-  /// The first example's stream is the thread's again.
+  /// Selects the first example's stream again.
   ~EachExample();
   EachExample(const EachExample&) = delete;
-  /// Makes example i's stream the thread's.
+  /// Selects the stream of example i.
   void begin(size_t i);
 
  private:
-  BatchStreamsState* streams_;  // null: there are none, or another loop has them
+  BatchStreamsState* streams_;  // null: there is no batch, or an outer loop selects
 };
 
-/// Sets this rank's number for the samplers that know nothing of ranks; 0 until then.
+/// Sets this rank's number, for samplers that do not depend on the rank. It is 0 until then.
 void set_data_rank(int rank);
 
 }  // namespace tandem::data::detail

@@ -1,4 +1,4 @@
-// read_idx: reads an IDX file, plain or gzipped, into a tensor; find_idx: looks for either form of a file.
+// read_idx: reads an IDX file, plain or gzipped, into a tensor; find_idx: finds a file under one of several names.
 #include "tandem/data/idx.h"
 
 #include <zlib.h>
@@ -14,7 +14,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr uint64_t kMaxRatio = 1032;  // of deflate: no file expands further
+constexpr uint64_t kMaxRatio = 1032;  // greatest ratio of deflate: no file expands further
 
 /// A file's bytes in order, inflated on the way if it is gzipped.
 class Source {
@@ -36,17 +36,17 @@ class Source {
   }
   Source(const Source&) = delete;
 
-  /// The most bytes that the file can hold.
+  /// Returns the maximum number of bytes that the file can hold.
   uint64_t capacity() const { return gzipped_ ? file_size_ * kMaxRatio : file_size_; }
 
-  /// Fills up to `wanted` bytes; fewer only at the end.
+  /// Reads up to `wanted` bytes, and fewer only at the end.
   size_t read(uint8_t* to, size_t wanted) {
     size_t got = 0;
     while (got < wanted && !ended_)
       got += gzipped_ ? inflate_some(to + got, wanted - got) : copy_some(to + got, wanted - got);
     return got;
   }
-  /// Checks that everything was read, and, by gzip's checksum, that it is what was written.
+  /// Checks that no bytes are left. At the end of a gzip stream zlib has also verified the checksum.
   void expect_end(uint64_t bytes) {
     uint8_t extra;
     TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " goes on after the ", bytes,
@@ -90,9 +90,10 @@ class Source {
     return room - stream_.avail_out;
   }
 
-  /// Goes on with the next gzip member, if there is one: files that were joined, or compressed in parts, have several.
+  /// Continues with the next gzip member, if there is one. Files that were joined, or compressed in parts, have
+  /// several.
   bool begin_member() {
-    constexpr uint8_t kFirst = 0x1f;  // of a gzip member
+    constexpr uint8_t kFirst = 0x1f;  // first byte of a gzip member
     if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
     TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot go on with ", path_);
     return true;
@@ -127,7 +128,8 @@ Tensor read_idx(const std::string& path, int rank) {
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
                  " announces sizes ", sizes, ", more than memory can address");
   }
-  // A little truncation is named below, by what there is; this keeps a header from asking for memory.
+  // Keeps a damaged header from requesting too much memory. The 4096 bytes leave slight truncation to the check below,
+  // which reports the actual size.
   TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " announces sizes ", sizes, ", ", bytes,
                " bytes; a file of its length holds at most ", source.capacity());
   Tensor out = core::empty(sizes, kUInt8, kCPU);

@@ -1,4 +1,4 @@
-// Iterator: goes through the batches of one epoch of a loader.
+// Iterator: iterates over the batches of one epoch of a loader.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace tandem::data {
 
-/// An input iterator: its copies are at the same batch, and go on together. The first batch is fetched when it is first
-/// asked for, or when the iterator is compared with the end.
+/// An input iterator. Its copies share one position and advance together. The first batch is fetched when it is first
+/// accessed, or when the iterator is compared with the end.
 template <class Batch> class Iterator {
  public:
   using difference_type = std::ptrdiff_t;
@@ -21,29 +21,29 @@ template <class Batch> class Iterator {
   using reference = Batch&;
   using iterator_category = std::input_iterator_tag;
 
-  /// The end.
+  /// Constructs the end iterator, which is equal for all loaders.
   Iterator() = default;
-  /// @param next   gives the next batch, or nothing when there are no more; what it throws comes out of the iterator,
-  ///               which then stays where it is
+  /// @param next   returns the next batch, or nullopt at the end. Its exceptions propagate out of the iterator, which
+  /// then keeps its position
   explicit Iterator(std::function<std::optional<Batch>()> next) : state_(std::make_shared<State>()) {
     state_->next = std::move(next);
   }
 
-  /// @throws Error at the end
+  /// Advances to the next batch. @throws Error at the end
   Iterator& operator++() {
     TANDEM_CHECK(!at_end(), "DataLoader: its iterator is already at the end");
     state_->fetch();
     return *this;
   }
-  /// @throws Error at the end
+  /// Returns the current batch. @throws Error at the end
   Batch& operator*() const {
     TANDEM_CHECK(!at_end(), "DataLoader: its iterator is at the end, where there is no batch");
     return *state_->batch;
   }
-  /// @throws Error at the end
+  /// Returns the current batch. @throws Error at the end
   Batch* operator->() const { return &**this; }
 
-  /// Two iterators are equal when both are at the end, one of them loader.end(), or one is a copy of the other.
+  /// Two iterators are equal if both are at the end and one of them is loader.end(), or if one is a copy of the other.
   friend bool operator==(const Iterator& a, const Iterator& b) {
     if (!a.state_) return b.at_end();
     if (!b.state_) return a.at_end();

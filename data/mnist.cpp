@@ -1,4 +1,4 @@
-// Reads the four IDX files of MNIST or FashionMNIST, and gives their images as floats from 0 to 1.
+// Reads the IDX files of MNIST or FashionMNIST, and returns their images as floats from 0 to 1.
 #include "tandem/data/mnist.h"
 
 #include "tandem/core/internal.h"

@@ -5,7 +5,7 @@
 namespace tandem::data::datasets {
 
 namespace detail {
-/// Images as bytes, converted when a batch is made: a quarter of the memory of floats.
+/// Images as bytes, which are converted when a batch is made. They take a quarter of the memory of floats.
 class ImageSet {
  public:
   ImageSet(const char* dataset, const std::string& root, bool train);
@@ -27,9 +27,9 @@ template <class Self> class ImageDataset : public Dataset<Self> {
   Example<> get_stacked(ArrayRef<size_t> indices) const { return set_.get_stacked(indices); }
   std::optional<size_t> size() const override { return set_.size(); }
   bool is_train() const noexcept { return mode_ == Mode::kTrain; }
-  /// All images, (N, 1, 28, 28) float32 in [0, 1], made anew.
+  /// Returns all images, (N, 1, 28, 28) float32 in [0, 1], newly converted at each call.
   Tensor images() const { return set_.images(); }
-  /// All labels, (N) int64.
+  /// Returns all labels, (N) int64.
   const Tensor& targets() const { return set_.targets(); }
 
  protected:
@@ -45,7 +45,7 @@ template <class Self> class ImageDataset : public Dataset<Self> {
 /// Handwritten digits: data (1, 28, 28) float32 in [0, 1], target a scalar int64 in [0, 10).
 /// `root` holds train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or as .gz;
 /// ".idx3-ubyte" may stand for "-idx3-ubyte".
-/// @throws Error naming file and values when one is missing, damaged, or does not match the other
+/// @throws Error that names file and values if a file is missing or damaged, or images and labels do not match
 class MNIST final : public detail::ImageDataset<MNIST> {
  public:
   explicit MNIST(const std::string& root, Mode mode = Mode::kTrain);

@@ -12,22 +12,22 @@
 
 namespace tandem::data::detail {
 
-/// One consumer thread; every method is called from it.
+/// Turns requests into batches for one consumer thread, which calls every method.
 template <class Request, class Batch> class Prefetcher {
  public:
   using Work = std::function<Batch(Request&)>;
-  /// What became of a request.
+  /// Outcome of a request.
   struct Result {
     Request request;
     std::optional<Batch> batch;
-    std::exception_ptr error;  // when there is no batch
+    std::exception_ptr error;  // set if there is no batch
   };
 
-  /// One thread for each `work`. They take over the RankContext of the thread that calls this.
+  /// Starts one thread for each `work`, in the RankContext of the calling thread.
   Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
     try {
       for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { serve(w); });
-    } catch (...) {  // no more threads to be had: end those there are
+    } catch (...) {  // no more threads are available: ends those that have started
       stop();
       throw;
     }
@@ -42,11 +42,12 @@ template <class Request, class Batch> class Prefetcher {
     }
     job_came_.notify_one();
   }
-  /// How many requests have not been answered by pop.
+  /// Returns the number of requests whose results pop() has not returned yet.
   size_t in_flight() const { return next_submitted_ - popped_; }
 
-  /// The next result: in the order of the requests, or as they come. in_flight() must not be 0.
-  /// Nothing when `timeout` passes first.
+  /// Returns the next result, in the order of the requests if `ordered`, else as results arrive. in_flight() must not
+  /// be 0.
+  /// Returns nullopt if `timeout` passes first.
   std::optional<Result> pop(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return !done_.empty() && (!ordered_ || done_.begin()->first == next_ordered_); };
@@ -62,7 +63,7 @@ template <class Request, class Batch> class Prefetcher {
     return result;
   }
 
-  /// Forgets all requests; results still being made are dropped when they come.
+  /// Discards all requests. Results that are still being made are dropped when they arrive.
   void clear() {
     std::map<size_t, Result> dropped;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
@@ -71,7 +72,7 @@ template <class Request, class Batch> class Prefetcher {
     first_valid_ = next_ordered_ = popped_ = next_submitted_;
   }
 
-  /// Waits for the workers to be done with what they are making. After clear() that is one batch each.
+  /// Waits until no worker is making a batch. After clear(), each worker has at most one batch to finish.
   void wait_until_idle() {
     std::unique_lock lock(mutex_);
     result_came_.wait(lock, [&] { return at_work_ == 0; });

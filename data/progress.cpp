@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kBetweenDrawings = std::chrono::milliseconds(100);
 
-/// "03:25", or "1:03:25".
+/// Returns "03:25", or "1:03:25".
 std::string clock_text(double seconds) {
   const auto s = static_cast<long long>(seconds);
   char text[48];
@@ -24,7 +24,7 @@ std::string clock_text(double seconds) {
     std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
   return text;
 }
-/// "62.1it/s", or "3.20s/it" where it is slow.
+/// Returns "62.1it/s", or "3.20s/it" if it is slow.
 std::string rate_text(size_t done, double seconds) {
   if (done == 0 || seconds <= 0) return "?it/s";
   const double rate = static_cast<double>(done) / seconds, shown = rate >= 1 ? rate : 1 / rate;
@@ -60,7 +60,7 @@ std::string detail::progress_line(const std::string& label, size_t done, std::op
   const double part = *total == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(*total));
   char percent[8];
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(100 * part));
-  const size_t used = prefix.size() + 6 + end.size();  // with the bar's two ends
+  const size_t used = prefix.size() + 6 + end.size();  // 6: the percentage and the bar's two ends
   if (used + 4 > width) return (prefix + percent + end).substr(0, width);
   std::string bar(std::min<size_t>(width - used, 40), ' ');
   std::fill_n(bar.begin(), static_cast<size_t>(part * static_cast<double>(bar.size())), '#');
@@ -91,8 +91,8 @@ void detail::ProgressBar::end() {
 void detail::ProgressBar::draw() {
   drawn_ = Clock::now();
   const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
-  // One column less than there are: in the last one some terminals go to the next line. \033[K clears what is left
-  // over.
+  // One column is left free, because some terminals move to the next line after the last column. \033[K clears the rest
+  // of the old line.
   const std::string line = progress_line(label_, done_, total_, seconds, postfix_, terminal_width() - 1);
   std::fprintf(stderr, "\r%s\033[K", line.c_str());
   std::fflush(stderr);

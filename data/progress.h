@@ -1,4 +1,4 @@
-// progress: a bar on the terminal for a loop over batches, or over anything else, as Python's tqdm draws one.
+// progress: a progress bar on the terminal for a loop over batches or any other range, like Python's tqdm.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -12,21 +12,21 @@ namespace tandem::data {
 
 namespace detail {
 
-/// "epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s, loss 0.31]", or what is known of it, in up to `width`
-/// columns.
+/// Returns "epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s, loss 0.31]", or the parts of it that are known,
+/// in up to `width` columns.
 std::string progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
                           const std::string& postfix, size_t width);
 
-/// The line on the standard error, redrawn ten times a second where that is a terminal. Elsewhere nothing is written.
+/// Draws the line on standard error, ten times a second, if that is a terminal. Otherwise writes nothing.
 class ProgressBar {
  public:
   ProgressBar(std::string label, std::optional<size_t> total);
   ProgressBar(const ProgressBar&) = delete;
   ~ProgressBar() { end(); }
   void begin();
-  /// One more is done.
+  /// Counts one more step.
   void advance();
-  /// Leaves the line as it stands, and goes to the next one.
+  /// Draws the line for the last time, and moves to the next line.
   void end();
   void set_postfix(std::string postfix) { postfix_ = std::move(postfix); }
 
@@ -40,7 +40,7 @@ class ProgressBar {
   Clock::time_point start_, drawn_;
 };
 
-/// Iterates as `Base` does, and tells the bar.
+/// Iterates as `Base` does, and advances the bar.
 template <class Base, class End> class ProgressIterator {
  public:
   ProgressIterator(Base base, ProgressBar& bar) : base_(std::move(base)), bar_(&bar) {}
@@ -64,25 +64,25 @@ template <class Base, class End> class ProgressIterator {
 
 }  // namespace detail
 
-/// What progress() returns: a range that iterates as the one in it does.
+/// Range that progress() returns. It iterates as the range that was passed in.
 template <class Range> class Progress {
  public:
   Progress(Range&& range, std::string label, std::optional<size_t> total)
       : range_(std::forward<Range>(range)),
         bar_(new detail::ProgressBar(std::move(label), total ? total : size_of(range_))) {}
-  /// The first element; the bar appears.
+  /// Shows the bar and returns an iterator to the first element.
   auto begin() {
     using std::begin, std::end;
     auto first = begin(range_);
     bar_->begin();
     return detail::ProgressIterator<decltype(first), decltype(end(range_))>(std::move(first), *bar_);
   }
-  /// Behind the last element.
+  /// Returns the end of the range.
   auto end() {
     using std::end;
     return end(range_);
   }
-  /// Text at the end of the line, "loss 0.31", from the next drawing on.
+  /// Sets the text at the end of the line, such as "loss 0.31". It appears with the next drawing.
   void set_postfix(std::string text) { bar_->set_postfix(std::move(text)); }
 
  private:
@@ -92,27 +92,24 @@ template <class Range> class Progress {
     else
       return {};
   }
-  Range range_;  // a reference, where progress() was given something that stays
+  Range range_;  // a reference if progress() was given an lvalue
   tandem::detail::Owned<detail::ProgressBar> bar_;
 };
 
-/// A bar for a loop: how far it has come, its rate, and the time left.
+/// Shows a bar for a loop: its progress, its rate, and the time left.
 ///
 ///     for (auto& batch : data::progress(*loader, "epoch 1")) train(batch);
 ///
 ///     epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s]
 ///
-/// It is written to the standard error, and only where that is a terminal. For text at the end of the line the range
-/// needs a name:
+/// The bar is written to standard error, and only if that is a terminal. To set the text at the end of the line, give
+/// the range a name:
 ///
 ///     auto bar = data::progress(*loader, "epoch 1");
 ///     for (auto& batch : bar) bar.set_postfix("loss " + std::to_string(train(batch)));
 ///
-/// @param range  a loader or container, or what else a `for` goes through; it must stay as long as the loop runs,
-/// unless
-///               it is given away
-/// @param total  how many steps there are; what the range's size() says, unless given. Without either, only the count
-///               and the rate are shown
+/// @param range  a loader, a container or another range. It must outlive the loop, unless it is passed as an rvalue
+/// @param total  number of steps; by default the range's size(). Without either, only the count and the rate are shown
 template <class Range>
 Progress<Range> progress(Range&& range, std::string label = "", std::optional<size_t> total = {}) {
   return Progress<Range>(std::forward<Range>(range), std::move(label), total);

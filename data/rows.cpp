@@ -1,4 +1,4 @@
-// stack_rows and gather_rows: copy bytes row by row, or call stack and index_select where autograd records.
+// stack_rows and gather_rows: copy bytes row by row, or call stack and index_select if autograd records.
 #include "tandem/data/rows.h"
 
 #include <cstring>

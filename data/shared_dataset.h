@@ -1,10 +1,10 @@
-// SharedBatchDataset: one dataset that several loaders or workers use, in the place of a copy for each.
+// SharedBatchDataset: one dataset that several loaders or workers use, instead of a copy for each.
 #pragma once
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {
 
-/// A dataset by reference. Copies of it name the same dataset, so a loader with several workers calls its get_batch
+/// A reference to a dataset. Copies refer to the same dataset, so a loader with several workers calls its get_batch
 /// from several threads at once.
 template <class UnderlyingDataset>
 class SharedBatchDataset
@@ -14,7 +14,7 @@ class SharedBatchDataset
   using BatchType = typename UnderlyingDataset::BatchType;
   using BatchRequestType = typename UnderlyingDataset::BatchRequestType;
 
-  /// @throws Error when there is no dataset
+  /// @throws Error if shared_dataset is null
   SharedBatchDataset(std::shared_ptr<UnderlyingDataset> shared_dataset) : dataset_(std::move(shared_dataset)) {
     TANDEM_CHECK(dataset_, "SharedBatchDataset: the pointer is null; it must name a dataset");
   }
@@ -28,16 +28,16 @@ class SharedBatchDataset
 
   UnderlyingDataset& operator*() { return *dataset_; }
   const UnderlyingDataset& operator*() const { return *dataset_; }
-  /// The dataset that all copies share.
+  /// Returns the dataset that all copies share.
   UnderlyingDataset* operator->() { return dataset_.get(); }
-  /// The dataset that all copies share.
+  /// Returns the dataset that all copies share.
   const UnderlyingDataset* operator->() const { return dataset_.get(); }
 
  private:
   std::shared_ptr<UnderlyingDataset> dataset_;
 };
 
-/// A new dataset, made of `args`, by reference.
+/// Constructs a dataset from `args`, and returns a reference to it.
 template <class UnderlyingDataset, class... Args>
 SharedBatchDataset<UnderlyingDataset> make_shared_dataset(Args&&... args) {
   return std::make_shared<UnderlyingDataset>(std::forward<Args>(args)...);

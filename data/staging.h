@@ -1,4 +1,4 @@
-// Batches on their way to a GPU: through page-locked memory, by a stream of their own, while the last one is computed.
+// Moves batches to a GPU through page-locked memory, on a separate stream, while the last batch is computed.
 #pragma once
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor_tree.h"
@@ -7,17 +7,18 @@ namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
-  std::optional<cuda::Event> arrived;  // on a GPU; nothing when it is there already
+  std::optional<cuda::Event> arrived;  // recorded after the copies to a GPU; nullopt if there are none
 };
 
-/// What a DataLoader does with a batch when it is made, and when it is handed out.
+/// Moves a batch to the memory that a DataLoader's options name, in two steps: when it is made, and when it is
+/// returned.
 class Staging {
  public:
-  /// @throws Error when there is no such device
+  /// @throws Error if there is no such device
   Staging(bool pin_memory, std::optional<Device> device);
   bool does_nothing() const { return !pin_ && !device_; }
 
-  /// On the thread that made the batch: puts it on its way.
+  /// Starts moving the batch. Called on the thread that made it.
   template <class Batch> StagedBatch<Batch> send(Batch batch) const {
     StagedBatch<Batch> out{std::move(batch), {}};
     if (pin_) each_defined(out.batch, pin);
@@ -32,7 +33,8 @@ class Staging {
     }
     return out;
   }
-  /// On the consumer's thread: its stream waits for the batch, and the batch's memory for the stream.
+  /// Makes the consumer's stream wait for the batch, and keeps the batch's memory until that stream has used it. Called
+  /// on the consumer's thread.
   template <class Batch> Batch receive(StagedBatch<Batch> staged) const {
     if (staged.arrived) {
       const cuda::Stream stream = cuda::current_stream(*device_);
@@ -43,7 +45,7 @@ class Staging {
   }
 
  private:
-  /// Calls f with the tensors of a batch that are defined.
+  /// Calls f with the defined tensors of a batch.
   template <class Batch, class F> static void each_defined(Batch& batch, const F& f) {
     tandem::detail::visit_tensors(batch, [&](Tensor& x) {
       if (x.defined()) f(x);
@@ -52,14 +54,14 @@ class Staging {
   static void pin(Tensor& x) {
     if (x.is_cpu()) x = x.pin_memory();
   }
-  /// What is on a GPU already was made by what this thread's stream holds.
+  /// If x is on a GPU, makes the copies wait for this thread's stream, which may still be computing x.
   void await_source(const Tensor& x) const {
     if (x.is_cuda()) copies_->wait_stream(cuda::current_stream(x.device()));
   }
 
   bool pin_;
   std::optional<Device> device_;
-  std::optional<cuda::Stream> copies_;  // when the device is a GPU
+  std::optional<cuda::Stream> copies_;  // set if the device is a GPU
 };
 
 }  // namespace tandem::data::detail

@@ -13,25 +13,25 @@ extern template class Dataset<TensorPairDataset>;
 struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
   /// @throws Error for a scalar
   explicit TensorDataset(Tensor data);
-  /// Tensors of one shape, each of which is a row. @throws Error when there are none, or they differ
+  /// Stacks tensors of one shape, each of which is a row. @throws Error if there are none, or they differ
   explicit TensorDataset(const std::vector<Tensor>& tensors);
 
   TensorExample get(size_t index) override;
-  /// The examples at these indices as one batch, without a stack of single ones.
+  /// Returns the examples at these indices as one batch, without making single examples.
   TensorExample get_stacked(ArrayRef<size_t> indices);  // Note [Batches without examples]
   std::optional<size_t> size() const override;
 
   Tensor tensor;  // (N, ...)
 };
 
-/// The rows of one tensor, (N, ...), with those of another, (N, ...), as their targets: what Python's TensorDataset
-/// makes of two tensors.
+/// The rows of one tensor, (N, ...), with the rows of another, (N, ...), as their targets; like Python's TensorDataset
+/// of two tensors.
 struct TensorPairDataset : public Dataset<TensorPairDataset> {
-  /// @throws Error for scalars, and for tensors of different numbers of rows
+  /// @throws Error for scalars, and if the tensors have different numbers of rows
   TensorPairDataset(Tensor data, Tensor target);
 
   Example<> get(size_t index) override;
-  /// The examples at these indices as one batch, without a stack of single ones.
+  /// Returns the examples at these indices as one batch, without making single examples.
   Example<> get_stacked(ArrayRef<size_t> indices);  // Note [Batches without examples]
   std::optional<size_t> size() const override;
 

@@ -1,4 +1,4 @@
-// Stack: how a batch of examples becomes one.
+// Stack: combines a list of examples into one batch.
 #include "tandem/data/transforms.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// What happens to examples on their way from a dataset to a batch.
+// Transforms, which convert examples on their way from a dataset to a batch.
 #pragma once
 #include <utility>
 
@@ -9,22 +9,22 @@
 
 namespace tandem::data::transforms {
 
-/// Makes one batch of another.
+/// Base class of transforms that convert one batch into another.
 template <class InputBatch, class OutputBatch> class BatchTransform {
  public:
   using InputBatchType = InputBatch;
   using OutputBatchType = OutputBatch;
   virtual ~BatchTransform() = default;
-  /// What becomes of a batch; workers call it, each with a copy of the transform.
+  /// Returns the converted batch. Each worker calls it on a copy of the transform.
   virtual OutputBatch apply_batch(InputBatch batch) = 0;
 };
 
-/// Makes one example of another.
+/// Base class of transforms that convert one example into another.
 template <class Input, class Output> class Transform : public BatchTransform<std::vector<Input>, std::vector<Output>> {
  public:
   using InputType = Input;
   using OutputType = Output;
-  /// What becomes of an example.
+  /// Returns the converted example.
   virtual Output apply(Input input) = 0;
   std::vector<Output> apply_batch(std::vector<Input> batch) override {
     std::vector<Output> out;
@@ -38,7 +38,7 @@ template <class Input, class Output> class Transform : public BatchTransform<std
   }
 };
 
-/// Makes one example, a batch, of many.
+/// A transform that combines many examples into one, the batch.
 template <class T, class BatchType = std::vector<T>> using Collation = BatchTransform<BatchType, T>;
 
 /// Applies a function to each example.
@@ -63,7 +63,7 @@ template <class Input, class Output = Input> class BatchLambda : public BatchTra
   FunctionType function_;
 };
 
-/// Changes the data of each example and leaves its target.
+/// Base class of transforms that convert the data of each example, and keep its target.
 template <class Target = Tensor>
 class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor, Target>> {
  public:
@@ -74,7 +74,7 @@ class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor
   }
 };
 
-/// Makes one example, a batch, of many by a function.
+/// Combines many examples into one, the batch, by a function.
 template <class T, class BatchType = std::vector<T>> using Collate = BatchLambda<BatchType, T>;
 
 /// Applies a function to the data of each example.
@@ -88,18 +88,18 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
   FunctionType function_;
 };
 
-/// (x - mean) / stddev, by channel: x is (C, H, W), and mean and stddev hold C values, or one for all.
+/// Computes (x - mean) / stddev by channel: x is (C, H, W), and mean and stddev hold C values, or one for all channels.
 template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
       : mean(data::detail::by_channel(mean)), stddev(data::detail::by_channel(stddev)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
-  /// Examples already stacked, (N, C, H, W), take the same arithmetic in one go.
+  /// Normalizes a stacked batch, (N, C, H, W), at once, with the same arithmetic.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
 
   Tensor mean, stddev;  // (C, 1, 1) float32
 };
 
-/// Makes one example of many by stacking their tensors.
+/// Combines many examples into one, the batch, by stacking their tensors.
 template <class T = Example<>> struct Stack;
 
 template <> struct Stack<Example<>> : public Collation<Example<>> {

@@ -1,4 +1,4 @@
-// WorkerException: the message around the original one's.
+// WorkerException: builds its message from the original exception's message.
 #include "tandem/data/worker_exception.h"
 
 namespace tandem::data {

@@ -1,4 +1,4 @@
-// WorkerException: what went wrong in a loader's worker, as the thread that iterates sees it.
+// WorkerException: an exception of a loader's worker, as the iterating thread receives it.
 #pragma once
 #include <exception>
 
@@ -6,12 +6,12 @@
 
 namespace tandem::data {
 
-/// An exception in a worker. what() has the words of the original one, and which batch was to be made.
+/// An exception in a worker. what() has the original message, and names the batch that was being made.
 class WorkerException : public Error {
  public:
-  /// @param batch   what was to be made, as in "the batch of examples 3, 4"; left out when empty
+  /// @param batch   description of what was being made, such as "the batch of examples 3, 4"; omitted if empty
   explicit WorkerException(const std::exception_ptr& original, const std::string& batch = "");
-  /// What was thrown in the worker.
+  /// Exception that was thrown in the worker.
   std::exception_ptr original_exception;
   std::string message;  // what() as a string
 };

@@ -17,8 +17,8 @@ WorkerThreads::WorkerThreads() : threads_(new Threads) {}
 WorkerThreads::~WorkerThreads() { join(); }
 void WorkerThreads::start(const char* what, std::function<void()> run) {
   RankContext context = RankContext::current();
-  context.state();              // so that all threads share it
-  context.generator = nullptr;  // a guard's, which may be gone before the thread is
+  context.state();              // creates the state now, so that all threads share it
+  context.generator = nullptr;  // a guard's generator may be gone before the thread ends
   threads_->all.push_back(start_thread(what, [run = std::move(run), context = std::move(context)]() mutable {
     const RankContextGuard guard(std::move(context));
     run();

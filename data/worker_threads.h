@@ -1,5 +1,5 @@
-// The threads of loaders, and what they wait with. Both are behind a pointer, as <thread> and <condition_variable>
-// would take each of the users' files long to compile. Internal.
+// Threads of loaders, and a condition variable for them. Both are behind pointers, because <thread> and
+// <condition_variable> would slow the compilation of every file that includes this one. Internal.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -9,16 +9,16 @@
 
 namespace tandem::data::detail {
 
-/// Threads that end with this, or at join().
+/// Threads that are joined by join(), or by the destructor.
 class WorkerThreads {
  public:
   WorkerThreads();
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
-  /// Runs a function on a thread of its own, in the RankContext of the one that calls this.
-  /// @throws Error naming `what` when the system has no thread to give
+  /// Runs a function on a new thread, in the RankContext of the calling thread.
+  /// @throws Error that names `what` if the system cannot create a thread
   void start(const char* what, std::function<void()> run);
-  /// Waits for all of them to end.
+  /// Waits for all threads to end.
   void join();
 
  private:
@@ -35,7 +35,7 @@ class Condition {
   void notify_one();
   void notify_all();
   void wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ready);
-  /// Whether it was ready before the timeout passed.
+  /// Returns whether ready() was true before the timeout passed.
   bool wait_for(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
                 const std::function<bool()>& ready);
 

@@ -17,9 +17,9 @@ inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
   }
 }
 
-/// Collapses dimensions: drops those of size 1, orders the others by the strides of operand 0 (so that a permuted
-/// output is traversed in memory order), and joins neighbours that are contiguous with each other in all operands. The
-/// result is outermost first.
+/// Drops dimensions of size 1, orders the others by the strides of operand 0 (so that a permuted output is traversed in
+/// memory order), and joins neighbours that are contiguous with each other in all operands. The result is outermost
+/// first.
 /// @param sizes      sizes of the output
 /// @param strides    strides of each of the `count` operands in the output's dimensions
 /// @param collapsed  receives the collapsed sizes; stride_at(k, i) refers to the collapsed stride of operand k in

@@ -5,8 +5,8 @@
 TANDEM_KERNEL(void fill(const Scalar& value, Tensor& y))
 /// y[i] = start + i * step; y is one-dimensional and contiguous
 TANDEM_KERNEL(void arange(const Scalar& start, const Scalar& step, Tensor& y))
-/// Random numbers, assigned in y's logical order, so that they do not depend on its layout. They are Philox's numbers
-/// for `state` (int64 {seed, stream, block}, on y's device), from block + `offset` on
+/// Random numbers, assigned in y's logical order, so that they do not depend on its layout. Philox draws them with
+/// `state` (int64 {seed, stream, block}, on y's device), from block `block` + `offset` on
 TANDEM_KERNEL(void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_KERNEL(void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_KERNEL(void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y))

@@ -14,8 +14,8 @@ template <class Result, class Problem, class... Operands> struct Implementation 
   const char* name;
   /// Returns whether `run` may be called for the problem.
   bool (*serves)(const Problem& problem);
-  /// Computes the result. Returns false, a null pointer or an undefined tensor if it cannot after all: a library may
-  /// decline a problem only when it is asked.
+  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails: some libraries report only
+  /// when they are called that they do not support a problem.
   Result (*run)(const Problem& problem, Operands... operands);
 };
 

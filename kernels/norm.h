@@ -19,13 +19,13 @@ TANDEM_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const 
                                        const Tensor& weight, bool training, Tensor& sum_dy, Tensor& sum_dy_xhat,
                                        Tensor& dx))
 namespace tandem::kernels::cpu {
-/// One way to compute the three kernels above.
+/// One implementation of the three kernels above.
 struct BatchNormKernels {
   decltype(batch_norm_stats)* stats;
   decltype(batch_norm_apply)* apply;
   decltype(batch_norm_backward)* backward;
 };
-/// The implementations that they choose from, by x, in order.
+/// Returns the implementations that these kernels choose from, depending on x, in the order in which they are tried.
 std::span<const Implementation<const BatchNormKernels*, Tensor>> batch_norm_implementations();
 }  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
@@ -34,7 +34,7 @@ namespace tandem::kernels::cuda {
 /// it is undefined.
 void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
                              Tensor& batches, Tensor& mean, Tensor& var, Tensor& rstd);
-/// batch_norm_apply with rstd = 1 / sqrt(var + eps)
+/// Computes batch_norm_apply with rstd = 1 / sqrt(var + eps)
 void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
                          const Tensor& bias, Tensor& y);
 }  // namespace tandem::kernels::cuda

@@ -9,7 +9,8 @@ TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Te
                         const std::vector<Tensor>& steps, std::vector<Tensor>& parameters,
                         std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
                         std::vector<Tensor>& max_exp_avg_sqs))
-/// `values` holds SgdValues. Without `momentum` there are no momentum buffers
+/// One fused SGD step over all parameters. `values` holds SgdValues. `momenta` holds the momentum buffers; it is not
+/// used unless `momentum`
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
                        std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
 /// Reduces each block of `length` elements to a float64 number: the sum of squares for p = 2, the sum of absolute

@@ -18,7 +18,7 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Reads through functions of the caller.
+/// Reads through the caller's functions.
 class FunctionSource : public ByteSource {
  public:
   using Read = std::function<size_t(uint64_t, void*, size_t)>;
@@ -38,7 +38,8 @@ Tensor as_stored(const Tensor& tensor, bool is_buffer) {
   return is_buffer && tensor.defined() && tensor.requires_grad() ? tensor.detach() : tensor;
 }
 
-/// Takes `from` in the place of what `to` holds, which other handles name too.
+/// Sets `to` to the tensor `from`. If `to` is defined, its TensorImpl takes over from's layout, so that other handles
+/// see the change.
 void assign(Tensor& to, const Tensor& from, bool is_buffer) {
   const Tensor read = as_stored(from, is_buffer);
   if (!to.defined()) {
@@ -46,13 +47,13 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
     return;
   }
   const NoGradGuard guard;
-  // What was saved for backward has changed.
+  // A tensor that was saved for backward has changed.
   const uint32_t version = to.impl()->version().load(std::memory_order_relaxed) + 1;
   to.impl()->take_layout(*read.impl());
   to.impl()->version().store(version, std::memory_order_relaxed);
 }
 
-/// What any of the formats holds.
+/// Reads a source in any of the formats.
 IValue read_source(const ByteSource& source, Device device, SafetensorsMetadata& metadata) {
   metadata.clear();
   const FileFormat format = format_of(source);

@@ -1,4 +1,4 @@
-// OutputArchive and InputArchive: values under keys, as torch::serialize has them. See Note [Files of archives].
+// OutputArchive and InputArchive: values under keys, as in torch::serialize. See Note [Files of archives].
 #pragma once
 #include <cstddef>
 #include <iosfwd>
@@ -9,96 +9,95 @@
 // Note [Files of archives]
 //
 // Python's torch.save and LibTorch's torch::save write the same zip file of a pickle and storages. They differ in the
-// pickle: Python's holds dicts, LibTorch's an object of TorchScript, with an attribute for each key. Tandem's files
-// can be read by Python's torch.load(weights_only=True): an archive becomes a dict, an archive within it a dict in this
-// dict. A module writes the dict that Python's load_state_dict takes ("fc1.weight"), an optimizer the dict that
-// Python's optimizers take, a tensor itself, and a vector of tensors a list. LibTorch does not read these as archives;
-// its torch::pickle_load does.
+// pickle: Python's holds dicts, LibTorch's an object of TorchScript with an attribute for each key. Python's
+// torch.load(weights_only=True) can read Tandem's files: an archive becomes a dict, and an archive within it a dict in
+// this dict. A module is written as the dict that Python's load_state_dict takes ("fc1.weight"), an optimizer as the
+// dict that Python's optimizers take, a tensor as itself, and a vector of tensors as a list. LibTorch cannot read these
+// files as archives, but its torch::pickle_load can.
 //
 // Tandem reads Python's files, LibTorch's archives (whose attributes become the keys) and safetensors. It knows the
 // globals that Python's torch.load(weights_only=True) allows. A pickle that names any other function or class is
-// refused, and none is called.
+// refused, and no such function is called.
 //
-// A path that ends with ".safetensors" is written as safetensors: a dict of tensors, a list of them, one tensor, or an
-// optimizer. Reading goes by the content, not by the name.
+// A path that ends with ".safetensors" is written as safetensors: a dict of tensors, a list of tensors, one tensor, or
+// an optimizer. When a file is read, its content determines the format, not its name.
 
 namespace tandem {
 namespace serialize {
 
-/// Collects values under keys and writes them as one file, which Python's torch.load(weights_only=True) reads; or as
-/// safetensors where the file's name says so.
+/// Collects values under keys, and writes them as one file, which Python's torch.load(weights_only=True) can read. If
+/// the file's name ends with ".safetensors", writes safetensors.
 class OutputArchive {
  public:
   OutputArchive() : root_(IValue::dict()) {}
   OutputArchive(OutputArchive&&) = default;
   OutputArchive& operator=(OutputArchive&&) = default;
 
-  /// Keeps a value, a tensor (as a buffer: without its requires_grad) or what another archive holds so far.
-  /// @throws Error when there is something under this key already
+  /// Adds a value, a tensor (with is_buffer: without its requires_grad), or the present contents of another archive.
+  /// @throws Error if the key is already in use
   void write(const std::string& key, const IValue& value);
   void write(const std::string& key, const Tensor& tensor, bool is_buffer = false);
   void write(const std::string& key, const OutputArchive& nested);
 
-  /// Writes a file beside `filename` and puts it in place when it is complete; or into a stream; or by calls of
-  /// `function`, which returns how many bytes it took.
-  /// @throws Error naming the file and the reason; then a file of that name is what it was
+  /// Writes to a file, to a stream, or by calls of `function`, which returns the number of bytes that it took. A file
+  /// is written under a temporary name, and renamed when it is complete.
+  /// @throws Error that names the file and the reason; an existing file of that name then stays as it was
   void save_to(const std::string& filename) const;
   void save_to(std::ostream& stream) const;
   void save_to(const std::function<size_t(const void*, size_t)>& function) const;
 
-  /// The dict of what was written; or a value that takes the place of the dict, as a lone tensor does.
+  /// Returns the dict of all values that were written, or the value that replaced the dict, such as a single tensor.
   const IValue& value() const { return root_; }
-  /// Takes the place of all that was written.
+  /// Replaces everything that was written.
   void set_value(IValue value) { root_ = std::move(value); }
 
-  /// write(arguments...).
+  /// Calls write(arguments...).
   template <class... Args> void operator()(Args&&... args) { write(std::forward<Args>(args)...); }
 
  private:
   IValue root_;
 };
 
-/// Reads a file of torch.save, of LibTorch's torch::save, or safetensors, and gives its values by key.
+/// Reads a file of Python's torch.save, of LibTorch's torch::save, or safetensors, and returns its values by key.
 class InputArchive {
  public:
   InputArchive() : root_(IValue::dict()) {}
   InputArchive(InputArchive&&) = default;
   InputArchive& operator=(InputArchive&&) = default;
 
-  /// What lies under a key: in a dict its value, in a list or tuple the element of that number, in a file of one tensor
-  /// that tensor under "0". A tensor that is defined already gets the other's elements, shape, dtype and device in
-  /// place, so that all handles on it see them; as a buffer it comes without requires_grad. For an archive, keys such
-  /// as "fc1.weight" count as "weight" in an archive "fc1".
-  /// @throws Error naming the file and the key when it is missing or something else; try_read gives false when missing
+  /// Reads the value under a key. In a list or tuple the key is an element's number; in a file of one tensor it is "0".
+  /// A tensor that is already defined takes over the elements, shape, dtype and device of the stored tensor in place,
+  /// so that all handles to it see them. With is_buffer, the result does not require a gradient. For an archive, keys
+  /// such as "fc1.weight" count as "weight" in an archive "fc1".
+  /// @throws Error that names the file and the key if the key is missing or holds something else
   void read(const std::string& key, IValue& value) const;
   void read(const std::string& key, Tensor& tensor, bool is_buffer = false) const;
   void read(const std::string& key, InputArchive& archive) const;
-  /// As read(), but false when there is nothing under the key.
+  /// As read(), but returns false if there is nothing under the key.
   bool try_read(const std::string& key, IValue& value) const;
-  /// As read(), but false when there is nothing under the key.
+  /// As read(), but returns false if there is nothing under the key.
   bool try_read(const std::string& key, Tensor& tensor, bool is_buffer = false) const;
-  /// As read(), but false when there is nothing under the key.
+  /// As read(), but returns false if there is nothing under the key.
   bool try_read(const std::string& key, InputArchive& archive) const;
-  /// The keys of what was read, in its order.
+  /// Returns the keys in the order of the file.
   std::vector<std::string> keys() const;
 
-  /// Reads a file of torch.save, LibTorch's torch::save, or safetensors, or the files that an index of safetensors
-  /// names
-  /// (".json"). Tensors come to `device`, or, without one, to the CPU, wherever they were when they were saved.
-  /// @throws Error naming the file, what was found in it, and what is accepted
+  /// Reads a file of torch.save, LibTorch's torch::save, or safetensors, or all the files that an index of safetensors
+  /// (".json") names. Tensors are moved to `device`, by default to the CPU, whatever device they were saved on.
+  /// @throws Error that names the file, what was found in it, and what is accepted
   void load_from(const std::string& filename, std::optional<Device> device = {});
-  /// The same of what is left of a stream; of memory; and through functions that read at a place and say the size.
+  /// Read the rest of a stream; memory; or data through functions that read at a position and return the size.
   void load_from(std::istream& stream, std::optional<Device> device = {});
   void load_from(const char* data, size_t size, std::optional<Device> device = {});
   void load_from(const std::function<size_t(uint64_t position, void* to, size_t bytes)>& read_func,
                  const std::function<size_t()>& size_func, std::optional<Device> device = {});
 
-  /// All that was read; what errors call it; and the metadata of a safetensors file.
+  /// Return everything that was read; the source's name in error messages; and the metadata of a safetensors file.
   const IValue& value() const { return root_; }
   const std::string& name() const { return name_; }
   const SafetensorsMetadata& metadata() const { return metadata_; }
 
-  /// read(arguments...).
+  /// Calls read(arguments...).
   template <class... Args> void operator()(Args&&... args) const { read(std::forward<Args>(args)...); }
 
  private:
@@ -111,23 +110,24 @@ class InputArchive {
 
 }  // namespace serialize
 
-/// A tensor in the place of the archive's dict; back from there, from "0", or from "tensor". @throws Error for others
+/// Writes a tensor in place of the archive's dict; reads a lone tensor, or the tensor under "0" or "tensor".
+/// @throws Error for other contents
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Tensor& tensor);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, Tensor& tensor);
-/// Tensors as a list; back from a list, or from a dict with the keys "0", "1", ... @throws Error for others
+/// Writes tensors as a list; reads a list, or a dict with the keys "0", "1", ... @throws Error for other contents
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::vector<Tensor>& tensors);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, std::vector<Tensor>& tensors);
 
-/// A value as the bytes of a file of torch.save, and back. @throws Error as archives do
+/// Converts a value to the bytes of a file of torch.save, and back. @throws Error as archives do
 std::vector<char> pickle_save(const IValue& value);
 IValue pickle_load(const std::vector<char>& data);
 
 namespace detail {
-/// Tensors of a dict and of the dicts within it, under names joined by dots; what is no tensor is left out of
-/// LibTorch's objects, and with `skip_others` everywhere; an error without. @throws Error for names that take more than
-/// memory should be spent on
+/// Returns the tensors of a dict and of the dicts within it, under names joined by dots. Other values (except None) are
+/// errors. They are skipped in LibTorch's objects and, if `skip_others`, everywhere. @throws Error also if the names
+/// take too much memory
 std::vector<std::pair<std::string, Tensor>> flat_tensors(const IValue& value, bool skip_others = false);
-/// Writes as safetensors what can be. @throws Error naming the file and what cannot
+/// Writes a value as safetensors. @throws Error that names the file and the part that safetensors cannot hold
 void save_archive_as_safetensors(const IValue& value, const std::string& path);
 }  // namespace detail
 

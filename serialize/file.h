@@ -1,4 +1,4 @@
-// Bytes in and out: what is read at positions, and a file that takes its name when it is whole.
+// Sources of bytes that are read at positions, and a file that gets its name when it is complete.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// Calls f; an error that does not name what was read gets that name in front.
+/// Calls f. If f throws an Error whose message does not contain `name`, puts `name` in front of the message.
 template <class F> decltype(auto) naming(const std::string& name, F&& f) {
   try {
     return f();
@@ -19,14 +19,14 @@ template <class F> decltype(auto) naming(const std::string& name, F&& f) {
   }
 }
 
-/// Bytes that are read at positions. Errors call it by its name: a path, or what else it is.
+/// Bytes that are read at positions. Error messages use the source's name: a path, or a description.
 class ByteSource {
  public:
   explicit ByteSource(std::string name) : name_(std::move(name)) {}
   virtual ~ByteSource() = default;
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
-  /// @throws Error naming the source when it has no such bytes
+  /// Reads `bytes` bytes from position `at`. @throws Error that names the source if it is shorter
   void read(uint64_t at, void* to, uint64_t bytes) const;
 
  protected:
@@ -37,14 +37,14 @@ class ByteSource {
   std::string name_;
 };
 
-/// A regular file. A pipe is refused, not waited for.
+/// A regular file. Opening a pipe is an error, and does not block.
 class FileSource : public ByteSource {
  public:
   FileSource(const char* op, const std::string& path);
   ~FileSource() override;
   FileSource(const FileSource&) = delete;
-  /// The whole file, which must not be empty, as memory of this process: what is written there does not reach the file.
-  /// It outlives the source.
+  /// Maps the whole file, which must not be empty. Changes to the memory do not reach the file. The mapping outlives
+  /// the source.
   std::shared_ptr<char> map_file() const;
 
  private:
@@ -53,7 +53,7 @@ class FileSource : public ByteSource {
   int fd_ = -1;
 };
 
-/// Memory that outlives the source.
+/// Memory, which must outlive the source.
 class MemorySource : public ByteSource {
  public:
   MemorySource(std::string name, const char* data, uint64_t size) : ByteSource(std::move(name)), data_(data) {
@@ -65,8 +65,8 @@ class MemorySource : public ByteSource {
   const char* data_;
 };
 
-/// A file that is written beside `path` under another name and put in its place by commit(); without that it is
-/// removed, and `path` is what it was.
+/// A file that is written beside `path` under a temporary name. commit() renames it to `path`. Without commit() it is
+/// removed, and `path` stays as it was.
 class FileSink {
  public:
   FileSink(const char* op, const std::string& path);

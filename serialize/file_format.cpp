@@ -1,4 +1,4 @@
-// format_of: looks at a file's first and last bytes for zip, old pickles and safetensors.
+// format_of: checks a file's first and last bytes for zip, old pickles and safetensors.
 #include "tandem/serialize/file_format.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tandem::detail {
 namespace {
 
-/// The pickled magic number that begins a file of torch.save from before PyTorch 1.6, or without
+/// Pickled magic number at the beginning of files that torch.save wrote before PyTorch 1.6, or writes without
 /// _use_new_zipfile_serialization.
 constexpr char kLegacy[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr size_t kLegacyBytes = sizeof kLegacy - 1;
@@ -28,12 +28,12 @@ FileFormat format_of(const ByteSource& source) {
   const uint64_t size = source.size();
   char start[16] = {};
   source.read(0, start, std::min<uint64_t>(size, sizeof start));
-  uint64_t header = 0;  // bytes of JSON, if this is safetensors
+  uint64_t header = 0;  // length of the JSON, if this is safetensors
   for (int i = 0; i < 8; ++i) header |= uint64_t{static_cast<uint8_t>(start[i])} << (8 * i);
   const bool fits = size > 8 && header <= std::min(kMaxSafetensorsHeader, size - 8);
   const bool has_brace = size > 8 && start[8] == '{';
-  // Byte 8 of a zip file is the low byte of a compression method, 0 or 8. A pickle whose bytes 4 to 7 are 0 and whose
-  // byte 8 is '{' begins with a string of a fixed length of 80 MB and more.
+  // No other format passes this test. Byte 8 of a zip file is the low byte of a compression method, 0 or 8. A pickle
+  // whose bytes 4 to 7 are 0 and whose byte 8 is '{' would begin with a string of at least 80 MB.
   if (fits && has_brace) return FileFormat::safetensors;
 
   size_t legacy = 0;
@@ -41,7 +41,7 @@ FileFormat format_of(const ByteSource& source) {
   if (legacy + 1 >= kLegacyBytes) return FileFormat::legacy;
   const bool begins_as_zip = std::memcmp(start, "PK\3\4", 4) == 0 || std::memcmp(start, "PK\5\6", 4) == 0;
   if (begins_as_zip || ends_as_zip(source)) return FileFormat::zip;
-  // Truncated safetensors, or a wrong length.
+  // Truncated safetensors, or safetensors with a wrong length.
   if (has_brace && (size == 9 || start[9] == '"' || start[9] == '}' || start[9] == ' ')) return FileFormat::safetensors;
   if (start[0] == '\x80' && 2 <= start[1] && start[1] <= 5) return FileFormat::pickle;
   return fits ? FileFormat::safetensors : FileFormat::unknown;

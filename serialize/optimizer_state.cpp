@@ -21,10 +21,10 @@ struct TupleSetting {
 };
 constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
-constexpr char kLineSearch[] = "strong_wolfe";  // a flag here; in Python the value of line_search_fn, or None
-constexpr char kSetting[] = "options.";         // before the names of settings in the metadata of safetensors
+constexpr char kLineSearch[] = "strong_wolfe";  // a flag in Tandem; in Python the value of line_search_fn, or None
+constexpr char kSetting[] = "options.";         // prefix of the names of settings in the metadata of safetensors
 
-/// Counts, which Python takes as ints only.
+/// Returns whether a setting is a count, which Python takes only as an int.
 bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
 
 std::string text_of(double value) {
@@ -33,12 +33,12 @@ std::string text_of(double value) {
   return digits;
 }
 
-/// A number; Python keeps some of them in tensors.
+/// Returns a number. Python keeps some numbers in tensors.
 double number_of(const IValue& value) {
   const bool one = value.isTensor() && value.toTensor().numel() == 1;
   return one ? value.toTensor().item<double>() : value.toScalar().to<double>();
 }
-/// How many parameters or groups LibTorch announces: no more than what there are entries for.
+/// Reads a count of parameters or groups from LibTorch's file. Throws if it exceeds the number of entries in `of`.
 size_t count_of(const IValue& value, const IValue& of) {
   const double count = number_of(value);
   TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file announces ", count,
@@ -46,7 +46,7 @@ size_t count_of(const IValue& value, const IValue& of) {
   return static_cast<size_t>(count);
 }
 
-IValue options_value(OptimizerParamGroup group, size_t first) {  // a copy, as a visitor may write
+IValue options_value(OptimizerParamGroup group, size_t first) {  // by value, because a visitor may write
   std::map<std::string, IValue> settings;
   std::vector<std::string> order;
   group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
@@ -77,12 +77,12 @@ IValue options_value(OptimizerParamGroup group, size_t first) {  // a copy, as a
   return out;
 }
 
-/// A group of a file: which parameters, and its options.
+/// A group of a file: its parameters' numbers, and its options.
 struct Group {
   std::vector<IValue> params;
   IValue options;
 };
-/// The groups that Python wrote as a list, or LibTorch as an object of "param_groups/0", ...
+/// Returns the groups, which Python writes as a list, and LibTorch as an object with "param_groups/0", ...
 std::vector<Group> groups_of(const IValue& value) {
   std::vector<Group> out;
   if (value.isList()) {
@@ -99,11 +99,11 @@ std::vector<Group> groups_of(const IValue& value) {
   return out;
 }
 
-/// Python's options that say how a step is computed, not what.
+/// Returns whether an option of Python's determines only how a step is computed, not its result.
 bool is_about_how(const std::string& name) {
   return name == "foreach" || name == "fused" || name == "capturable" || name == "differentiable";
 }
-/// Whether an option that Tandem's optimizers lack asks for what they do without it.
+/// Returns whether Tandem's optimizers, which lack this option, already do what its value asks for.
 bool is_followed(const std::string& name, const IValue& value, bool is_adamw) {
   if (value.isNone() || is_about_how(name)) return true;
   if (name == "decoupled_weight_decay") return value.isBool() && value.toBool() == is_adamw;

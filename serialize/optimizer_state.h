@@ -1,4 +1,4 @@
-// The state of optimizers as what Python's optimizers call their state_dict.
+// Converts the state of optimizers to and from the state_dict of Python's optimizers.
 #pragma once
 #include "tandem/autograd/ivalue.h"
 #include "tandem/core/internal.h"
@@ -7,19 +7,20 @@
 
 namespace tandem::detail {
 
-/// What an optimizer's load_state takes.
+/// Arguments of an optimizer's load_state.
 struct OptimizerState {
   std::vector<std::pair<std::string, Tensor>> tensors;
   optim::Optimizer::Settings settings;
 };
 
+/// Returns the dict that Python's optimizers save:
 /// {"state": {0: {"step": ..., "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0, 1]}]}
 IValue optimizer_value(const optim::Optimizer& optimizer);
-/// Of such a dict, or of what LibTorch's optimizers save, whose parameters have numbers of their own.
-/// @throws Error for other groups or parameters than the optimizer has, and options that it cannot follow
+/// Converts such a dict, or the object that LibTorch's optimizers save, which numbers parameters in its own way.
+/// @throws Error if groups or parameters do not match the optimizer, or an option cannot be followed
 OptimizerState optimizer_state(const IValue& value, const optim::Optimizer& optimizer);
 
-/// The same as safetensors hold it: tensors "0.exp_avg", and settings as metadata, "options.0.lr".
+/// Converts the contents of safetensors: tensors "0.exp_avg", and settings in the metadata, "options.0.lr".
 OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>& tensors,
                                const SafetensorsMetadata& metadata);
 bool is_optimizer_value(const IValue& value);

@@ -1,4 +1,4 @@
-// What pickles call: the globals that tensors and containers need, and nothing else.
+// Globals that a pickle may refer to: those that tensors and containers need, and no others.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// What a global of a pickle stands for here.
+/// A global that a pickle refers to, and what it means to the reader.
 struct Global {
   enum What {
     ordered_dict,
@@ -22,26 +22,26 @@ struct Global {
     tensor,
     tensor_v2,
     tensor_v3,
-    cpu_tensor,  // of a device that keeps its tensors on the CPU in files
+    cpu_tensor,  // tensor of a device whose tensors are CPU tensors in files
     parameter,
     parameter_class,
-    typed,  // calls a function that rebuilds a tensor, whose attributes follow
-    unfit,  // makes a tensor of a kind that Tandem lacks
+    typed,  // calls a function that rebuilds a tensor; the tensor's attributes follow
+    unfit,  // makes a kind of tensor that Tandem lacks
     size,
     device,
     storage,
     list,
     tagged,
-    class_name,  // of tensors and storages; only named
+    class_name,  // class of tensors or storages; it is only named, never called
     object
   };
   std::string name;
   What what;
-  std::optional<DType> dtype = {};  // of a storage; none: untyped
+  std::optional<DType> dtype = {};  // for storages; nullopt: untyped
 };
 struct Mark {};
 struct Item;
-using Arguments = std::vector<Item>;  // a tuple that holds what is no value
+using Arguments = std::vector<Item>;  // a tuple with items that are not values
 struct Item {
   std::variant<IValue, Mark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
                std::shared_ptr<const Arguments>>
@@ -49,22 +49,23 @@ struct Item {
   const IValue* value() const { return std::get_if<IValue>(&held); }
 };
 
-/// What errors say is accepted.
+/// Accepted contents of pickles, for error messages.
 extern const char* const kPickleAccepts;
-/// @throws Error naming a global that is refused
+/// Returns the item for a global. @throws Error that names the global if it is refused
 Item find_global(const std::string& module, const std::string& name);
-/// The result of a function, or a new object of a class of Python's or PyTorch's; not of a class of LibTorch's
-/// archives.
-/// @throws Error for arguments that it does not take
+/// Calls a function, or creates an object of one of Python's or PyTorch's classes. Classes of LibTorch's archives are
+/// handled elsewhere.
+/// @throws Error if it does not take these arguments
 IValue call_global(const Global& global, const Arguments& arguments, TensorSource& tensors);
-/// Whether pickles make objects of it without a call.
+/// Returns whether pickles create objects of this class without a call.
 bool is_class(Global::What what);
-/// The storage that a persistent id says. @throws Error for an id of anything else
+/// Returns the storage that a persistent ID describes. @throws Error if the ID describes something else
 Item find_storage(const Arguments& id);
 /// Converts a dict's key to an int or a string. Keys of other types become their text, such as "(1, 2)"; True is 1, as
 /// in Python. @throws Error for a list, a dict or a tensor
 IValue key_of(const IValue& value);
-/// An int of any size, little-endian in two's complement. One of more than 64 bits becomes a string of its digits.
+/// Converts an int of any size, little-endian in two's complement. If it has more than 64 bits, returns a string of its
+/// digits.
 IValue int_of(const std::string& bytes);
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// PickleReader: the machine that runs a pickle's opcodes on a stack of IValues; read_pickle.
+// PickleReader: executes a pickle's opcodes on a stack of IValues; read_pickle.
 #include "tandem/serialize/pickle_reader.h"
 
 #include <algorithm>
@@ -78,12 +78,12 @@ class PickleReader {
     stack_.pop_back();
     return out;
   }
-  /// Limits copies of values that were read before: a short text may name one often.
+  /// Limits copies of values that were read before, because a short text may refer to a value many times.
   void count_copied(size_t elements) {
     copied_ += elements;
     TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies what it holds many times", kPickleAccepts);
   }
-  /// A class or function becomes the string of its name, a storage a tensor of all its elements.
+  /// Converts an item to a value. A class or function becomes its name, a storage a tensor of all its elements.
   IValue to_value(Item item) {
     if (item.value()) return std::move(std::get<IValue>(item.held));
     if (const auto* const storage = std::get_if<std::shared_ptr<const PickledStorage>>(&item.held)) {
@@ -100,7 +100,7 @@ class PickleReader {
     return IValue((*global)->name);
   }
   IValue pop_value() { return to_value(pop()); }
-  /// The first thing after the last mark, which goes.
+  /// Removes the last mark, and returns the position of the first item after it.
   size_t pop_mark() {
     size_t i = stack_.size();
     while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].held)) --i;
@@ -114,7 +114,7 @@ class PickleReader {
     stack_.resize(first);
     return out;
   }
-  /// Pops the last `count` things. Throws if one of them is a mark.
+  /// Pops the last `count` items. Throws if one of them is a mark.
   std::vector<Item> pop_last(size_t count) {
     std::vector<Item> out(count);
     for (size_t i = count; i-- > 0;) out[i] = pop();
@@ -132,7 +132,7 @@ class PickleReader {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
-    // Arguments may hold the arguments of another call, but no deeper ones.
+    // Arguments may hold the arguments of another call; arguments nested deeper become values.
     for (Item& item : items) {
       const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
       const auto is_nested = [](const Item& i) {
@@ -142,8 +142,8 @@ class PickleReader {
     }
     push(Item{std::make_shared<const Arguments>(std::move(items))});
   }
-  /// The container on top, of which `kinds` says whether it may be changed this way. One that lies in another already
-  /// is complete: only a pickle of what contains itself changes it then.
+  /// Returns the container on top, whose kind must be one of `kinds` to be changed this way. A container inside another
+  /// one is already complete; only a pickle of a container that contains itself would still change it.
   ValueContainer& open(const char* kinds, bool (*accepts)(Kind)) {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
@@ -179,7 +179,7 @@ class PickleReader {
     push(found->second);
   }
 
-  /// The arguments of a call, of which no function here takes more than eight.
+  /// Pops the arguments of a call. No function takes more than eight.
   Arguments arguments() {
     Item item = pop();
     if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
@@ -211,7 +211,7 @@ class PickleReader {
     const Item callee = pop();
     call(global_of(callee), given);
   }
-  /// An object of LibTorch's archives, whose attributes a build gives; or one of Python's.
+  /// Creates an object: of LibTorch's archives, whose attributes follow by build(), or of one of Python's classes.
   void new_object() {
     const Arguments given = arguments();
     const Item type = pop();
@@ -229,7 +229,7 @@ class PickleReader {
     TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "its pickle builds an object from ",
                  state.tagKind(), "; accepted: a dict");
     ValueContainer::of(state)->inside = true;
-    if (to.kind == Kind::ordered_dict) return;  // a state dict's _metadata: versions of Python's modules
+    if (to.kind == Kind::ordered_dict) return;  // _metadata of a state dict: versions of Python's modules
     count_copied(state.entries().size());       // one dict may build many objects
     for (const IValue::Entry& entry : state.entries()) to.insert(entry.key(), entry.value());
   }
@@ -254,7 +254,7 @@ void PickleReader::step(uint8_t op) {
       TANDEM_CHECK(2 <= protocol && protocol <= 5, "its pickle is of protocol ", protocol, "; accepted: 2 to 5");
       return;
     }
-    case 0x95: number(8); return;  // a frame: how much one may read ahead
+    case 0x95: number(8); return;  // a frame: size of a block to read ahead
     case '(': push(Item{Mark{}}); return;
     case '0': pop(); return;
     case '1': pop_from(pop_mark()); return;

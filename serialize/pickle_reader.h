@@ -1,4 +1,4 @@
-// The restricted reader of pickles: builds what IValue holds, and calls nothing.
+// Restricted reader of pickles: creates only values that IValue can hold, and runs no code of a pickle.
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,28 +7,28 @@
 
 namespace tandem::detail {
 
-/// A storage that a pickle refers to. Tensors that name the same key share it.
+/// A storage that a pickle refers to. Tensors with the same key share it.
 struct PickledStorage {
   std::string key;
-  std::optional<DType> dtype;  // none: untyped
-  int64_t numel = 0;           // of its dtype; bytes where it is untyped
+  std::optional<DType> dtype;  // nullopt: untyped
+  int64_t numel = 0;           // in elements of dtype; in bytes if untyped
 };
-/// Where the elements of tensors come from.
+/// Provides the elements of tensors.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
-  /// A view of a storage, checked against its size.
+  /// Returns a view of a storage. Throws if the view exceeds the storage.
   virtual Tensor tensor(const PickledStorage& storage, DType dtype, int64_t offset, IntArrayRef sizes,
                         IntArrayRef strides) = 0;
 };
 
 /// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. Accepts the globals that
 /// torch.load(weights_only=True) of PyTorch 2.15 allows; docs/libtorch.md lists the value that each becomes. Objects of
-/// LibTorch's archives (__torch__...) become dicts of their attributes. The result takes memory in proportion to the
-/// text. @throws Error naming the source and the defect, or the global that is refused
+/// LibTorch's archives (__torch__...) become dicts of their attributes. The memory of the result is proportional to the
+/// text. @throws Error that names the source and the defect, or the global that is refused
 IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors);
 
-/// "torch.float32" and its storage class "FloatStorage", for each dtype.
+/// Names of each dtype, as in "torch.float32", and of its storage class, "FloatStorage".
 struct PickledDType {
   DType dtype;
   const char *name, *storage;

@@ -17,7 +17,7 @@ const PickledDType& pickled(DType dtype) {
   TANDEM_FAIL("save: PyTorch has no name for ", dtype);
 }
 
-/// Whether Python's "utf-8" reads it with "surrogatepass".
+/// Returns whether Python can decode text as "utf-8" with "surrogatepass".
 bool is_utf8(const std::string& text) {
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<uint8_t>(text[i++]);
@@ -47,7 +47,7 @@ class PickleWriter {
     for (int i = 0; i < bytes; ++i) out_.text += static_cast<char>(value >> (8 * i));
   }
   void op(char code) { out_.text += code; }
-  /// Recalls what was written under this name or address, or says that it was not yet.
+  /// Writes a reference to the value remembered under this name or address. Returns false if there is none yet.
   template <class Key> bool recall(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
     const auto at = memo.find(key);
     if (at == memo.end()) return false;
@@ -79,7 +79,7 @@ class PickleWriter {
     number(text.size(), 4);
     out_.text += text;
   }
-  /// A string that is no UTF-8 holds bytes, and is written as Python's protocol 2 writes these.
+  /// A string that is not UTF-8 holds bytes, and is written as Python's protocol 2 writes bytes.
   void string_or_bytes(const std::string& text) {
     if (is_utf8(text)) return string(text);
     global("_codecs", "encode");
@@ -125,7 +125,7 @@ class PickleWriter {
     name("storage");
     global("torch", dtype.storage);
     string(std::to_string(known->second.first));
-    name(x.is_cpu() ? "cpu" : x.device().str());  // virtual CPU devices are Tandem's own
+    name(x.is_cpu() ? "cpu" : x.device().str());  // Python has no virtual CPU devices
     integer(storage->bytes / x.itemsize());
     op('t');
     op('Q');

@@ -1,4 +1,4 @@
-// read_pytorch_file and write_pytorch_file: the entries of the zip file around the pickle.
+// read_pytorch_file and write_pytorch_file: read and write the zip file around the pickle.
 #include "tandem/serialize/pytorch_file.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 constexpr char kPickle[] = "/data.pkl";
 
-/// The storages of a file, read when the first tensor asks.
+/// Storages of a file. Each is read when the first tensor needs it.
 class StorageReader : public TensorSource {
  public:
   StorageReader(const ZipReader& zip, std::string folder, Device device)
       : zip_(zip), folder_(std::move(folder)), device_(device) {
-    const std::string name = folder_ + "/byteorder";  // older files have none: they are little-endian
+    const std::string name = folder_ + "/byteorder";  // missing in older files, which are little-endian
     const auto found = zip_.entries().find(name);
     if (found == zip_.entries().end()) return;
     TANDEM_CHECK(found->second.size <= 16, "its byte order takes ", found->second.size, " bytes");
@@ -91,7 +91,7 @@ void check_is_zip(const ByteSource& source) {
                ": this is a bare pickle; accepted: the zip format, as Python's torch.save writes");
 }
 
-/// Calls f; an error that does not say what kind of file was read gets that behind it.
+/// Calls f. If f throws an Error that does not mention the kind of file, appends the kind to the message.
 template <class F> IValue naming_format(F&& f) {
   try {
     return f();
@@ -117,7 +117,7 @@ IValue read_zip(const ByteSource& source, Device device) {
                " entries has no data.pkl; accepted: what torch.save writes");
   const std::string name = folder + kPickle;
   const ZipReader::Entry& pickle = zip.entries().at(name);
-  // Each byte of a pickle may make a value: one that is packed like nothing that was written is not unpacked.
+  // Each byte of a pickle may create a value, so a pickle with an implausible compression ratio is not unpacked.
   TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
                " bytes; accepted: up to 32 times");
   StorageReader tensors(zip, folder, device);

@@ -15,7 +15,7 @@ struct DTypeName {
   DType dtype;
   const char* name;
 };
-// In the order of the Python library's enumeration, which decides the order of the bytes.
+// In the order of the Python library's enumeration, which determines the order of the tensors' bytes.
 constexpr DTypeName kNames[] = {{kBool, "BOOL"},   {kUInt8, "U8"},      {kInt8, "I8"},   {kInt16, "I16"},
                                 {kFloat16, "F16"}, {kBFloat16, "BF16"}, {kInt32, "I32"}, {kFloat32, "F32"},
                                 {kFloat64, "F64"}, {kInt64, "I64"}};
@@ -24,10 +24,10 @@ const DTypeName& find(DType dtype) {
   return *std::find_if(std::begin(kNames), std::end(kNames), [&](const DTypeName& n) { return n.dtype == dtype; });
 }
 
-/// Parses, and refuses a name that comes twice in one object, of which the library would keep the last.
+/// Parses JSON. Refuses an object with two equal names, of which the JSON library would keep the last.
 Json parse_json(const std::string& text, const std::string& path) {
-  std::vector<std::set<std::string>> names;  // of each open object
-  constexpr int kMaxDepth = 8;  // names, entries, lists; much deeper ones would overflow the stack when printed
+  std::vector<std::set<std::string>> names;  // names in each open object
+  constexpr int kMaxDepth = 8;  // names, entries, lists; printing much deeper nesting would overflow the stack
   const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
                  " levels");
@@ -71,7 +71,7 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
                          {},
                          unsigned_value(offsets[0], "data_offsets", name, path),
                          unsigned_value(offsets[1], "data_offsets", name, path)};
-  int64_t widest = element_size(entry.dtype);  // zero sizes left out: strides must not overflow either
+  int64_t widest = element_size(entry.dtype);  // sizes of 0 count as 1, so that strides cannot overflow either
   for (const Json& s : shape) {
     const uint64_t size = unsigned_value(s, "shape", name, path);
     TANDEM_CHECK(
@@ -106,7 +106,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   uint64_t at = 0;
   for (SafetensorsEntry& e : header.entries) {
     e.begin = at;
-    e.end = at += e.end;  // until here the length
+    e.end = at += e.end;  // `end` held the length until here
   }
   return header;
 }

@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Where a tensor's bytes lie, counted from the end of the header.
+/// Position of a tensor's bytes, counted from the end of the header.
 struct SafetensorsEntry {
   std::string name;
   DType dtype;
@@ -22,14 +22,15 @@ constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;  // bytes; the format's 
 /// Lays the tensors out as the Python library does: wider types first, so that all are aligned, then by name.
 SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Tensor>>& tensors,
                                      const SafetensorsMetadata& metadata, const std::string& path);
-/// The JSON text, padded with spaces to a multiple of 8 bytes.
+/// Returns the JSON text, padded with spaces to a multiple of 8 bytes.
 std::string format_safetensors(const SafetensorsHeader& header, const std::string& path);
-/// @param data_bytes  what follows the header in the file; the entries must cover it exactly
+/// Parses and checks the JSON text.
+/// @param data_bytes  number of bytes after the header; the entries must cover them exactly
 SafetensorsHeader parse_safetensors(const std::string& json, uint64_t data_bytes, const std::string& path);
-/// Which file each tensor of a sharded model is in, from the text of its index.
-/// @throws Error for what is no index, and for a file that does not lie beside it
+/// Returns the file that each tensor of a sharded model is in, from the text of its index.
+/// @throws Error if the text is not an index, or a file is not in the index's folder
 std::map<std::string, std::string> parse_safetensors_index(const std::string& json, const std::string& path);
-/// What load_safetensors reads, from anywhere.
+/// Reads safetensors from any source, as load_safetensors does from a file.
 NamedTensors read_safetensors(const ByteSource& source, SafetensorsMetadata* metadata);
 
 }  // namespace tandem::detail

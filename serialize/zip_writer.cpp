@@ -29,7 +29,7 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
     append(extra, bytes, 8);
     append(extra, bytes, 8);
   }
-  // A field of PyTorch's tag "FB" fills up to where the data is aligned.
+  // A field with PyTorch's tag "FB" pads the header, so that the data is aligned.
   const uint64_t data_at = at_ + 30 + name.size() + extra.size() + 4;
   const uint64_t fill = (kAlignment - data_at % kAlignment) % kAlignment;
   append(extra, 0x4246, 2);
@@ -41,7 +41,7 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
   append(header, wide ? 45 : 20, 2);
   append(header, 0x0800, 2);  // the name is UTF-8
   append(header, 0, 2);
-  append(header, 0x00210000, 4);  // stored; of the first of January 1980
+  append(header, 0x00210000, 4);  // stored; dated 1 January 1980
   append(header, entry.crc, 4);
   append(header, wide ? kWide : bytes, 4);
   append(header, wide ? kWide : bytes, 4);

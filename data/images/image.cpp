@@ -1,4 +1,4 @@
-// read_image: reads a file and decodes it as JPEG or PNG, whichever its first bytes say.
+// read_image: reads a file and decodes it as JPEG or PNG, depending on its first bytes.
 #include "tandem/data/images/image.h"
 
 #include <cerrno>

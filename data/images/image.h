@@ -4,16 +4,16 @@
 
 namespace tandem::data {
 
-/// The colours of a JPEG or PNG file (told by its content), as a uint8 tensor (3, height, width): red, green, blue.
-/// Grey becomes three equal channels, transparency is left out, and of 16 bits the upper 8 are taken. As for Pillow's
-/// convert("RGB"), gamma, colour profiles and the orientation in a camera's notes change nothing. A file that is cut
-/// off or damaged is refused where the libraries can tell; they cannot, where a change makes another image of it.
-/// @throws Error  naming the file and what is wrong with it
-/// @throws NotImplementedError  naming the library that reads such files, in a build without it
+/// Reads the colours of a JPEG or PNG file (the content determines which) as a uint8 tensor (3, height, width): red,
+/// green, blue. Grey images get three equal channels, transparency is ignored, and 16-bit values keep their upper 8
+/// bits. As in Pillow's convert("RGB"), gamma, colour profiles and the EXIF orientation are ignored. A truncated or
+/// damaged file is an error if the libraries detect it; they cannot if the damage results in another valid image.
+/// @throws Error  that names the file and what is wrong with it
+/// @throws NotImplementedError  that names the missing library, in a build without it
 Tensor read_image(const std::string& path);
 
 namespace detail {
-/// The same of a file's bytes; `name` is what errors call it.
+/// As read_image, for a file's bytes; `name` stands for the file in error messages.
 Tensor decode_image(std::string_view bytes, const std::string& name);
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Lists the images below each class's folder in order, without following a loop of links, and reads them.
+// Lists the images below each class's folder in order, detects links that form a loop, and reads the images.
 #include "tandem/data/images/image_folder.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::string> folders_in(const std::string& root) {
   return names;
 }
 
-/// Whether it is a link to a folder that it lies in: following it would never end.
+/// Returns whether entry is a link to a folder that contains it. Following such links would never end.
 bool is_loop(const fs::directory_entry& entry) {
   std::error_code ignored;
   if (!entry.is_symlink(ignored) || !entry.is_directory(ignored)) return false;

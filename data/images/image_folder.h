@@ -1,4 +1,4 @@
-// ImageFolder: images in a folder for each class, as Python's torchvision.datasets.ImageFolder reads them.
+// ImageFolder: images in one folder for each class, as in Python's torchvision.datasets.ImageFolder.
 #pragma once
 #include <map>
 #include <utility>
@@ -10,23 +10,23 @@ namespace tandem::data::datasets {
 class ImageFolder;
 extern template class Dataset<ImageFolder>;
 
-/// The images root/CLASS/....jpg, .jpeg or .png (in any case), also in folders below those: data (3, height, width)
-/// float32 in [0, 1], target the class's number, a scalar int64. The classes are the folders in root, sorted by name;
-/// examples come by class, then by folder and name. Other files are left out. An image is read when it is asked for, as
-/// read_image does; to make batches, bring all to one size (transforms::Resize).
+/// Images root/CLASS/....jpg, .jpeg or .png (upper or lower case), including those in subfolders: data (3, height,
+/// width) float32 in [0, 1], target the number of the class, a scalar int64. The classes are the folders in root,
+/// sorted by name; examples are ordered by class, then by folder and name. Other files are ignored. Each image is read
+/// when it is requested, as read_image does. To form batches, resize the images to one size (transforms::Resize).
 class ImageFolder final : public Dataset<ImageFolder> {
  public:
-  /// @throws Error naming the folder when it cannot be read, has no folders, one of these has no images, or it holds a
-  ///         link to a folder that the link is in
+  /// @throws Error that names the folder if it cannot be read, if it has no folders, if one of these has no images, or
+  /// if it contains a link to a folder that contains the link
   explicit ImageFolder(const std::string& root);
-  /// @throws Error naming the file when it cannot be read; IndexError for an index that is too large
+  /// @throws Error that names the file if it cannot be read; IndexError if the index is too large
   Example<> get(size_t index) override;
   std::optional<size_t> size() const override;
-  /// The classes' names, by number.
+  /// Returns the names of the classes, by number.
   const std::vector<std::string>& classes() const noexcept { return files_->classes; }
-  /// The classes' numbers, by name.
+  /// Returns the numbers of the classes, by name.
   const std::map<std::string, int64_t>& class_to_idx() const noexcept { return files_->class_to_idx; }
-  /// Path and class of each example.
+  /// Returns path and class of each example.
   const std::vector<std::pair<std::string, int64_t>>& samples() const noexcept { return files_->samples; }
 
  private:
@@ -35,7 +35,7 @@ class ImageFolder final : public Dataset<ImageFolder> {
     std::map<std::string, int64_t> class_to_idx;
     std::vector<std::pair<std::string, int64_t>> samples;
   };
-  std::shared_ptr<const Files> files_;  // which the copies for a loader's workers share
+  std::shared_ptr<const Files> files_;  // shared by the copies for a loader's workers
 };
 
 }  // namespace tandem::data::datasets

@@ -1,4 +1,4 @@
-// Lays the images of a batch out in rows with padding, scales their values, and writes the PNG file.
+// Arranges the images of a batch in rows with padding, scales their values, and writes the PNG file.
 #include "tandem/data/images/image_grid.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace tandem::data {
 TANDEM_ARG_SETTER(MakeGridOptions, std::optional<Range>, value_range);
 namespace {
 
-/// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1.
+/// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1. Values outside are clamped.
 void scale(const Tensor& images, const std::optional<MakeGridOptions::Range>& range) {
   const double low = range ? range->first : images.min().item<double>();
   const double high = range ? range->second : images.max().item<double>();
   images.clamp_(low, high).sub_(low).div_(std::max(high - low, 1e-5));
 }
 
-/// One image or a batch as (N, C, H, W), with grey as three equal channels.
+/// Returns one image or a batch as (N, C, H, W), with grey as three equal channels.
 Tensor as_batch(const Tensor& tensor) {
   TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
                tensor.defined() ? tensor.sizes() : IntArrayRef(),
@@ -43,7 +43,7 @@ std::vector<Tensor> checked(const std::vector<Tensor>& images) {
   return images;
 }
 
-/// Writes beside `path` and renames that, so that what was there stays if this fails.
+/// Writes a temporary file and renames it to `path`, so that an existing file stays as it is if writing fails.
 void write_whole(const std::string& path, const std::string& bytes) {
   const std::string temporary = path + ".part";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
@@ -100,7 +100,7 @@ void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptio
                " channels; accepted: 1 to 4");
   if (grid.dtype() != kUInt8) {
     check_no_nan("save_image: the tensor", grid);
-    grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: to the nearest
+    grid = grid.mul(255).add_(0.5).clamp_(0, 255).to(kUInt8);  // 0.5: rounds to nearest
   }
   const std::string bytes = png_of("save_image", grid);
   write_whole(fp, bytes);

@@ -9,15 +9,15 @@
 #include <cstdio>
 
 #include <jpeglib.h>
-// behind the header that it belongs to
+// must come after the header above, on which it depends
 #include <jerror.h>
 
 namespace tandem::data::detail {
 namespace {
 
-constexpr int kMaxScans = 1000;  // of a progressive file, each of which takes the time of an image
+constexpr int kMaxScans = 1000;  // of a progressive file, because each scan takes as much time as an image
 
-/// What libjpeg knows of one file. It is plain C up to the destructor.
+/// State of libjpeg for one file. Except for the destructor it is plain C.
 struct JpegReader {
   JpegReader() = default;
   JpegReader(const JpegReader&) = delete;
@@ -35,8 +35,8 @@ void tandem_jpeg_error(j_common_ptr info) {
   info->err->format_message(info, reader->message);
   longjmp(reader->jump, 1);
 }
-/// Data that ends early or makes no sense is a warning for libjpeg, which fills in grey. Here it is an error, but for
-/// what leaves the image whole.
+/// If data ends early or is invalid, libjpeg only warns, and fills in grey. Here such warnings are errors, except those
+/// that leave the image intact.
 void tandem_jpeg_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_JFIF_MAJOR && code != JWRN_ADOBE_XFORM)
@@ -50,7 +50,7 @@ void tandem_jpeg_progress(j_common_ptr info) {
 }
 }
 
-/// Reads what comes before the pixels. False after an error. Note [Errors by longjmp]
+/// Reads everything before the pixels. Returns false after an error. See Note [Errors by longjmp].
 bool read_header(JpegReader& reader, std::string_view bytes) {
   reader.info.err = jpeg_std_error(&reader.errors);
   reader.errors.error_exit = tandem_jpeg_error;
@@ -60,7 +60,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
   jpeg_create_decompress(&reader.info);
   reader.progress.progress_monitor = tandem_jpeg_progress;
   reader.info.progress = &reader.progress;
-  // Older versions take a pointer to bytes that are not const, and do not write to them.
+  // Older versions take a pointer to non-const bytes, but do not write to them.
   jpeg_mem_src(&reader.info, const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
                static_cast<unsigned long>(bytes.size()));
   jpeg_read_header(&reader.info, TRUE);
@@ -69,7 +69,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
   return true;
 }
 
-/// Reads the pixels. False after an error.
+/// Reads the pixels. Returns false after an error.
 bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
   if (setjmp(reader.jump)) return false;
   jpeg_start_decompress(&reader.info);
@@ -81,7 +81,7 @@ bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
   return true;
 }
 
-/// Inks to light, in place: 4 values of a pixel become 3.
+/// Converts inks to light in place: the 4 values of a pixel become 3.
 void rgb_of_cmyk(std::vector<uint8_t>& values, bool inverted) {
   const size_t pixels = values.size() / 4;
   for (size_t i = 0; i < pixels; ++i) {
@@ -101,7 +101,7 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   Pixels pixels;
   pixels.height = reader.info.image_height;
   pixels.width = reader.info.image_width;
-  // A block of 64 pixels takes a bit at the least. This keeps a damaged header from asking for memory.
+  // A block of 64 pixels takes at least one bit. This check keeps a damaged header from requesting too much memory.
   const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
   TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " announces ", pixels.height, " x ",
                pixels.width, " pixels; a file of its length holds at most ", capacity);
@@ -109,7 +109,7 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,
                " is damaged: libjpeg says: ", reader.message);
-  // Photoshop, which writes such a mark, writes light in the place of inks.
+  // Photoshop, which writes this marker, stores light instead of inks.
   if (inks) rgb_of_cmyk(pixels.values, reader.info.saw_Adobe_marker != 0);
   return pixels;
 }

@@ -1,4 +1,4 @@
-// decode_jpeg: the pixels of a JPEG file, by libjpeg. Internal.
+// decode_jpeg: decodes a JPEG file to pixels by libjpeg. Internal.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tandem::data::detail {
 
-/// @throws Error naming `name`; NotImplementedError in a build without the library
+/// Decodes a JPEG file. @throws Error that names `name`; NotImplementedError in a build without libjpeg
 Pixels decode_jpeg(std::string_view bytes, const std::string& name);
 
 }  // namespace tandem::data::detail

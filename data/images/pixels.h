@@ -1,14 +1,15 @@
-// Pixels: the result of the decoders of JPEG and PNG files. Only jpeg.cpp includes libjpeg's header, and only png.cpp
-// includes libpng's.
+// Pixels: the result of decoding a JPEG or PNG file. It is separate, so that only jpeg.cpp includes libjpeg's header,
+// and only png.cpp libpng's.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace tandem::data::detail {
 
-// Note [Errors by longjmp]: libjpeg and libpng report an error by a callback that must not return. Ours keeps the text
-// and jumps back to a setjmp, and a jump runs no destructors. So the functions that call setjmp hold plain values only;
-// what owns memory, the decoder's state too, belongs to the function that called them, which throws the Error.
+// Note [Errors by longjmp]: libjpeg and libpng report an error by a callback that must not return. Tandem's callback
+// keeps the message and jumps back to a setjmp. A jump runs no destructors, so the functions that call setjmp hold
+// plain values only. Objects that own memory, including the decoder's state, belong to the caller of these functions,
+// which throws the Error.
 
 /// Red, green and blue of each pixel, row by row.
 struct Pixels {

@@ -15,7 +15,7 @@
 namespace tandem::data::detail {
 namespace {
 
-/// What libpng knows of one file, and its last error. It is plain C up to the destructors.
+/// State of libpng for one file, and its last error. Except for the destructors it is plain C.
 struct PngFile {
   PngFile() = default;
   PngFile(const PngFile&) = delete;
@@ -30,15 +30,15 @@ void tandem_png_error(png_structp png, png_const_charp text) {
   std::snprintf(file->message, sizeof(file->message), "%s", text);
   png_longjmp(png, 1);
 }
-void tandem_png_warning(png_structp, png_const_charp) {}  // of chunks that are no pixels
+void tandem_png_warning(png_structp, png_const_charp) {}  // ignored: warnings concern chunks other than the pixels
 }
 
-/// With the bytes that were not read yet.
+/// Reads from memory; `left` holds the bytes that were not read yet.
 struct PngReader : PngFile {
   explicit PngReader(std::string_view bytes) : left(bytes) {}
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
   std::string_view left;
-  int64_t row_bits = 0;  // of a row as the file holds it
+  int64_t row_bits = 0;  // bits of a row in the file
 };
 
 extern "C" {
@@ -50,7 +50,7 @@ void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
 }
 }
 
-/// With the bytes so far.
+/// Writes to memory; `bytes` holds the bytes written so far.
 struct PngWriter : PngFile {
   ~PngWriter() { png_destroy_write_struct(&png, &info); }
   std::string bytes;
@@ -69,7 +69,7 @@ void tandem_png_write(png_structp png, png_bytep from, png_size_t count) {
 void tandem_png_flush(png_structp) {}
 }
 
-/// Reads what comes before the pixels. False after an error. Note [Errors by longjmp]
+/// Reads everything before the pixels. Returns false after an error. See Note [Errors by longjmp].
 bool read_header(PngReader& reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(&reader), tandem_png_error,
                                       tandem_png_warning);
@@ -91,7 +91,7 @@ bool read_header(PngReader& reader) {
   return true;
 }
 
-/// Reads the pixels. False after an error.
+/// Reads the pixels. Returns false after an error.
 bool read_rows(PngReader& reader, png_bytepp rows) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
   png_read_image(reader.png, rows);
@@ -99,7 +99,7 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   return true;
 }
 
-/// Writes an image. False after an error.
+/// Writes an image. Returns false after an error.
 bool write_image(PngWriter& writer, int64_t height, int64_t width, int colour_type, png_bytepp rows) {
   writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(&writer), tandem_png_error,
                                        tandem_png_warning);
@@ -124,7 +124,7 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
   Pixels pixels;
   pixels.height = png_get_image_height(reader.png, reader.info);
   pixels.width = png_get_image_width(reader.png, reader.info);
-  // Deflate shortens at most 1032 times. This keeps a damaged header from asking for memory.
+  // Deflate compresses by at most 1032. This check keeps a damaged header from requesting too much memory.
   const int64_t needed = pixels.height * ((reader.row_bits + 7) / 8 + 1);
   const int64_t capacity = 1032 * static_cast<int64_t>(bytes.size());
   TANDEM_CHECK(needed <= capacity, "read_image: ", name, " announces ", pixels.height, " x ", pixels.width,
@@ -146,7 +146,7 @@ std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t hei
   TANDEM_CHECK(height <= kMost && width <= kMost, op, ": the picture has ", height, " x ", width,
                " pixels; libpng writes up to ", kMost, " in a row or column");
   std::vector<png_bytep> rows(static_cast<size_t>(height));
-  for (int64_t i = 0; i < height; ++i)  // libpng's older functions take rows that are not const, and do not write there
+  for (int64_t i = 0; i < height; ++i)  // libpng's older functions take non-const rows, but do not write to them
     rows[static_cast<size_t>(i)] = const_cast<png_bytep>(pixels + i * width * channels);
   PngWriter writer;
   TANDEM_CHECK(write_image(writer, height, width, kColourTypes[channels - 1], rows.data()), op,

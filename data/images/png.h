@@ -1,4 +1,4 @@
-// decode_png and encode_png: from PNG files to pixels and back, by libpng. Internal.
+// decode_png and encode_png: convert between PNG files and pixels by libpng. Internal.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,11 @@
 
 namespace tandem::data::detail {
 
-/// @throws Error naming `name`; NotImplementedError in a build without the library
+/// Decodes a PNG file. @throws Error that names `name`; NotImplementedError in a build without libpng
 Pixels decode_png(std::string_view bytes, const std::string& name);
-/// A PNG file of 8-bit pixels, row by row, with 1 to 4 channels (grey, red-green-blue; the second or fourth: opacity).
-/// @throws Error naming `op`; NotImplementedError in a build without the library
+/// Encodes 8-bit pixels, row by row, with 1 to 4 channels (grey, or red, green and blue; a second or fourth channel is
+/// opacity).
+/// @throws Error that names `op`; NotImplementedError in a build without libpng
 std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t height, int64_t width, int64_t channels);
 
 }  // namespace tandem::data::detail

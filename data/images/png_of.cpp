@@ -1,4 +1,4 @@
-// png_of: how a tensor's pixels are laid out for libpng; and the check for NaN.
+// png_of and check_no_nan: reorders a tensor's pixels for libpng; checks for NaN.
 #include "tandem/data/images/png_of.h"
 
 #include "tandem/core/internal.h"

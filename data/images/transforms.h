@@ -1,12 +1,12 @@
-// Transforms of images: to one size, and a part of them.
+// Transforms of images: resizing and cropping.
 #pragma once
 #include "tandem/data/transforms.h"
 #include "tandem/nn/upsampling.h"
 
 namespace tandem::data::transforms {
 
-/// Images (C, H, W) of floating point in another size, by interpolation between four pixels. It does not smooth before
-/// it makes an image smaller: for a fraction of the size, kArea, which averages, is the better mode.
+/// Resizes images (C, H, W) of floating point by interpolation, by default bilinear. It does not smooth an image before
+/// making it smaller; for much smaller sizes kArea, which averages, is the better mode.
 template <class Target = Tensor> struct Resize : public TensorTransform<Target> {
   Resize(int64_t height, int64_t width, InterpolationMode mode = InterpolationMode::bilinear)
       : height(height), width(width), mode(mode) {}
@@ -16,13 +16,13 @@ template <class Target = Tensor> struct Resize : public TensorTransform<Target> 
     const auto options = nn::functional::InterpolateFuncOptions().size(size).mode(mode);
     return nn::functional::interpolate(input.unsqueeze(0), options).squeeze(0);
   }
-  /// The size that images get.
+  /// Size of the resulting images.
   int64_t height, width;
-  /// How pixels in between are made.
+  /// Method of interpolation.
   InterpolationMode mode;
 };
 
-/// The middle of images (..., H, W); where the borders are odd, the upper and the left one are the smaller.
+/// Keeps the center of images (..., H, W). If a border is odd, the upper or left part of it is the smaller one.
 template <class Target = Tensor> struct CenterCrop : public TensorTransform<Target> {
   CenterCrop(int64_t height, int64_t width) : height(height), width(width) {}
   Tensor operator()(Tensor input) override {
@@ -31,7 +31,7 @@ template <class Target = Tensor> struct CenterCrop : public TensorTransform<Targ
                  " must be within its last two dimensions");
     return input.narrow(-2, (input.size(-2) - height) / 2, height).narrow(-1, (input.size(-1) - width) / 2, width);
   }
-  /// The size of the part that is kept.
+  /// Size of the part that is kept.
   int64_t height, width;
 };
 

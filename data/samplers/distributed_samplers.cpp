@@ -1,4 +1,4 @@
-// Deals each rank its block of the examples, shuffled by the epoch or in order.
+// Assigns each rank its block of the examples, shuffled by the epoch or in order.
 #include "tandem/data/samplers/distributed_samplers.h"
 
 #include <algorithm>

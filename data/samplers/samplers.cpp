@@ -1,4 +1,4 @@
-// SequentialSampler, RandomSampler and StreamSampler: how each takes the next batch of indices.
+// SequentialSampler, RandomSampler and StreamSampler: return the next batch of indices.
 #include "tandem/data/samplers/samplers.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-/// The largest integer that a dtype holds; nothing for a dtype of other things.
+/// Returns the largest integer of a dtype; nullopt if it is not a dtype of integers.
 std::optional<int64_t> largest(Dtype dtype) {
   switch (dtype) {
     case kInt64: return INT64_MAX;

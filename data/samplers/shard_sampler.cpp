@@ -1,4 +1,4 @@
-// Deals out every n-th index with the order and padding of Python's DistributedSampler.
+// Assigns every n-th index to a rank, with the order and padding of Python's DistributedSampler.
 #include "tandem/data/samplers/shard_sampler.h"
 
 #include <numeric>
@@ -37,7 +37,7 @@ void ShardSampler::reset(std::optional<size_t> new_size) {
   size_ = new_size.value_or(size_);
   std::vector<size_t> order(size_);
   if (options_.shuffle) {
-    // A stream of its own: the same on every rank, and this rank's other random numbers stay what they are.
+    // A separate generator gives the same order on every rank, and does not advance this rank's own generator.
     Generator generator(options_.seed + epoch_);
     const GeneratorGuard guard(generator);
     order = permutation(size_);

@@ -1,4 +1,4 @@
-// What a tokenizer asks of Unicode, through utf8proc.
+// Unicode functions for tokenizers, implemented by utf8proc.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,22 +7,23 @@ namespace tandem::data::detail {
 
 enum class CharacterKind {
   other,
-  control,          // categories Cc, Cf, Co and Cs: of no width, or private; not tab and line ends
+  control,          // categories Cc, Cf, Co and Cs: without width, or for private use; not tab and line ends
   space,            // Zs, Zl and Zp, tab and line ends
-  punctuation,      // P*, and the signs of ASCII such as $ and +
-  nonspacing_mark,  // Mn: accents, and what else stands above, below or within a letter
+  punctuation,      // P*, and the ASCII symbols such as $ and +
+  nonspacing_mark,  // Mn: accents, and other marks above, below or within a letter
 };
 
-/// @throws NotImplementedError  naming the library, in a build without it; `who` is what asks
+/// @throws NotImplementedError  that names the library, in a build without it; `who` is the caller's name for the
+/// message
 void check_unicode(const char* who);
-/// The characters of UTF-8 text. Bytes that are none come as U+FFFD, as Python's decode("utf-8", "replace") has it.
+/// Returns the characters of UTF-8 text. Invalid bytes become U+FFFD, as in Python's decode("utf-8", "replace").
 std::u32string decode_utf8(std::string_view text);
 /// Appends a character as UTF-8.
 void append_utf8(std::string& text, char32_t character);
 CharacterKind kind_of(char32_t character);
-/// The lower-case form of one character: two characters for U+0130, which keeps its dot, and one for all others.
+/// Returns the lower-case form of a character: two characters for U+0130, whose dot is kept, else one.
 std::u32string lower_case(char32_t character);
-/// Normal form D: letters apart from their accents, marks of one letter in the order that the standard says.
+/// Returns normal form D: letters separate from their accents, with the marks of a letter in canonical order.
 std::u32string decomposed(const std::u32string& text);
 
 }  // namespace tandem::data::detail

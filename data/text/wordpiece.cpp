@@ -13,15 +13,16 @@ namespace {
 constexpr size_t kMaxWord = 100;  // characters; Hugging Face's max_input_chars_per_word
 constexpr const char* kRest = "##";
 
-/// The blocks of CJK ideographs, as BERT's tokenizer has them: not Hangul, Hiragana and Katakana, which have spaces.
-/// The 256 from U+2B820 on are left out because Hugging Face leaves them out.
+/// Returns whether c is in a block of CJK ideographs, as defined by BERT's tokenizer: without Hangul, Hiragana and
+/// Katakana, whose scripts have spaces. The 256 characters from U+2B820 on are left out because Hugging Face leaves
+/// them out.
 bool is_chinese(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-/// Without control characters, and with one kind of space.
+/// Returns text without control characters, and with one kind of space.
 std::u32string cleaned(const std::u32string& text, bool space_around_chinese) {
   std::u32string out;
   out.reserve(text.size());
@@ -86,7 +87,7 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
 void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>& ids) const {
   if (word.size() > kMaxWord) return ids.push_back(unk_);
   std::string text;
-  std::vector<size_t> ends;  // of the characters, in bytes
+  std::vector<size_t> ends;  // byte offset of each character's end
   for (const char32_t c : word) {
     append_utf8(text, c);
     ends.push_back(text.size());
@@ -95,7 +96,7 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
   std::string piece;
   for (size_t begin = 0, from = 0; from < ends.size();) {
     const Pieces& known = begin == 0 ? first_ : rest_;
-    size_t to = ends.size();  // the piece is that of the characters up to this one
+    size_t to = ends.size();  // the piece ends before this character
     for (; to > from; --to) {
       if (ends[to - 1] - begin > longest_piece_) continue;
       piece.assign(text, begin, ends[to - 1] - begin);
@@ -104,7 +105,7 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
       ids.push_back(found->second);
       break;
     }
-    if (to == from) {  // no piece fits: of the whole word nothing is known
+    if (to == from) {  // no piece fits, so the whole word is unknown
       ids.resize(before);
       return ids.push_back(unk_);
     }
@@ -135,7 +136,7 @@ void BertTokenizer::split_words(std::string_view text, std::vector<int64_t>& ids
 std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
   std::vector<int64_t> ids;
   while (!text.empty()) {
-    // The next special token, of those that begin there the longest.
+    // Find the next special token; if several begin at the same place, take the longest.
     size_t at = std::string_view::npos, length = 0;
     int64_t id = 0;
     for (const auto& [token, number] : special_) {

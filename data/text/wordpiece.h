@@ -1,4 +1,4 @@
-// BertTokenizer: text to the numbers of word pieces, as Hugging Face's tokenizers of BERT give them.
+// BertTokenizer: converts text to the numbers of word pieces, like Hugging Face's tokenizers of BERT.
 #pragma once
 #include <unordered_map>
 
@@ -7,12 +7,12 @@
 
 namespace tandem::data {
 
-/// How text is prepared, under the names of tokenizer_config.json.
+/// Options for preparing text, with the names of tokenizer_config.json.
 struct BertTokenizerOptions {
   TANDEM_ARG(bool, do_lower_case) = true;
-  TANDEM_ARG(std::optional<bool>, strip_accents);  // as do_lower_case, unless given
+  TANDEM_ARG(std::optional<bool>, strip_accents);  // by default equal to do_lower_case
   TANDEM_ARG(bool, tokenize_chinese_chars) = true;
-  TANDEM_ARG(int64_t, model_max_length) = 512;  // tokens of a text at most, [CLS] and [SEP] among them
+  TANDEM_ARG(int64_t, model_max_length) = 512;  // maximum number of tokens of a text, including [CLS] and [SEP]
   TANDEM_ARG(std::string, unk_token) = "[UNK]";
   TANDEM_ARG(std::string, sep_token) = "[SEP]";
   TANDEM_ARG(std::string, pad_token) = "[PAD]";
@@ -20,37 +20,38 @@ struct BertTokenizerOptions {
   TANDEM_ARG(std::string, mask_token) = "[MASK]";
 };
 
-/// What a model takes of a batch of texts.
+/// A model's inputs for a batch of texts.
 struct BatchEncoding {
-  Tensor input_ids;       // (texts, longest) int64; behind the end of a text the number of [PAD]
-  Tensor attention_mask;  // (texts, longest) int64: 1 for a token of the text, 0 behind its end
+  Tensor input_ids;       // (texts, longest) int64; padded with the number of [PAD]
+  Tensor attention_mask;  // (texts, longest) int64: 1 for a token of the text, 0 for padding
 };
 
-/// Splits text into the pieces of a vocabulary (Wu et al. 2016, arXiv:1609.08144): control characters are left out and
-/// accents stripped, letters become lower case, Chinese characters and punctuation stand alone, and of each word the
-/// longest piece that the vocabulary has is taken, then the longest of the rest (as "##rest"). A word of more than 100
-/// characters, or with a part that no piece fits, is [UNK]. The names of the special tokens stand for themselves within
-/// text. Bytes that are not UTF-8 are left out. What a character is, utf8proc says; Hugging Face's table is of 2015,
-/// and of characters that are younger it knows no accents and no punctuation.
+/// Splits text into the pieces of a vocabulary (Wu et al. 2016, arXiv:1609.08144). Control characters are dropped,
+/// accents stripped and letters made lower case; Chinese characters and punctuation become separate words. From each
+/// word it takes the longest piece that the vocabulary has, then the longest piece of the rest (stored as "##rest"),
+/// and so on. A word of more than 100 characters, or with a part that matches no piece, becomes [UNK]. Names of special
+/// tokens in the text stand for these tokens. Bytes that are not UTF-8 are dropped. Characters are classified by
+/// utf8proc. Hugging Face's table is of 2015, so it treats newer accents and punctuation as ordinary characters.
 class BertTokenizer {
  public:
-  /// @param vocab_file  vocab.txt, a token a line; the number of a token is that of its line, from 0
-  /// @throws Error  naming the file when it cannot be read or has not all special tokens
+  /// @param vocab_file  vocab.txt, one token per line; a token's number is the number of its line, from 0
+  /// @throws Error  that names the file if it cannot be read or lacks a special token
   /// @throws NotImplementedError  in a build without utf8proc
   explicit BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& options = {});
 
-  /// The pieces of a text, without [CLS] and [SEP], however many.
+  /// Returns all pieces of a text, without [CLS] and [SEP].
   std::vector<std::string> tokenize(std::string_view text) const;
-  /// The numbers of [CLS], the pieces and [SEP]; what is longer than model_max_length loses its last pieces.
+  /// Returns the numbers of [CLS], the pieces and [SEP]. If there are more than model_max_length, the last pieces are
+  /// dropped.
   std::vector<int64_t> encode(std::string_view text) const;
-  /// Texts that were encoded, as one batch, each as long as the longest.
+  /// Combines encoded texts into one batch, padded to the longest text.
   BatchEncoding pad(const std::vector<std::vector<int64_t>>& encoded) const;
-  /// encode and pad.
+  /// Returns pad() of the encoded texts.
   BatchEncoding operator()(const std::vector<std::string>& texts) const;
 
-  /// How many tokens the vocabulary has.
+  /// Returns the number of tokens in the vocabulary.
   int64_t vocab_size() const { return static_cast<int64_t>(tokens_.size()); }
-  /// @throws IndexError for a number that no token has
+  /// Returns the token with a number. @throws IndexError if no token has this number
   const std::string& convert_ids_to_tokens(int64_t id) const;
   BertTokenizerOptions options;
 
@@ -60,8 +61,8 @@ class BertTokenizer {
   void split_words(std::string_view text, std::vector<int64_t>& ids) const;
   void split_word(const std::u32string& word, std::vector<int64_t>& ids) const;
   std::vector<std::string> tokens_;
-  Pieces first_, rest_;       // pieces that begin a word, and those behind, without their "##"
-  Pieces special_;            // the special tokens by their names
+  Pieces first_, rest_;       // pieces that begin a word, and pieces within a word, without their "##"
+  Pieces special_;            // special tokens by name
   size_t longest_piece_ = 0;  // in bytes
   int64_t unk_ = 0, sep_ = 0, pad_ = 0, cls_ = 0;
 };

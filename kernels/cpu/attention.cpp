@@ -1,4 +1,5 @@
-// Planners of attention: blocks of queries times blocks of keys, each a few matrix products in one thread.
+// Planners of attention. Each unit of work multiplies a block of queries by blocks of keys, with a few matrix products
+// in one thread.
 #include "tandem/kernels/attention.h"
 
 #include <algorithm>
@@ -14,34 +15,34 @@ TANDEM_DECLARE_LOOP(attention_finish)
 TANDEM_DECLARE_LOOP(attention_slopes)
 namespace {
 
-// Of a block: its scores, and in backward their gradients too, stay in the second cache.
+// Sizes of a block. Its scores, and in backward also the gradients of the scores, stay in the L2 cache.
 constexpr int64_t kQueries = 64, kKeys = 512, kBackwardKeys = 256;
-constexpr int64_t kUnits = 16;  // of backward, where there are fewer matrices
+constexpr int64_t kUnits = 16;  // units for backward: if there are fewer matrices, keys are split into groups
 
 struct Attention {
   int64_t l, s, e, v;
   bool causal;
   double scale;
   bool mask_is_bool;
-  int64_t pieces;  // of a matrix: blocks of queries, or in backward groups of keys
-  int64_t group;   // keys of a group
+  int64_t pieces;  // units per matrix: blocks of queries in forward, groups of keys in backward
+  int64_t group;   // keys per group, in backward
   int64_t matrices;
-  /// Keys that some of the queries before `query_end` see.
+  /// Returns the number of keys that some query before `query_end` sees.
   int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
 };
 
-/// One matrix of operand `k`, by the distance of its rows.
+/// Rows of one matrix of an operand: pointer, row stride in elements, columns.
 template <class T> struct Rows {
   T* data;
   int64_t row, columns;
   Rows from(int64_t first) const { return {data + first * row, row, columns}; }
-  /// At least `columns`, which a product asks for: of one row the distance is anything.
+  /// Leading dimension for gemm, which requires at least `columns`; a matrix of one row may have any stride.
   int64_t lead() const { return std::max(row, columns); }
   void clear(int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) std::fill_n(data + r * row, columns, T(0));
   }
 };
-/// Matrix `index` of operand k, over the leading dimensions of the loop's extents.
+/// Returns matrix `index` of operand k. The leading dimensions of the loop's extents enumerate the matrices.
 template <class T> Rows<T> rows_of(const Loop& loop, int k, int64_t index, int64_t columns) {
   const Operand& o = loop.operands[k];
   const int leading = loop.extents.rank - 2;
@@ -54,7 +55,7 @@ template <class T> Rows<T> rows_of(const Loop& loop, int k, int64_t index, int64
   }
   return {reinterpret_cast<T*>(o.buffer->data + offset), o.strides[leading] / size, columns};
 }
-/// The mask of a matrix, or of a block of it.
+/// Mask of one matrix; `data` is null if there is no mask.
 struct Mask {
   char* data;
   int64_t size, row, column;  // in elements
@@ -68,20 +69,20 @@ struct Mask {
   char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
 };
 
-/// Calls a loop over `rows` of a block, in this thread.
+/// Runs a loop over `rows` rows of a block in this thread.
 template <class T>
 void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
               std::initializer_list<LoopScalar> scalars, int64_t rows) {
   call_loop(pick(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
 }
-/// c (+)= a b, a b^T or a^T b.
+/// Computes c (+)= a b, a b^T or a^T b.
 template <class T>
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<T>& a, const Rows<T>& b,
              bool accumulate, const Rows<T>& c) {
   gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.lead(), b.lead(), c.lead()}, a.data, b.data, c.data);
 }
 
-/// A unit is a block of queries of a matrix. Operands: out, lse, q, k, v, mask.
+/// A unit is a block of queries of one matrix. Operands: out, lse, q, k, v, mask.
 template <class T> void forward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
   T *const scores = reinterpret_cast<T*>(loop_scratch()), *const peaks = scores + kQueries * kKeys,
            *const sums = peaks + kQueries;
@@ -108,8 +109,8 @@ template <class T> void forward_units(const Attention& a, const Loop& loop, int6
   }
 }
 
-/// A unit is a group of keys of a matrix: the gradients of these keys and values, and their part of the queries'.
-/// Operands: dq, dk, dv, parts of dq, dout, q, k, v, out, lse, mask.
+/// A unit is a group of keys of one matrix. It computes the gradients of these keys and values, and the group's part of
+/// the gradient of the queries. Operands: dq, dk, dv, parts of dq, dout, q, k, v, out, lse, mask.
 template <class T> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
   T *const scores = reinterpret_cast<T*>(loop_scratch()), *const slopes = scores + kQueries * kBackwardKeys;
   for (int64_t unit = begin; unit < end; ++unit) {

@@ -1,4 +1,4 @@
-// Planners of batch normalisation: of planes, and of rows, in which channels lie side by side.
+// Planners of batch normalisation, for planes (N, C, L) and for rows (N, C, 1), whose channels are adjacent in memory.
 #include <algorithm>
 #include <cmath>
 
@@ -21,11 +21,11 @@ TANDEM_DECLARE_LOOP(norm_relu_pool_slope_sums)
 TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
-constexpr int64_t kFold = 2048, kColumns = 32;  // rows and channels of one unit, as the loops have them
+constexpr int64_t kFold = 2048, kColumns = 32;  // rows and channels of one unit, as in the loops
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
 int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
-/// A loop whose units are blocks of rows, of some channels.
+/// Runs a loop whose units are blocks of kFold rows and kColumns channels.
 void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
                 std::initializer_list<LoopScalar> scalars) {
   const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
@@ -33,7 +33,7 @@ void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, Te
                 std::min(rows, kFold) * std::min(channels, kColumns)));
 }
 
-/// What turns the sums of one channel's blocks into its numbers.
+/// Combines the sums of one channel's blocks into the channel's statistics.
 struct Finish {
   int64_t blocks, channels;
   double count, eps;
@@ -47,7 +47,7 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
-/// Reads x once. A variance is the variance within the blocks plus the variance of their means.
+/// Reads x once. A channel's variance is the variance within the blocks plus the variance of the blocks' means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),
@@ -71,7 +71,8 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                });
   });
 }
-/// slope_sums(sums, slopes) adds up blocks of dy and of dy (x - mean). apply(totals) computes dx from their totals.
+/// Computes sum_dy, sum_dy_xhat and dx. slope_sums(sums, slopes) writes the sums of dy and of dy (x - mean) for each
+/// block of rows. apply(totals) computes dx from the totals over the blocks.
 template <class SlopeSums, class Apply>
 void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,
                          Apply apply) {

@@ -1,4 +1,4 @@
-// The loops that copy and convert: one row for each dtype that is written, by the dtype that is read.
+// Loops that copy and convert: one table for each dtype that is written, indexed by the dtype that is read.
 #pragma once
 #include "tandem/kernels/cpu/isa.h"
 

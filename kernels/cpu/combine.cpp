@@ -1,4 +1,4 @@
-// The planner of what combines the parts of ranks or devices.
+// Planner of the kernel that combines the parts of several ranks or devices.
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ TANDEM_DECLARE_LOOP(combine_min)
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   if (y.numel() == 0) return;
   constexpr size_t kAtOnce = kMaxOperands - 1;
-  // More parts than a loop has operands go in several passes; what is still to be read must not be written over.
+  // More parts than a loop has operands are combined in several passes. If y is one of the later parts, the result goes
+  // into a temporary, because the first pass would overwrite that part.
   if (parts.size() > kAtOnce && std::any_of(parts.begin() + kAtOnce, parts.end(),
                                             [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({y.numel()}, y.dtype(), y.device());
@@ -28,7 +29,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
                                                      : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
-    if (next > 0) reads.push_back(y);  // what the passes before have made
+    if (next > 0) reads.push_back(y);  // the result of the passes before
     while (reads.size() < kAtOnce && next < parts.size()) reads.push_back(parts[next++]);
     run(plan_raw("combine", pick(rows, y.dtype(), "combine"), y.dtype(), {y}, reads,
                  {integer(next == parts.size() && scale != 1), real(scale)}, y.numel(), kElementwiseGrain));

@@ -1,5 +1,5 @@
-// Convolutions of channels-last images by our own tiles: of few channels, as a network's first, which libraries fill up
-// to blocks of eight or sixteen; and of many, whose images have no padding.
+// Convolutions of channels-last images by Tandem's own tiles. conv_few handles few channels, as in a network's first
+// layer, which libraries pad to blocks of eight or sixteen. conv_many handles many channels, mostly without padding.
 #include <cstring>
 
 #include "tandem/kernels/cpu/convolution.h"
@@ -15,7 +15,7 @@ namespace {
 
 class ConvLastBlock final : public ConvBlock<float> {
  public:
-  /// `transposed`: the loop wants a weight's filters side by side, not a filter's weights.
+  /// `transposed`: the loop reads packed weights of shape (taps, filters) instead of (filters, taps).
   ConvLastBlock(const ConvProblem& p, LoopBody body, bool transposed) : p_(p), body_(body), transposed_(transposed) {}
   bool sums_bias() const override { return p_.has_bias; }
   int64_t packed_weights() const override {
@@ -72,8 +72,8 @@ bool is_plain(const ConvShape& s) {
 }  // namespace
 
 bool conv_few_serves(const ConvProblem& p) {
-  const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters in a vector
-  // A library is as fast forward if there are more weights: its blocks of channels are then full.
+  const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters per vector
+  // With more weights, oneDNN is as fast in forward, because its blocks of channels are then full.
   const bool many = p.pass == ConvPass::forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
   return !many && p.pass != ConvPass::backward_input && is_plain(p.shape) && p.channels <= 4 &&
          p.out_channels % width == 0;
@@ -83,9 +83,10 @@ ConvBlockPtr<float> conv_few_block(const ConvProblem& p) {
 }
 
 bool conv_many_serves(const ConvProblem& p) {
-  constexpr int64_t kCached = 150'000;  // number of weights that fit into the second cache
+  constexpr int64_t kCached = 150'000;  // number of weights that fit into the L2 cache
   const ConvShape& s = p.shape;
-  // oneDNN skips what meets padding, while these tiles add zeros. With larger strides oneDNN's gradients are slower.
+  // oneDNN skips products with padding, while these tiles multiply by zeros. If a stride is above 1, oneDNN's gradients
+  // are slower even so.
   const bool padded = s.padding[0] > 0 || s.padding[1] > 0, strided = s.stride[0] * s.stride[1] > 1;
   return is_plain(s) && p.channels % 16 == 0 && p.out_channels % 16 == 0 && p.kernel[0] * p.kernel[1] != 1 &&
          p.weights() <= kCached && (!padded || (p.pass != ConvPass::forward && strided));

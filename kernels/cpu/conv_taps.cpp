@@ -1,5 +1,5 @@
-// Row-major convolutions with few channels, as a network's first, which libraries fill up to blocks of eight or
-// sixteen: forward, and the gradients of weights.
+// Row-major convolutions with few channels, as in a network's first layer, which libraries pad to blocks of eight or
+// sixteen. Implements forward and the gradient of the weights.
 #include <algorithm>
 
 #include "tandem/kernels/cpu/convolution.h"
@@ -11,7 +11,7 @@ TANDEM_DECLARE_LOOP(conv_taps)
 TANDEM_DECLARE_LOOP(conv_taps_forward)
 namespace {
 
-constexpr int64_t kLanes = 8;  // windows side by side
+constexpr int64_t kLanes = 8;  // windows that a vector computes side by side
 
 class ConvTapsBlock final : public ConvBlock<float> {
  public:

@@ -1,4 +1,5 @@
-// Convolutions: the images are cut into blocks by shape, each block a call of a library or of our own in one thread.
+// Planners of convolutions. Images are divided into blocks by shape alone. Each block is one call of a ConvBlock, of a
+// library or Tandem's own, in one thread.
 #include "tandem/kernels/cpu/convolution.h"
 
 #include <algorithm>
@@ -19,10 +20,12 @@ ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& w, const Te
           s,    has_bias};
 }
 
-/// Images of one block: enough work that a call's own cost is lost in it, and few enough that a block stays in a core's
-/// cache; of many images a 64th. A divisor of the images, so that one primitive serves all blocks.
+/// Returns the number of images in one block: enough work to outweigh the overhead of a call (or 1/64 of the images, if
+/// that is more), and few enough that a block stays in a core's cache. It divides the number of images, so that one
+/// primitive serves all blocks.
 int64_t images_per_block(const ConvProblem& p) {
-  // Operations: about 0.1 ms. Of gradients of weights each block makes its own, which are added up.
+  // Operations in about 0.1 ms. backward_weight takes larger blocks, because each block writes a gradient of the
+  // weights, and these gradients are added up.
   const double worth = p.pass == ConvPass::backward_weight ? 2e7 : 1e7;
   constexpr int64_t kCached = int64_t(1) << 18;  // elements: 1 MiB of float32
   int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.work(), 1.0)) + 1, p.images / 64);
@@ -34,7 +37,8 @@ int64_t images_per_block(const ConvProblem& p) {
 
 bool is_channels_last(const ConvProblem& p) { return p.shape.channels_last; }
 bool is_row_major(const ConvProblem& p) { return !p.shape.channels_last; }
-/// Gathering the patches of fewer channels takes longer than computing in float.
+/// Returns whether to multiply rows of bfloat16 patches. With fewer than 16 channels per group, gathering the patches
+/// takes longer than computing in float.
 bool is_for_bfloat16_rows(const ConvProblem& p) {
   return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_multiplies_bfloat16() &&
          p.channels / p.shape.groups >= 16;
@@ -43,7 +47,7 @@ template <class T> ConvBlockPtr<T> widened_block(const ConvProblem& problem);
 
 template <class T>
 constexpr ConvImplementation<T> kConvolutions[] = {
-    // of double
+    // for double
     {"patches as rows", is_channels_last, im2row_block<T>},
     {"patches as columns", is_row_major, im2col_block<T>},
 };
@@ -74,7 +78,8 @@ template <class T> Tensor packed_like(const ConvBlockPtr<T>& block, int64_t coun
   return core::empty({count * block->packed_weights()}, dtype_of<Upcast<T>>(), w.device());
 }
 
-/// Elements from the images of one block to those of the next, and which operands x and y are.
+/// A ConvBlock with the distances, in elements, between the images of consecutive blocks, and the positions of x and y
+/// among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_step, y_step;
@@ -84,7 +89,7 @@ template <class T> struct Blocks {
   T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_at) + i * y_step; }
 };
 
-/// Forward and backward to the input: every block writes images of its own.
+/// Runs forward or backward_input. Every block writes its own images.
 template <class T>
 void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& bias, const Tensor& read,
                 Tensor& written) {
@@ -116,7 +121,7 @@ template std::span<const ConvImplementation<BFloat16>> conv_implementations();
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
   if (y.numel() == 0) return;
-  if (x.numel() == 0) {  // no products
+  if (x.numel() == 0) {  // there are no products to sum
     if (!bias.defined()) return fill(0, y);
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }
@@ -138,7 +143,7 @@ void conv2d_backward_weight(const Tensor& dy, const Tensor& x, const ConvShape& 
   conv2d_backward_weight_and_bias(dy, x, s, dw, no_bias);
 }
 void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const ConvShape& s, Tensor& dw, Tensor& db) {
-  const auto sum_pixels = [&] {  // of channels-last gradients
+  const auto sum_pixels = [&] {  // computes db from channels-last dy
     const int64_t filters = dy.size(1), pixels = filters == 0 ? 0 : dy.numel() / filters;
     Tensor to = core::try_view(db, {1, filters});
     sum(core::as_strided(dy, {1, pixels, filters}, {0, filters, 1}, dy.storage_offset()), to);
@@ -153,7 +158,8 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
     using C = Upcast<T>;
     const ConvBlockPtr<T> block = block_of<T>(p);
-    // Each piece of some blocks adds up a gradient of its own; these are added in order. Sixteen keep memory small.
+    // Each piece is a range of blocks and sums a gradient of its own; the gradients of the pieces are added in order.
+    // At most sixteen pieces keep memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
     const Tensor partial = packed_like(block, pieces, dw);
     struct Sum {

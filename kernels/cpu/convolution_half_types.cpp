@@ -1,6 +1,6 @@
-// Convolutions of half types: a block of images at a time is widened into scratch memory for a block of floats, which a
-// library or our own multiplies, and what it writes is rounded. No library that this build knows takes half types on
-// processors without instructions for them, nor float16 on those with.
+// Convolutions of half types. Each block of images is converted to float in scratch memory, computed by a ConvBlock of
+// float, and the result is rounded. The libraries take bfloat16 only on processors that have instructions for it, and
+// do not take float16.
 #include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/convolution.h"
 
@@ -8,7 +8,7 @@ namespace tandem::kernels::cpu {
 
 namespace {
 
-/// The loop of a cast over `count` elements, in the calling thread.
+/// Casts `count` elements in the calling thread.
 template <class From, class To> void cast(const LoopTables& rows, const From* from, To* to, int64_t count) {
   if (count == 0) return;
   const Buffer buffers[] = {{reinterpret_cast<char*>(to)}, {reinterpret_cast<char*>(const_cast<From*>(from))}};
@@ -65,7 +65,7 @@ template <class T> class WideningBlock final : public ConvBlock<T> {
  private:
   ConvProblem p_;
   ConvBlockPtr<float> block_;
-  int64_t x_, y_;  // elements of a block
+  int64_t x_, y_;  // elements of a block's images
 };
 
 }  // namespace

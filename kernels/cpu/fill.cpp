@@ -11,7 +11,8 @@ namespace {
 
 LoopScalar bits(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
-/// Fills y, through a contiguous stand-in where y has gaps: numbers follow the logical order.
+/// Fills y with random numbers in logical order. If y is not contiguous, fills a contiguous temporary and copies it to
+/// y.
 void random_fill(const char* name, const LoopTables& rows, LoopScalar a, LoopScalar b, const Tensor& state,
                  uint64_t offset, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());

@@ -22,7 +22,8 @@ TANDEM_DECLARE_LOOP(gemm_in_order)
 namespace {
 /// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of the product to c.
 template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
-  // A block of a, a panel of b and a block of c, as the loop cuts them, for as long as the thread lives.
+  // Memory for a block of a, a panel of b and a block of c, of the sizes that the loop uses; kept until the thread
+  // ends.
   constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>);
   struct Room {
     alignas(64) char bytes[kRoom];
@@ -47,7 +48,8 @@ template <class T> bool tiles(const Gemm& g, const T* a, const T* b, T* c) {
   native_gemm(g, a, b, c);
   return true;
 }
-/// Computes the transpose of c by tiles: of the two factors, the one with more rows is not packed.
+/// Computes the transpose of c by tiles, so that the factor with more rows is read in place and the other one is
+/// packed.
 bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
   run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
   return true;
@@ -110,40 +112,41 @@ template <class T> bool openblas(const Gemm&, const T*, const T*, T*) { return f
 // Conditions. They are inline because their addresses, which the lists hold, would keep them out of line.
 
 inline int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
-/// A product of rows with rows, as of a linear layer's inputs and weights. A library packs both operands; Tandem's
-/// tiles read one of them in place.
+/// Returns whether g multiplies rows of a by rows of b, as a linear layer multiplies inputs by weights. A library packs
+/// both operands; Tandem's tiles read one of them in place.
 inline bool is_rows_by_rows(const Gemm& g) {
   return g.transpose_b && !g.transpose_a && std::min(g.m, g.n) >= 16 && multiplications(g) >= 200'000;
 }
 inline bool is_wide_rows_by_rows(const Gemm& g) {
   return is_rows_by_rows(g) && 2 * g.m <= g.n && (cpu_isa() == CpuIsa::v4 || cpu_isa() == CpuIsa::v3);
 }
-// For fewer rows of a than two tiles have, and for rows of a by one column, the time to read the larger operand is the
-// limit, so that it is read once, in place, with AVX2 and AVX-512 alike.
+// If a has fewer rows than two tiles, or b is a single column, the time to read the larger operand is the limit. These
+// implementations read it once, in place, with AVX2 and AVX-512 alike.
 inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
 inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
 inline bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
 inline bool is_few_in_order(const Gemm& g) {
-  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // the loop's tiles are no wider
+  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96: columns of the widest tile
 }
 inline bool is_rows_by_column(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);
 }
 /// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has kernels for small products, takes
 /// 1.1 to 1.4 times as long for large ones unless c is narrow, and packs both operands of rows by rows. With AVX-512
-/// the tiles win for medium sizes too: above 100 cubed, and below those where a block of a is packed again too often.
+/// the tiles are also faster for medium sizes: more than 100 cubed multiplications, and few enough that blocks of a are
+/// not packed again too often.
 inline bool is_faster_by_tiles(const Gemm& g) {
   if (is_large(g) && g.n >= 4 && (g.n >= 96 || g.m >= 512)) return true;
   const int64_t work = multiplications(g);
   const bool medium = std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
   return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
 }
-inline bool is_for_onednn(const Gemm& g) {  // small products are done before oneDNN has begun
+inline bool is_for_onednn(const Gemm& g) {  // small products finish before oneDNN has started
   return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
 }
 
-// oneDNN's sgemm is not in the lists: its kernels keep the address of heap memory in the stack pointer, and a signal
-// that arrives meanwhile writes its frame there.
+// oneDNN's sgemm is not in the lists. Its kernels keep the address of heap memory in the stack pointer, so a signal
+// that arrives meanwhile writes its frame into that memory.
 template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {

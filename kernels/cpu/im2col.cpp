@@ -1,4 +1,4 @@
-// Convolutions by patches: each image's are laid out as columns, and multiplied with the weights as a matrix.
+// Convolutions by im2col: the patches of each image are the columns of a matrix, which is multiplied by the weights.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,8 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// The patches of one group of one image: rows (channel, kernel row, kernel column), columns (output row and column).
+/// Matrix of the patches of one group of one image: rows (channel, kernel row, kernel column), columns (output row,
+/// output column).
 class Patches {
  public:
   explicit Patches(const ConvProblem& p) : p_(p), channels_(p.channels / p.shape.groups) {
@@ -18,7 +19,7 @@ class Patches {
   int64_t rows() const { return channels_ * p_.kernel[0] * p_.kernel[1]; }
   int64_t columns() const { return p_.out_size[0] * p_.out_size[1]; }
   int64_t plane() const { return channels_ * p_.size[0] * p_.size[1]; }
-  /// Whether the image is its own matrix of patches: a 1 x 1 kernel that stands on every pixel.
+  /// Returns whether the image is its own matrix of patches: the kernel is 1 x 1, with stride 1 and without padding.
   bool itself() const { return itself_; }
 
   template <class T> void gather(const T* x, T* columns) const {
@@ -41,15 +42,16 @@ class Patches {
   }
 
  private:
-  /// For each row of a patch matrix and each output row: visit(first pixel, first and last output column that lie
-  /// inside the image, pixels from one to the next). Outside are zeros: low == high where the whole row is outside.
+  /// For each row of the patch matrix and each output row, calls visit(offset of the first pixel inside the image,
+  /// first output column inside, end of the output columns inside, distance of adjacent columns' pixels). The other
+  /// columns are zeros; if the whole row is outside, none are inside.
   template <class Visit> void walk(Visit visit) const {
     const ConvShape& s = p_.shape;
     const int64_t height = p_.size[0], width = p_.size[1], step = s.stride[1];
     for (int64_t c = 0; c < channels_; ++c)
       for (int64_t kh = 0; kh < p_.kernel[0]; ++kh)
         for (int64_t kw = 0; kw < p_.kernel[1]; ++kw) {
-          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // of the first output column's pixel
+          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // offset of the first output column's pixel
           const int64_t low = std::min(shift < 0 ? ceil_div(-shift, step) : 0, p_.out_size[1]);
           const int64_t high =
               std::clamp(width > shift ? ceil_div(width - shift, step) : int64_t(0), low, p_.out_size[1]);

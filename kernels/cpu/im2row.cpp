@@ -1,5 +1,5 @@
-// Convolutions of channels-last images by patches: each output pixel's is a row, in which the channels of a pixel lie
-// side by side as they do in the image, and the rows are multiplied with the weights as a matrix.
+// Convolutions of channels-last images by im2row: the patch of each output pixel is a row of a matrix, which is
+// multiplied by the weights. The channels of a pixel are adjacent in the row, as in the image.
 #include <algorithm>
 #include <cstring>
 
@@ -27,7 +27,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     const int64_t images = p_.pass == ConvPass::backward_weight ? p_.images : 1;
     return itself_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
   }
-  // Channels-last weights are such a matrix already.
+  // Channels-last weights already have the layout of the matrix.
   void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
   void unpack(const Packed* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
 
@@ -39,7 +39,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   }
 
  private:
-  /// One product of all the block's patches with the gradients of all its pixels.
+  /// Multiplies dy by the patches of all images of the block, in one product per group.
   void add_weights(const T* x, Packed* dw, const T* dy, T* scratch) const {
     for (int64_t g = 0; g < p_.shape.groups; ++g) {
       if (!itself_)
@@ -96,7 +96,8 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
       patches += channels_;
     });
   }
-  /// For each output pixel and each place in the kernel: visit(the pixel that lies there, or -1 outside the image).
+  /// For each output pixel and each position in the kernel, calls visit(index of the input pixel, or -1 if it is
+  /// outside the image).
   template <class Visit> void walk(Visit visit) const {
     const ConvShape& s = p_.shape;
     for (int64_t oh = 0; oh < p_.out_size[0]; ++oh)
@@ -111,9 +112,9 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   }
 
   ConvProblem p_;
-  int64_t channels_, filters_;  // of a group
+  int64_t channels_, filters_;  // per group
   int64_t pixels_, taps_;       // rows and columns of the matrix of patches
-  bool itself_;                 // the image is its own matrix: a 1 x 1 kernel that stands on every pixel
+  bool itself_;                 // the image is its own matrix of patches: 1 x 1 kernel, stride 1, no padding
 };
 
 }  // namespace

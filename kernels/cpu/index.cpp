@@ -1,5 +1,5 @@
-// Indexing kernels: they move whole elements or rows, so they need no instruction set of their own. Indices are checked
-// where they are used, before they are.
+// Indexing kernels. They move whole elements or rows, so they are not compiled per instruction set. Every index is
+// checked before it is used.
 #include <cstring>
 
 #include "tandem/kernels/cpu/planner.h"
@@ -13,7 +13,8 @@ namespace {
                                    size - 1);
 }
 bool outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
-/// Of `count` indices, the first of which is number `first`. The signs are gathered, so that there is one branch.
+/// Checks `count` indices; `first` is the position of the first one, for the message. The sign bits are combined, so
+/// that the usual case takes one branch.
 void check_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
   int64_t signs = 0;
   for (int64_t i = 0; i < count; ++i) signs |= at[i] | (size - 1 - at[i]);
@@ -26,7 +27,7 @@ struct Checked {
   const char* op;
   int64_t size;
 };
-/// A pass of its own over all indices.
+/// Checks all indices in a separate pass.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
   const auto check = [](const Checked& c, const Loop& loop, int64_t begin, int64_t end) {
     check_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
@@ -37,12 +38,12 @@ template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(float(a) + float(b));
   else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // unsigned: what does not fit wraps
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // unsigned, so that overflow wraps
   else
     return a + b;
 }
-/// Calls the visitor with an unsigned integer of so many bytes, for what moves without being looked at; false if there
-/// is none.
+/// Calls the visitor with the unsigned integer type of `bytes` bytes, for elements that are moved unchanged. Returns
+/// false if there is no such type.
 template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
   switch (bytes) {
     case 1: visitor.template operator()<uint8_t>(); break;
@@ -54,7 +55,8 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
   return true;
 }
 
-/// Of x (outer, n, inner) and an index of m positions along n; `bytes` are those of a run that is moved as a whole.
+/// Sizes of x (outer, n, inner) and of an index with m positions along n. `bytes`: size of the unit that is moved,
+/// which is a row of `inner` elements in index_select, elsewhere one element.
 struct Indexed {
   const char* op;
   int64_t outer, n, m, inner, bytes;
@@ -92,11 +94,11 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
 namespace {
 struct Put {
   Indexed shape;
-  int64_t parts;  // of y's rows; 0: of its columns
+  int64_t parts;  // number of parts that y's rows are divided into; 0 if y's columns are divided instead
 };
-/// join(run of y, run of x, elements, bytes of one) for runs of y (outer, n, inner)[index[i]] and x (outer, m,
-/// inner)[i]. Cut so that rows that meet follow the order of the index: by columns, or, where rows are long, by the
-/// rows of y, of which each part looks through the whole index for its own.
+/// Calls join(run of y, run of x, number of elements, bytes per element) for runs of y (outer, n, inner)[index[i]] and
+/// x (outer, m, inner)[i]. The work is divided so that equal indices are joined in order of i: by columns or, if rows
+/// are long, by rows of y. In the latter case each part scans the whole index for its own rows.
 template <class Join> void put_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
   const Indexed shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
@@ -146,7 +148,8 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   const Indexed shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
   visit_bytes(shape.bytes, [&]<class T>() {
     const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-      // Runs that share a base: of columns, or of a whole row where every row has but one.
+      // A run is a part of the index that reads from one base pointer of x: `inner` columns or, if inner is 1, a row of
+      // m indices.
       const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
       for (int64_t first = begin; first < end;) {
         const int64_t column = first % run, width = std::min(run - column, end - first);
@@ -166,12 +169,14 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 }
 
 namespace {
-/// join(element of y, element of the source). Cut by columns, so that what meets follows the order of the source.
+/// Calls join(element of y, element of source) for every index. The work is divided by columns, so that equal indices
+/// are joined in the order of the source.
 template <class T, class Join>
 void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
   const Indexed shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
   const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-    // A run of the source, `place` on, into y from `to` on: all into one column, or into columns side by side.
+    // Joins `count` elements of the source, from `place` on, with y at `to`: all in one column of y (inner == 1), or in
+    // adjacent columns.
     const auto put = [&](int64_t place, int64_t count, T* to) {
       const int64_t* const at = data<int64_t>(loop, 1) + place;
       const T* const from = data<T>(loop, 2) + place;
@@ -210,17 +215,17 @@ void scatter(const char* op, const Tensor& index, const Tensor& source, bool acc
 namespace {
 constexpr int64_t kMaskBlock = 4096;
 
-/// Writes the positions of the hits in [begin, end) of a mask, of shape `sizes`, each as its coordinates.
+/// Writes the coordinates of the true elements in [begin, end) of a mask of shape `sizes`.
 void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef sizes, int64_t* to) {
   uint16_t hits[kMaskBlock + 1];
   int64_t count = 0;
-  for (int64_t i = begin; i < end; ++i) {  // no branch: a processor would guess a mask wrong
+  for (int64_t i = begin; i < end; ++i) {  // no branch, because a processor would predict it badly
     hits[count] = static_cast<uint16_t>(i - begin);
     count += mask[i];
   }
   const int64_t rank = static_cast<int64_t>(sizes.size());
   if (rank == 0 || count == 0) return;
-  // Coordinates of the row that `begin` lies in, carried on from row to row.
+  // Coordinates of the row that contains `begin`; the loop advances them from row to row.
   int64_t at[kMaxDims] = {}, rest = begin;
   for (int64_t d = rank - 1; d >= 0; rest /= sizes[static_cast<size_t>(d--)])
     at[d] = rest % sizes[static_cast<size_t>(d)];
@@ -241,7 +246,7 @@ void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef size
 
 void nonzero(const Tensor& mask, Tensor& places) {
   const int64_t blocks = (mask.numel() + kMaskBlock - 1) / kMaskBlock;
-  Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());  // each block's first row among the places
+  Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());  // for each block, its first row in `places`
   const auto count_hits = [](int64_t total, const Loop& loop, int64_t begin, int64_t end) {
     const bool* const m = data<bool>(loop, 1);
     for (int64_t b = begin; b < end; ++b) {

@@ -1,4 +1,4 @@
-// Rows of loops, compiled once per instruction set, and the choice among them.
+// Tables of loop bodies, compiled once per instruction set, and the choice among them.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -7,7 +7,8 @@
 #include "tandem/core/loop/loop.h"
 #include "tandem/core/threads/cpu_info.h"
 
-// For each compiled instruction set, lowest first (CMake says which exist): declare its row, and name it.
+// TANDEM_V2, TANDEM_V3, TANDEM_V4 and TANDEM_BASE expand to their arguments if the build includes that instruction set
+// (CMake decides). The lowest comes first.
 #if defined(TANDEM_HAS_ISA_V2)
 #define TANDEM_V2(...) __VA_ARGS__
 #else
@@ -36,7 +37,8 @@ struct LoopTables {
   const LoopTable* by_isa[kIsaCount];
 };
 
-/// The body for this processor and dtype. @throws NotImplementedError naming op and dtype when there is none
+/// Returns the loop body for this processor and dtype. @throws NotImplementedError that names op and dtype if there is
+/// none
 inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
@@ -61,8 +63,8 @@ inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const vo
 
 }  // namespace tandem::kernels::cpu
 
-// In namespace tandem::kernels::cpu: declares a row of every instruction set by name, as loops::op; a missing one is a
-// link error.
+// Declares the tables of an operation for all instruction sets, as loops::op, in namespace tandem::kernels::cpu. If a
+// table is not defined, the link fails.
 #define TANDEM_DECLARE_LOOP(op)                                                                                     \
   TANDEM_V2(namespace v2 { extern const LoopTable op; })                                                            \
   TANDEM_V3(namespace v3 { extern const LoopTable op; })                                                            \

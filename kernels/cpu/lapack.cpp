@@ -1,4 +1,4 @@
-// The calls of LAPACK, a matrix of the batch at a time; matrices of a batch are worked on side by side.
+// Calls of LAPACK, one for each matrix of a batch. The matrices of a batch may run in parallel.
 #include "tandem/kernels/lapack.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool has_lapack() { return true; }
 
 namespace {
 
-/// The sizes that a call needs, and its flags. Rows and columns are those of the matrix, which lies by columns.
+/// Sizes and flags of a call. m and n are rows and columns of the matrix, which is stored column-major.
 struct MatrixSizes {
   int64_t m = 0, n = 0, k = 0;
   char flags[3] = {};
@@ -37,7 +37,7 @@ struct MatrixSizes {
   LeastSquares driver = LeastSquares::gels;
 };
 LapackInt lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
-/// A leading dimension, which is 1 at least.
+/// Returns v as a leading dimension, which must be at least 1.
 LapackInt leading(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v, 1)); }
 /// Calls each<T>(sizes, loop, i) for every matrix i of a batch, in T = float or double. `each` captures nothing.
 template <class Each>
@@ -52,7 +52,8 @@ void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads
   };
   dtype == kFloat32 ? run_in.template operator()<float>() : run_in.template operator()<double>();
 }
-/// Memory for a call of LAPACK: asked for its size first, by a length of -1.
+/// Calls `call` twice: with length -1, so that LAPACK returns the size of its workspace, and then with a workspace of
+/// this size.
 template <class T, class Call> void with_workspace(Call call) {
   T wanted = 0;
   call(&wanted, LapackInt(-1));
@@ -103,7 +104,7 @@ void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b
   if (b.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
-    const T one = 1;  // trsm, and not trtrs, which refuses a zero on the diagonal: PyTorch gives infinities
+    const T one = 1;  // trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities
     Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
                     data<T>(loop, 0) + i * s.n * s.k, &ld, 1, 1, 1, 1);
   };
@@ -139,7 +140,7 @@ void orgqr(Tensor& a, const Tensor& tau) {
 }
 
 void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor& c) {
-  // Of a, LAPACK reads the k columns that hold reflectors.
+  // LAPACK reads only the k columns of a that hold reflectors.
   const MatrixSizes sizes{
       .m = c.size(2), .n = c.size(1), .k = tau.size(1), .flags = {left ? 'L' : 'R', transpose ? 'T' : 'N'}};
   if (c.numel() == 0 || sizes.k == 0) return;
@@ -209,7 +210,7 @@ void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tens
     T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
     T* const singular = data<T>(loop, 2) + i * small;
     const T rcond = static_cast<T>(s.rcond);
-    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // of gelsy: 0, a column that may be moved
+    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // for gelsy; 0: the column may be permuted
     LapackInt wanted_places = 0;
     with_workspace<T>([&](T* work, LapackInt length) {
       switch (s.driver) {

@@ -1,5 +1,5 @@
-// LAPACK's Fortran routines in float and double, as members of Lapack<T>. Each text argument has its length, 1, at the
-// end of the list, as Fortran passes it; what is written in C beneath the same name ignores that.
+// LAPACK's Fortran routines in float and double, as members of `Lapack<T>`. Fortran passes the length of each character
+// argument, here 1, at the end of the argument list. Routines implemented in C ignore these lengths.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tandem::kernels::cpu {
 
 #if TANDEM_HAS_LAPACK
 
-/// LAPACK's integers, of 32 bits in Debian's OpenBLAS (kernels ask for those: a build of 64 bits has other names).
+/// LAPACK's integer type: 32 bits, as in Debian's OpenBLAS. (A build with 64-bit integers has other symbol names.)
 using LapackInt = int32_t;
 
 // clang-format off

@@ -1,4 +1,4 @@
-// Planners of losses of class indices.
+// Planners of losses for class indices.
 #include "tandem/kernels/nll.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What all uses of oneDNN share. Each of its primitives works for one thread, the one that calls it.
+// Common parts of all uses of oneDNN. Each primitive runs in the thread that calls it, and in no other.
 #pragma once
 #include <dlfcn.h>
 
@@ -12,7 +12,8 @@
 
 namespace tandem::kernels::cpu {
 
-/// The runtime of OpenMP that oneDNN brings, whichever it is: its functions are looked up by name, and not linked.
+/// Functions of the OpenMP runtime that oneDNN brings. They are looked up by name instead of linked, so that any
+/// runtime serves.
 struct OpenMp {
   int (*get_max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
   void (*set_num_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -22,9 +23,9 @@ inline const OpenMp& openmp() {
   return found;
 }
 
-/// The library asks OpenMP how many threads to use, when a primitive is made and when it runs. One: its own threads
-/// would fight ours for the cores. The setting is this thread's alone, and it gets its own back. A oneDNN that was
-/// built without OpenMP has no threads to keep back.
+/// Limits oneDNN to one thread in this scope. oneDNN asks OpenMP for the number of threads when a primitive is created
+/// and when it runs, and its threads would compete with Tandem's for the cores. The setting is local to this thread;
+/// the destructor restores it. A oneDNN built without OpenMP has no threads to limit.
 class OneOpenMpThread {
  public:
   OneOpenMpThread() : saved_(openmp().get_max_threads ? openmp().get_max_threads() : 1) {
@@ -40,7 +41,7 @@ class OneOpenMpThread {
 };
 
 inline const dnnl::engine& onednn_engine() {
-  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // for ever, as the primitives
+  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed, like the primitives
   return *made;
 }
 
@@ -48,7 +49,7 @@ struct OnednnArgument {
   int index;
   dnnl::memory value;
 };
-/// Without the map of arguments that the C++ interface would build each time.
+/// Runs a primitive without the map of arguments that the C++ interface would build each time.
 inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
                     std::initializer_list<OnednnArgument> arguments) {
   dnnl_exec_arg_t list[8];
@@ -58,10 +59,11 @@ inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream
                           "oneDNN could not run a primitive");
 }
 
-/// The latest primitives, by all that they depend on: making one takes about a millisecond.
+/// Cache of the most recently used primitives by problem, because creating one takes about a millisecond.
 template <class Problem, class Primitive> class OnednnCache {
  public:
-  /// Made now if need be. Null where oneDNN has no implementation of this problem, or exit() has begun.
+  /// Returns the primitive of a problem, which it creates if necessary. Returns null if oneDNN has no implementation of
+  /// the problem, or exit() has begun.
   std::shared_ptr<const Primitive> get(const Problem& problem) {
     const std::lock_guard lock(mutex_);
     if (const auto known = entries_.find(problem); known != entries_.end()) {
@@ -79,7 +81,7 @@ template <class Problem, class Primitive> class OnednnCache {
       const OneOpenMpThread guard;
       at->second.primitive = std::make_shared<Primitive>(problem);
     } catch (const dnnl::error&) {
-      // The null pointer stays, and says so.
+      // The entry keeps the null pointer, so that oneDNN is not asked again.
     }
     return at->second.primitive;
   }

@@ -1,4 +1,5 @@
-// Convolutions through oneDNN, versions 2 and 3: of float32, and of bfloat16 where the processor multiplies it itself.
+// Convolutions by oneDNN, versions 2 and 3: of float32, and of bfloat16 if the processor has instructions that multiply
+// it.
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/kernels/cpu/convolution.h"
 
@@ -18,25 +19,26 @@ using dnnl::memory;
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
 
-/// How images are laid out for the primitive. Its own choice, in blocks of channels, wins over row-major ones by a
-/// factor of two in spite of the reordering, but for these cases. Channels-last ones it takes as they are; blocks win
-/// by a sixth where there are many channels.
+/// Returns the layout of images for the primitive. For row-major images, oneDNN's own choice (`any`: blocks of
+/// channels) is twice as fast in spite of the reordering, except in the cases below. Channels-last images are taken in
+/// place, but with many channels blocks are faster by a sixth.
 memory::format_tag layout_of(const ConvProblem& p) {
   const ConvShape& s = p.shape;
   const int64_t channels = p.channels / s.groups;
   const bool pointwise = p.kernel[0] * p.kernel[1] * s.stride[0] * s.stride[1] == 1 && !s.padding[0] && !s.padding[1];
   if (s.channels_last) {
-    if (p.pass == ConvPass::backward_input && p.channels == 1) return memory::format_tag::nchw;  // which it is as well
+    if (p.pass == ConvPass::backward_input && p.channels == 1) return memory::format_tag::nchw;  // equal to nhwc
     const bool wide = channels >= 64 && p.out_channels / s.groups >= 64 && !pointwise;
     return wide && p.pass != ConvPass::backward_weight ? memory::format_tag::any : memory::format_tag::nhwc;
   }
-  if (pointwise && s.groups == 1) return memory::format_tag::nchw;  // a matrix product, images as they are
+  if (pointwise && s.groups == 1) return memory::format_tag::nchw;  // a matrix product that reads images in place
   if (p.pass == ConvPass::forward || channels % 16 == 0) return memory::format_tag::any;
-  if (channels > 4) return memory::format_tag::nhwc;  // blocks would be filled up with zeros
+  if (channels > 4) return memory::format_tag::nhwc;  // blocks would be padded with zeros
   return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
 }
 
-/// A tensor as it lies in ours and as the primitive wants it, and the way from one to the other where they differ.
+/// Layout of a tensor in Tandem (`plain`) and for the primitive (`wanted`), and the reorders between them if they
+/// differ.
 struct Reorder {
   memory::desc plain, wanted;
   std::optional<dnnl::reorder> in, out;
@@ -50,19 +52,19 @@ struct Reorder {
   bool differs() const { return in.has_value(); }
 };
 
-/// A problem of one type of elements.
+/// A problem and the type of its elements.
 struct TypedProblem {
   ConvProblem problem;
   memory::data_type type;
   auto operator<=>(const TypedProblem& other) const = default;
 };
 
-/// What OnednnBlock does, once for all types.
+/// The implementation of OnednnBlock, compiled once for all types of elements.
 class OnednnConvolution {
  public:
   explicit OnednnConvolution(const TypedProblem& typed) : p_(typed.problem), type_(typed.type) {
     const ConvProblem& p = p_;
-    attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own crashes when threads change
+    attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own scratchpad crashes when threads change
     const ConvShape& s = p.shape;
     const memory::dims stride{s.stride[0], s.stride[1]}, padding{s.padding[0], s.padding[1]},
         dilation{s.dilation[0] - 1, s.dilation[1] - 1};
@@ -88,9 +90,9 @@ class OnednnConvolution {
         {kind, direct, image(x), any(w), plain_bias, image(y), stride, dilation, padding, padding}, attr_,
         onednn_engine());
 #endif
-    // Convolutions of floats as products of patches: these products keep the address of heap memory in the stack
-    // pointer, and a signal that arrives meanwhile writes its frame there (the library's issue 4845). Ours by patches
-    // serve.
+    // Rejects oneDNN's implementations of float convolutions by im2col and GEMM. Their GEMM keeps the address of heap
+    // memory in the stack pointer, so a signal that arrives meanwhile writes its frame there (the library's issue
+    // 4845). Tandem's im2col is used instead.
     const auto refuse_products = [this](const auto& desc) {
       const std::string made_of = desc.impl_info_str();
       if (type_ == memory::data_type::f32 && made_of.find("gemm:") != std::string::npos)
@@ -231,7 +233,7 @@ template <class T> class OnednnBlock final : public ConvBlock<T> {
 
 template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem) {
   constexpr bool narrow = std::is_same_v<T, BFloat16>;
-  static auto* const cache = new OnednnCache<TypedProblem, OnednnConvolution>;  // for ever
+  static auto* const cache = new OnednnCache<TypedProblem, OnednnConvolution>;  // never destroyed
   auto convolution = cache->get({problem, narrow ? memory::data_type::bf16 : memory::data_type::f32});
   return convolution ? std::make_shared<OnednnBlock<T>>(std::move(convolution)) : nullptr;
 }

@@ -1,4 +1,4 @@
-// Products of bfloat16 matrices through oneDNN, versions 2 and 3, where the processor has instructions for them.
+// Products of bfloat16 matrices by oneDNN, versions 2 and 3, if the processor has instructions for them.
 #include <vector>
 
 #include "tandem/core/error.h"
@@ -23,7 +23,7 @@ struct TypedGemm {
   auto operator<=>(const TypedGemm&) const = default;
 };
 
-/// A product of such sizes. Any number of threads may run it at once.
+/// A product prepared for given sizes. Any number of threads may run it at once.
 class OnednnProduct {
  public:
   explicit OnednnProduct(const TypedGemm& typed) {
@@ -78,16 +78,16 @@ class OnednnProduct {
   dnnl::matmul product_;
 };
 
-/// @return whether it was done; not where oneDNN has no such product, or exit() has begun
+/// Returns whether oneDNN computed the product. Returns false if it has no such product, or exit() has begun.
 bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
-  static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // for ever
+  static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // never destroyed
   const auto product = cache->get(g);
   if (!product) return false;
   const OneOpenMpThread guard;
   product->run(a, b, c);
   return true;
 }
-/// A matrix as it lies.
+/// Returns a matrix converted to float, with the same leading dimension.
 std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, int64_t lead) {
   return {from, from + (rows - 1) * lead + columns};
 }

@@ -4,8 +4,9 @@
 #include "tandem/kernels/collapse.h"
 
 namespace tandem::kernels::cpu {
-/// All but extents, range and grain; strides as if all operands were contiguous and of one size.
-/// @param as_one  receives whether they are, or have one element only: the usual cases
+/// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
+/// @param as_one  receives whether each operand either has one element or is contiguous and of the first operand's
+///                size: the usual cases
 static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
                   std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();
@@ -27,7 +28,7 @@ static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs write
     const TensorImpl* const x = t.impl();
     const int64_t size = x ? element_size(x->dtype) : 0;
     to->buffer = x ? x->storage.get() : nullptr;
-    to->offset = x && x->numel > 0 ? x->offset * size : 0;  // without elements there may be no memory
+    to->offset = x && x->numel > 0 ? x->offset * size : 0;  // a tensor without elements may have no memory
     to->bytes = x ? x->numel * size : 0;
     to->strides[0] = size;
     as_one = as_one && x && (x->numel == 1 || (x->contiguous && x->numel == first->numel));
@@ -54,7 +55,7 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
     for (Operand* o = loop.operands; o < loop.operands + count; ++o)
-      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // one element beside others
+      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // a single element, repeated
     return loop;
   }
   const Tensor* all[kMaxOperands];

@@ -1,6 +1,6 @@
-// Sorting and selection. Elements become unsigned keys of the same order, beside their positions: keys compare fast,
-// and can be sorted digit by digit. NaN counts as the largest, zeros of both signs as equal; equal elements keep their
-// order.
+// Sorting and selection. Elements are mapped to unsigned keys of the same order, paired with their positions, because
+// keys compare fast and can be sorted by radix. NaN counts as the largest, zeros of both signs as equal; equal elements
+// keep their order.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// Key and position; both are of one width.
+/// A key and the position of its element, in integers of the same width.
 template <class K> struct Entry {
   K key, at;
   bool operator<(const Entry& other) const { return key != other.key ? key < other.key : at < other.at; }
@@ -22,7 +22,7 @@ template <> struct UnsignedOf<2> { using type = uint16_t; };
 template <> struct UnsignedOf<4> { using type = uint32_t; };
 template <> struct UnsignedOf<8> { using type = uint64_t; };
 
-/// Ascends as x does; `flip` (all ones) turns the order round.
+/// Returns a key that orders as x does, or in reverse if `flip` is all ones.
 template <class T> auto key_of(T x, uint64_t flip) {
   using U = typename UnsignedOf<sizeof(T)>::type;
   constexpr U sign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
@@ -37,18 +37,19 @@ template <class T> auto key_of(T x, uint64_t flip) {
   return static_cast<U>(u ^ static_cast<U>(flip));
 }
 
-/// Sorts by key, stably; `entries` and `spare` hold n each. @return where the result is
+/// Sorts by key, stably. `entries` and `spare` have n entries each. @return `entries` or `spare`, whichever holds the
+/// result
 template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, int64_t n, int key_bytes) {
-  if (n < 48) {  // positions ascend, so that comparing them as well makes it stable
+  if (n < 48) {  // ties are broken by position, so that the result is stable
     std::sort(entries, entries + n);
     return entries;
   }
-  // Digit by digit from the lowest; the counts of all digits are taken at once.
+  // Radix sort from the lowest byte. One pass counts the values of all bytes.
   K count[sizeof(K)][256] = {};
   for (int64_t i = 0; i < n; ++i)
     for (int d = 0; d < key_bytes; ++d) ++count[d][entries[i].key >> (8 * d) & 255];
   for (int d = 0; d < key_bytes; ++d) {
-    if (count[d][entries[0].key >> (8 * d) & 255] == static_cast<K>(n)) continue;  // all alike
+    if (count[d][entries[0].key >> (8 * d) & 255] == static_cast<K>(n)) continue;  // all bytes are equal
     K start = 0;
     for (K& each : count[d]) {
       const K here = each;
@@ -61,12 +62,14 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
   return entries;
 }
 
-/// The k entries that come first, in order, at the front of `kept`, which has room for 2 k.
+/// Selects the first k entries of the sorted row and writes them, sorted, to the front of `kept`, which has room for 2
+/// k.
 template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k, uint64_t flip, Entry<K>* kept) {
   const int64_t room = 2 * k;
   int64_t count = 0;
   K limit = static_cast<K>(~K(0));
-  bool limited = false;  // by the last of k entries: a later one of the same key is not among the first k
+  bool limited = false;  // whether `limit` is the key of the k-th entry so far; a later entry with an equal key is not
+                         // among the first k
   for (int64_t i = 0; i < n; ++i) {
     const K key = key_of(x[i], flip);
     if (limited && key >= limit) continue;
@@ -81,7 +84,8 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
   std::sort(kept, kept + k);
 }
 
-/// Calls f<T, K>(): K is the narrowest of 32 and 64 bits that holds keys of x and positions along n.
+/// Calls f with template arguments T, K. K is uint32 or uint64, whichever is the narrower that holds keys of T and
+/// positions along n.
 template <class F> void visit_key(DType dtype, int64_t n, F f) {
   visit_dtype(dtype, [&]<class T>() {
     if constexpr (sizeof(T) <= 4) {
@@ -91,7 +95,7 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
   });
 }
 
-/// Of rows of n elements; topk keeps k.
+/// Rows of n elements, of which topk keeps k. `flip`: see key_of.
 struct SortedRows {
   int64_t n, k;
   uint64_t flip;

@@ -31,8 +31,8 @@ template <class T> struct KeyParts {
   int count;
 };
 
-/// Writes the results of this thread's queries, or of its part of the keys. A bit of `seen` says for each of the
-/// thread's rows whether a key was visible to this thread.
+/// Writes the results of this thread's queries to out and lse or, if the keys are split, its results for one part of
+/// the keys to `parts`. Bit i of `seen`: whether a key was visible to this thread in its row i.
 template <class Tile, class T>
 __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kOwn],
                                               T (&sum)[Tile::kOwn], unsigned seen, int part, int matrix, int first,
@@ -60,7 +60,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // zeros, whatever the values are
+    if (norm.hidden) {  // zeros, even if a value is NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }

@@ -13,7 +13,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// A gradient, whose sum may be cut into parts. Part 0 is written to the gradient itself; the other parts follow each
+/// A gradient, whose sum may be split into parts. Part 0 is written to the gradient itself; the other parts follow each
 /// other in `parts`, with the layout of the gradient.
 template <class T> struct Gradient {
   HeadRows<T> rows;
@@ -48,7 +48,7 @@ template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   if (threadIdx.x == 0) a.mean[row] = sum;
 }
 
-/// Writes this thread's rows of a gradient: every second row from `row` on, and before `row_end`.
+/// Writes this thread's rows of a gradient, or of one part of it: every second row from `row` to `row_end`, exclusive.
 template <class Tile, class T>
 __device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
                                              int h, int row, int row_end, int width) {

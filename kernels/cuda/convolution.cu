@@ -6,7 +6,7 @@
 //   backward_input   dx (C, images * pixels of x)   = w (C, filters * kernel places) dy where a place meets the pixel
 //   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, transposed
 // where a tap is a channel and a place in the kernel. With a stride, most elements of backward_input's second matrix
-// are zeros. backward_weight has a long k and few tiles, so k is cut into parts (tiles.cuh) that are added in a fixed
+// are zeros. backward_weight has a long k and few tiles, so k is split into parts (tiles.cuh) that are added in a fixed
 // order.
 //
 // Images and weights are row-major or channels-last: readers and writers know the strides.
@@ -74,7 +74,7 @@ template <class T, class I> struct Pixel {
   const T* image;  // null: no such pixel
   I top, left;
 };
-/// One channel (or filter) and one place in the kernel, as offsets.
+/// One channel (or filter) and one place in the kernel, as offsets from a Pixel.
 template <class I> struct Tap { I plane, down, right; };
 
 /// Patches of x for each pixel of y or, if kBack, the pixels of dy that meet a pixel of x at a place of the kernel.
@@ -196,7 +196,7 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double serves checks only: one kernel each
+constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double is for checks only: one kernel suffices
 
 /// Calls visitor.template operator()<T>(sizes) with the element type; `sizes` has the index type within an image.
 template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {

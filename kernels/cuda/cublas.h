@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt. Where cuBLASLt does not support a case, or the build is without cuBLASLt (as on the
+// Matrix products by cuBLASLt. If cuBLASLt does not support a case, or the build is without cuBLASLt (as on the
 // emulated device), the caller uses Tandem's own kernels.
 #pragma once
 #include "tandem/core/tensor.h"

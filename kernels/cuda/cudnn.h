@@ -1,5 +1,5 @@
-// Convolutions by cuDNN. Where cuDNN does not support a case, or the build is without cuDNN (as on the emulated
-// device), the caller uses Tandem's own kernels.
+// Convolutions by cuDNN. If cuDNN does not support a case, or the build is without cuDNN (as on the emulated device),
+// the caller uses Tandem's own kernels.
 #pragma once
 #include "tandem/kernels/convolution.h"
 

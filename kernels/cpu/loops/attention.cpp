@@ -1,6 +1,6 @@
-// What attention does with a block of scores between its matrix products. The range is the block's rows, which are
-// queries; `stride` is from one to the next. Scalars begin with: columns, keys of the block that row 0 sees (row r sees
-// r more), scale, and the mask's kind and distances of rows and columns.
+// Loops over a block of scores, between the matrix products of attention. The range is the rows of the block, one for
+// each query. Scalars 0 to 5: columns, number of keys of the block that row 0 sees (row r sees r more), scale, whether
+// the mask is bool, and the mask's row and column strides. Strides are in elements.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 template <class C> constexpr C kNowhere = -C(__builtin_inf());
 
-/// The mask of a block, or of whole rows.
+/// Mask of a block of scores, or of whole rows of scores.
 template <class C> class Mask {
  public:
   Mask(const Loop& loop, int operand, int scalar)
@@ -18,7 +18,7 @@ template <class C> class Mask {
         row_(loop.scalars[scalar + 1].integer),
         column_(loop.scalars[scalar + 2].integer) {}
   explicit operator bool() const { return mask_; }
-  /// x = x scale + mask, of n scores of row r.
+  /// Computes x = x scale + mask for the first n scores of row r.
   TANDEM_ONE_COPY void apply(C* x, int64_t r, int64_t n, C scale) const {
     if (!mask_) {
       for (int64_t i = 0; i < n; ++i) x[i] *= scale;
@@ -44,7 +44,7 @@ template <class C> class Mask {
   bool is_bool_;
   int64_t row_, column_;
 };
-/// x = e^(x - peak). @return their sum
+/// Computes x = e^(x - peak). @return the sum of the results
 template <class C> TANDEM_ONE_COPY C powers(C* x, int64_t n, C peak) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) x[i] = math::exp_of_negative(x[i] - peak);
@@ -55,9 +55,9 @@ int64_t seen_by(const Loop& loop, int64_t row) {
   return seen < 0 ? 0 : seen < columns ? seen : columns;
 }
 
-/// Operands: scores, which become e^(score - peak); peaks and sums, the largest score of each query and the sum of its
-/// powers so far; what was added up of out, which falls when a peak rises; mask. Further scalars: whether there were no
-/// keys before, out's columns and stride.
+/// Operands: scores, which are replaced by e^(score - peak); for each query the largest score so far (peaks) and the
+/// sum of powers so far (sums); the sums for out so far, which are scaled down when a peak rises; mask. Scalars from 6
+/// on: whether these are the first keys, columns of out, row stride of out.
 template <class C> void attention_powers_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t columns = number(0), width = number(7), out_stride = number(8);
@@ -71,7 +71,7 @@ template <class C> void attention_powers_body(const Loop& loop, int64_t begin, i
     mask.apply(x, r, n, scale);
     const C found = reduce_lanes<Larger>(x, n), before = first ? kNowhere<C> : peaks[r],
             peak = found > before ? found : before;
-    const C base = peak == kNowhere<C> ? C(0) : peak;  // where all is hidden so far, all powers are 0
+    const C base = peak == kNowhere<C> ? C(0) : peak;  // if all keys so far are hidden, all powers are 0
     const C sum = powers(x, n, base);
     for (int64_t i = n; i < columns; ++i) x[i] = C(0);
     peaks[r] = peak;
@@ -85,7 +85,8 @@ template <class C> void attention_powers_body(const Loop& loop, int64_t begin, i
     for (int64_t i = 0; i < width; ++i) out[i] *= fall;
   }
 }
-/// Operands: peaks, sums, out, lse, mask of whole rows. Scalars: keys; 3 to 5: the mask's; out's columns and stride.
+/// Operands: peaks, sums, out, lse, mask of whole rows. Scalars: 0 is the number of keys, 3 to 5 describe the mask, 6
+/// and 7 are the columns and the row stride of out.
 template <class C> void attention_finish_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t width = loop.scalars[6].integer, stride = loop.scalars[7].integer;
   const Mask<C> mask(loop, 4, 3);
@@ -102,8 +103,9 @@ template <class C> void attention_finish_body(const Loop& loop, int64_t begin, i
     *lse = data<const C>(loop, 0)[r] + math::log(sum);
   }
 }
-/// Operands: scores, which become weights; the weights' gradients, which become those of the products q k^T; lse, out,
-/// dout, mask. Further scalars: columns of out and dout, and the stride of each.
+/// Operands: scores, which are replaced by the weights; gradients of the weights, which are replaced by the gradients
+/// of the products q k^T; lse, out, dout, mask. Scalars from 6 on: columns of out and dout, row stride of out, row
+/// stride of dout.
 template <class C> void attention_slopes_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t columns = number(0), width = number(6), out_stride = number(7), dout_stride = number(8);
@@ -118,7 +120,7 @@ template <class C> void attention_slopes_body(const Loop& loop, int64_t begin, i
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       const C below = x[i] - lse;
-      const C weight = math::exp_of_negative(below > C(0) ? C(0) : below);  // above by rounding alone
+      const C weight = math::exp_of_negative(below > C(0) ? C(0) : below);  // above 0 only because of rounding
       x[i] = weight;
       dx[i] = weight * (dx[i] - mean) * scale;
     }

@@ -1,14 +1,15 @@
-// Rows of batch normalisation of (rows, C): of channels-last images, whose rows are pixels, and of vectors. Neighbours
-// in a vector are neighbouring channels. A channel's sums are those that channel_sums (norm.cpp) takes: sixteen lanes,
-// folded into a double after every kFold rows; here each such block of rows is a unit of its own.
+// Batch normalisation over the rows of (rows, C): channels-last images, whose rows are pixels, or vectors. A vector
+// register holds neighbouring channels. Each channel is summed as in channel_sums (norm.cpp): in sixteen lanes, which
+// are added to a double after every kFold rows. Here each such block of rows is a unit of its own.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// Loops over n rows of `width` channels, `stride` elements apart. They are so short that there is one for each type.
+// Loops over n rows of `width` channels; rows are `stride` elements apart. They are short enough to be compiled for
+// each type.
 
-/// totals[c] = sum of f(i, c) over the rows, as column_sums has it, with as many lanes whatever n is.
+/// Computes totals[c] = sum of f(i, c) over the rows. It always folds kLanes lanes, for any n.
 template <class C, class F> void block_sums(int64_t n, int64_t width, double* totals, F f) {
   ColumnLanes<C> lanes;
   lanes.add(0, n, width, f);
@@ -16,7 +17,8 @@ template <class C, class F> void block_sums(int64_t n, int64_t width, double* to
   lanes.fold(kLanes, width, sums);
   for (int64_t c = 0; c < width; ++c) totals[c] = double(sums[c]);
 }
-/// Of x, and of squares of what it differs from its mean over these rows, which are in the cache by then.
+/// Computes for each channel the sum of x, and the sum of squared deviations from the mean of these rows. The second
+/// pass finds the rows in the cache.
 template <class T, class C>
 TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width, double* totals, double* squares) {
   block_sums<C>(n, width, totals, [=](int64_t i, int64_t c) { return C(x[i * stride + c]); });
@@ -40,7 +42,7 @@ TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width,
   for (int64_t c = 0; c < width; ++c)
     if (is_out_of_range<C>(squares[c])) squares[c] = wide[c];
 }
-/// Of dy, and of dy (x - mean).
+/// Computes for each channel the sums of dy and of dy (x - mean).
 template <class T, class C>
 TANDEM_ONE_COPY void slope_sums(const T* dy, const T* x, int64_t n, int64_t stride, int64_t width, const C* mean,
                                 double* totals, double* slopes) {
@@ -64,14 +66,14 @@ TANDEM_ONE_COPY void backward(const T* dy, const T* x, T* dx, int64_t n, int64_t
       TANDEM_IVDEP
       for (int64_t c = 0; c < width; ++c)
         dx[c] = T(s.scale[c] * (C(dy[c]) - s.from_mean[c] - (C(x[c]) - s.mean[c]) * s.from_var[c]));
-    } else {  // x has no part in it, nor has a NaN in x
+    } else {  // dx does not depend on x, nor on a NaN in x
       TANDEM_IVDEP
       for (int64_t c = 0; c < width; ++c) dx[c] = T(s.scale[c] * C(dy[c]));
     }
   }
 }
 
-/// Operands: double sums (blocks, channels) of x, and of squares of what it differs from its block's mean; x.
+/// Operands: double sums (blocks, channels) of x, and of squared deviations from the mean of the block; x.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   visit_type<C>(loop.dtype, [&]<class T>() {

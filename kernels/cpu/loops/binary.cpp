@@ -1,4 +1,4 @@
-// Loops of two operands: those of the lists of operations, gradients, and those with scalars.
+// Loops with two operands: the operations of the lists, gradients, and operations with scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 #include "tandem/kernels/functors/clamp.h"

@@ -1,13 +1,13 @@
-// Convolutions of channels-last images with few channels, as a network's first: forward, and the gradients of weights
-// and bias. Neighbours in a vector are neighbouring filters. What a pixel of y is made of lies in rows: of each row of
-// the kernel its columns, and of each column its channels, which lie side by side in x as well.
+// Convolutions of channels-last images with few channels, as in a network's first layer: forward, and the gradients of
+// weights and bias. A vector holds neighbouring filters. For each row of the kernel, the inputs of an output pixel (the
+// kernel's columns and their channels) are contiguous in x.
 #include "tandem/kernels/cpu/loops/conv_image.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 #if defined(__AVX2__)
-/// kPixels pixels of y side by side, kVectors vectors of their filters. `weights`: (kernel_h, taps, filters).
+/// Computes kPixels adjacent pixels of y for kVectors vectors of filters. `weights`: (kernel_h, taps, filters).
 template <int kPixels, int kVectors>
 TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   V sum[kPixels][kVectors];
@@ -30,7 +30,7 @@ TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weig
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
 }
-/// A row of y, of which x is the first pixel that it is made of.
+/// Computes a row of y. x is the first pixel that contributes to the row.
 template <int kVectors>
 TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   constexpr int kPixels = 4;
@@ -39,7 +39,7 @@ TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* w
     make_pixels<kPixels, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
   for (; i < s.ow; ++i) make_pixels<1, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
 }
-/// Operands: y, x, weights, bias or none, room for a padded image. The range is images.
+/// Operands: y, x, weights, bias or none, scratch for a padded image. The range is images.
 void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
   const ConvImage s(loop);
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
@@ -58,8 +58,8 @@ void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-/// A row of y's gradient with kTaps taps: to the sums of each tap, `filters` apart, goes what it meets. Without taps:
-/// the row itself to the one sum.
+/// Adds the products of a row of dy with kTaps taps to the sums of these taps, which are `filters` elements apart. If
+/// kTaps is 0, adds the row itself to one sum.
 template <int kTaps, int kVectors>
 TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr int kSums = kTaps > 0 ? kTaps : 1;
@@ -80,15 +80,15 @@ TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) store(sums + t * s.filters + v * kWidth, sum[t][v]);
 }
-constexpr int64_t kMostTaps = 6;  // whose sums the registers hold
+constexpr int64_t kMostTaps = 6;  // taps whose sums fit into registers
 template <int kVectors> void add_taps(int64_t taps, const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr decltype(&add_row<0, kVectors>) kAdd[] = {add_row<0, kVectors>, add_row<1, kVectors>, add_row<2, kVectors>,
                                                       add_row<3, kVectors>, add_row<4, kVectors>, add_row<5, kVectors>,
                                                       add_row<6, kVectors>};
   kAdd[taps](s, x, dy, sums);
 }
-/// Operands: sums of weights (kernel_h, taps, filters) and then, if scalar 10 says so, of dy; x, dy, room for a padded
-/// image. The range is images, all of them one part.
+/// Operands: sums for the weights (kernel_h, taps, filters), followed by sums of dy if scalar 10 is not 0; x, dy,
+/// scratch for a padded image. The range is images, and all of them are one part.
 void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const int64_t weights = s.kernel_h * s.taps * s.filters;

@@ -1,5 +1,5 @@
-// What convolutions of channels-last images have in common: their geometry, and images with their padding. Only files
-// of loops/ include it.
+// Common parts of the convolutions of channels-last images: their geometry, and images with padding. Only files of
+// loops/ include it.
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -13,10 +13,10 @@ using V = LaneVector<float, kLaneBytes>;
 TANDEM_HD V load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
 TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
 
-/// Scalars 0 to 9, in this order, and what follows from them.
+/// Geometry of a convolution: scalars 0 to 9, in this order, and sizes derived from them.
 struct ConvImage {
   int64_t channels, h, w, filters, kernel_h, kernel_w, top, left, stride_h, stride_w;
-  int64_t high, wide, oh, ow, taps;  // x with its padding, y, and taps in a row of the kernel
+  int64_t high, wide, oh, ow, taps;  // x with its padding; y; taps per row of the kernel
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
     channels = v[0].integer;
@@ -36,13 +36,13 @@ struct ConvImage {
     taps = kernel_w * channels;
   }
   bool is_padded() const { return top > 0 || left > 0; }
-  /// Elements of x from a pixel of y to the next, and from a row of x to the next.
+  /// Returns the elements from the input of a pixel of y to the input of the next, and from a row of x to the next.
   int64_t step() const { return stride_w * channels; }
   int64_t line() const { return wide * channels; }
-  /// Elements of one image of x, and of x with its padding.
+  /// Returns the number of elements of one image of x, without and with padding.
   int64_t plane() const { return h * w * channels; }
   int64_t padded_plane() const { return high * line(); }
-  /// Image n with its padding: itself if it has none, else in `room`, which holds zeros around it.
+  /// Returns image n with its padding: x itself if there is none, else a copy in `room`, whose border holds zeros.
   const float* image(const float* x, int64_t n, float* room) const {
     x += n * plane();
     if (!is_padded()) return x;

@@ -1,7 +1,7 @@
-// Convolutions of channels-last images with many channels: forward, and the gradients of input and weights. What a
-// pixel of y is made of lies in rows of x, one for each row of the kernel: its columns, and of each column its
-// channels. So all three are products of matrices whose rows lie in x, overlapping, and in y, and none is packed but
-// the weights.
+// Convolutions of channels-last images with many channels: forward, and the gradients of input and weights. For each
+// row of the kernel, the inputs of an output pixel (the kernel's columns and their channels) are contiguous in x. So
+// all three passes are products of matrices whose rows lie in y, or lie in x and overlap, and only the weights are
+// packed.
 #include "tandem/kernels/cpu/loops/conv_image.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -9,18 +9,18 @@ namespace {
 
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
-// Tiles that fill the registers. Forward: pixels and vectors of filters. To the input: pixels and vectors of taps. To
-// the weights: filters and vectors of taps.
+// Tiles that fill the registers. Forward: kPixels pixels and kMost vectors of filters. Gradient of the input: kSpread
+// pixels and kMostSpread vectors of taps. Gradient of the weights: kFilters filters and kMostTaps vectors of taps.
 constexpr int kPixels = 6, kMost = 4, kSpread = 4, kMostSpread = 6, kFilters = 8, kMostTaps = 3;
 #else
 constexpr int kPixels = 6, kMost = 2, kSpread = 4, kMostSpread = 3, kFilters = 4, kMostTaps = 3;
 #endif
 
-/// Where the pixels of y are made from, one after the other, over rows and images.
+/// Offsets in x of the inputs of y's pixels, one after another, over rows and images.
 class PixelWalk {
  public:
   PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
-  /// Where the next one's begins. Beyond the last image, the last one's again.
+  /// Returns the offset for the next pixel. After the last pixel, returns the last offset again.
   TANDEM_ONE_COPY int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
@@ -40,8 +40,8 @@ class PixelWalk {
   int64_t plane_, image_ = 0, row_ = 0, column_ = 0, done_ = 0;
 };
 
-/// kPixels pixels of y, `count` of which are stored, kVectors vectors of their filters. `weights`: (kernel_h, taps,
-/// filters).
+/// Computes kPixels pixels of y for kVectors vectors of filters, and stores the first `count` pixels. `weights`:
+/// (kernel_h, taps, filters).
 template <int kVectors>
 TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, const float* weights, const float* bias,
                                float* y, int64_t count) {
@@ -72,7 +72,7 @@ TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, con
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
 }
-/// How many of `left` vectors come next: as even parts as there are code for.
+/// Returns how many of the remaining `left` vectors the next tile takes, so that the tiles are about equally wide.
 int64_t next_vectors(int64_t left, int64_t most) { return left >= most ? most : left > 3 ? (left + 1) / 2 : left; }
 /// Operands: y, x, weights (kernel_h, taps, filters), bias or none. The range is images, which have no padding.
 void conv_many_body(const Loop& loop, int64_t, int64_t images) {
@@ -96,8 +96,8 @@ void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// What kSpread pixels of dy add to dx, `count` of them: kVectors vectors of a row of the kernel. `weights`: (filters,
-/// kernel_h, taps).
+/// Adds to dx the contribution of kSpread pixels of dy (the first `count` exist) for kVectors vectors of a row of the
+/// kernel. `weights`: (filters, kernel_h, taps).
 template <int kVectors>
 TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, const float* weights, float* const* to,
                                  int64_t count) {
@@ -120,7 +120,7 @@ TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, c
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) store(to[p] + v * kWidth, load(to[p] + v * kWidth) + sum[p][v]);
 }
-/// Operands: dx, dy, weights (filters, kernel_h, taps), room for a padded image. The range is images.
+/// Operands: dx, dy, weights (filters, kernel_h, taps), scratch for a padded image. The range is images.
 void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   float *const dx = data<float>(loop, 0), *const room = data<float>(loop, 3);
@@ -154,7 +154,8 @@ void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// To the sums of kFilters filters, which are `apart`, and kVectors vectors of taps: what an image adds.
+/// Adds the contribution of an image to the sums of kFilters filters, which are `apart` elements apart, for kVectors
+/// vectors of taps.
 template <int kVectors>
 TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* dy, float* sums, int64_t apart) {
   V sum[kFilters][kVectors];
@@ -180,8 +181,8 @@ TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* d
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) store(sums + f * apart + v * kWidth, sum[f][v]);
 }
-/// Operands: sums of weights (filters, kernel_h, taps) and then, if scalar 10 says so, of dy; x, dy, room for a padded
-/// image. The range is images, all of them one part.
+/// Operands: sums for the weights (filters, kernel_h, taps), followed by sums of dy if scalar 10 is not 0; x, dy,
+/// scratch for a padded image. The range is images, and all of them are one part.
 void conv_many_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const int64_t apart = s.kernel_h * s.taps, pixels = s.oh * s.ow;

@@ -1,5 +1,6 @@
-// Row-major convolutions with few channels, forward and to the weights. Windows lie side by side in a vector: of all
-// windows a weight meets pixels that lie side by side too, one pixel from those that the next weight of a row meets.
+// Row-major convolutions with few channels: forward, and the gradient of the weights. A vector holds adjacent windows.
+// The pixels that one weight meets in these windows are adjacent too; for the next weight of the row they are shifted
+// by one pixel.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -9,7 +10,7 @@ namespace {
 #if defined(__AVX2__)
 constexpr int kBytes = 32, kWidth = kBytes / int(sizeof(float));
 using V = LaneVector<float, kBytes>;
-/// How many filters' sums, beside a row of the kernel, the registers hold.
+/// Number of filters whose sums for a row of the kernel fit into registers.
 #if defined(__AVX512F__)
 constexpr int filters_of(int taps) { return taps == 3 ? 4 : 5; }
 #else
@@ -21,16 +22,16 @@ struct Sum {
 struct Sizes {
   int64_t width, out_height, out_width, kernel_height;
 };
-/// Images of x and dy, so many elements apart.
+/// Number of images, and the distances in elements between images of x and of dy.
 struct Images {
   int64_t count, x, dy;
 };
-/// For `kFilters` filters, whose planes of dy and whose sums lie one behind the other: sums += what the kernel's row
-/// meets in all images, of which the first pixel is x's.
+/// Adds to sums, for kFilters filters and a row of the kernel, the products of dy and x over all images. Planes of dy
+/// and sums of consecutive filters are contiguous. x is the first pixel that this row of the kernel meets.
 template <int kFilters, int kTaps>
 TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
   const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
-  const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // added before
+  const int64_t rest = s.out_width % kWidth, again = (kWidth - rest) * int64_t(sizeof(float));  // bytes already added
   V sum[kFilters][kTaps];
   for (int f = 0; f < kFilters; ++f)
     for (int k = 0; k < kTaps; ++k) sum[f][k] = load_lanes<float, kBytes>(sums + f * filter + k * kWidth);
@@ -56,8 +57,8 @@ TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* 
     for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kWidth) = sum[f][k];
 }
 
-/// What both bodies are told. Scalars: channels, height and width of x, filters, height and width of the kernel,
-/// padding as a pair.
+/// Sizes for both loops. Scalars: channels, height and width of x, filters, height and width of the kernel, padding as
+/// a pair.
 struct FewPlanes {
   int64_t channels, h, w, filters, taps, top, left, wide, high;
   Sizes sizes;
@@ -76,17 +77,17 @@ struct FewPlanes {
   }
   bool padded() const { return top > 0 || left > 0; }
   int64_t plane() const { return sizes.out_height * sizes.out_width; }
-  /// A plane of x into the middle of one that has room for its padding.
+  /// Copies a plane of x into the middle of a padded plane.
   void pad(const float* x, float* room) const {
     for (int64_t r = 0; r < h; ++r)
       __builtin_memcpy(room + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
   }
 };
-/// Where vectors of a plane of y lie in it, and the first pixel of their windows in a plane of x.
+/// Offsets of vectors in a plane of y, and of the first pixels of their windows in a plane of x.
 struct Places {
   int64_t x[4], y[4];
 };
-/// kVectors vectors of kFilters planes of y. `weights` and `bias`: of the first of these filters.
+/// Computes kVectors vectors of kFilters planes of y. `weights` and `bias` begin with the first of these filters.
 template <int kFilters, int kVectors>
 TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const float* x, int64_t x_plane,
                                   const float* weights, const float* bias, float* y) {
@@ -113,7 +114,7 @@ TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const fl
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(y + f * p.plane() + at.y[v]) = sum[f][v];
 }
-/// Planes of kFilters filters. The last vector of a row begins before the one before it has ended.
+/// Computes the planes of kFilters filters. The last vector of a row overlaps the vector before it.
 template <int kFilters>
 void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
                  float* y) {
@@ -137,10 +138,10 @@ void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const floa
     make(p, at, x, x_plane, weights, bias, y);
   }
 }
-/// Operands: y, x, weights, bias or none, and room for the planes of an image with their padding. The range is images.
+/// Operands: y, x, weights, bias or none, and scratch for the padded planes of an image. The range is images.
 void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
 #if defined(__AVX512F__)
-  constexpr int kMost = 4;  // filters whose sums the registers hold
+  constexpr int kMost = 4;  // filters whose sums fit into registers
 #else
   constexpr int kMost = 2;
 #endif
@@ -164,8 +165,8 @@ void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-/// Operands: dw, x, dy, and room for kWidth sums of each weight of a channel and for a channel's planes of x with their
-/// padding. The range is images, all of them one part.
+/// Operands: dw, x, dy, and scratch for kWidth sums of each weight of a channel and for a channel's padded planes of
+/// all images. The range is images, and all of them are one part.
 void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
   const FewPlanes p(loop);
   const Sizes& s = p.sizes;

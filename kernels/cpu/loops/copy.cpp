@@ -1,4 +1,4 @@
-// Rows that move: casts (one row per written type, by the read one), where, fill, arange.
+// Loops that move elements: casts (one table per dtype written, indexed by the dtype read), where, fill, arange.
 #include "tandem/kernels/cpu/loops/past_cache.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
@@ -10,7 +10,8 @@ template <> struct BitsOf<1> { using type = uint8_t; };
 template <> struct BitsOf<2> { using type = uint16_t; };
 template <> struct BitsOf<4> { using type = uint32_t; };
 template <> struct BitsOf<8> { using type = uint64_t; };
-/// What moves without being looked at moves as an unsigned integer of its size: four copies for ten types.
+/// Unsigned integer of T's size. Elements that are only moved are handled as such, so that four bodies serve ten
+/// dtypes.
 template <class T> using Bits = typename BitsOf<sizeof(T)>::type;
 
 template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t sx, int64_t n) {
@@ -32,7 +33,7 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   __builtin_memcpy(to, from, uint64_t(bytes));
 }
 
-// A block of vectors that are one cache line, or as wide as there are registers for.
+// Bytes of a vector in transpositions. A block is a square of such vectors, which has to fit into the registers.
 #if defined(__AVX512F__)
 template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 64 : 16;
 #elif defined(__AVX__)
@@ -40,8 +41,8 @@ template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 32 : 16;
 #else
 template <class T> constexpr int kBlockBytes = 16;
 #endif
-/// Copies within one dtype. Where x is better walked across rows than along them (a transposition), rows are copied in
-/// squares that stay in the nearest cache; row by row, each element would cost a cache line.
+/// Copies without conversion. If x is traversed in memory order across rows rather than along them (a transposition),
+/// rows are copied in squares that stay in the L1 cache; row by row, each element would cost a cache line.
 template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) {
   constexpr int64_t kEdge = 32;
   const int inner = loop.extents.rank - 1;
@@ -68,7 +69,7 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
       continue;
     }
     count = rows * width;
-    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // only for the pointers
+    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // called once, only to get the pointers
       for (int64_t r = 0; r < rows; r += kEdge)
         for (int64_t c = 0; c < width; c += kEdge) {
           const int64_t high = rows - r < kEdge ? rows - r : kEdge, wide = width - c < kEdge ? width - c : kEdge;
@@ -82,7 +83,8 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   }
 }
 
-/// As PyTorch converts: bool asks whether it is zero; small integers wrap, through int64; half types go through float.
+/// Converts as PyTorch does: to bool by comparison with 0; to small integers through int64, wrapping; half types
+/// through float.
 template <class C, class Made> struct Convert {
   TANDEM_HD Made operator()(C x) const {
     if constexpr (__is_same(Made, bool))

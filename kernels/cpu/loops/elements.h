@@ -1,33 +1,33 @@
-// Contiguous operands of floating loops. Of a body there are two copies, for float and for double: half types are read
-// as floats, a band at a time, and an element is rounded when it is written.
+// Contiguous operands of floating loops. Each body is compiled twice, for float and for double. Half types are
+// converted to float a band at a time, and rounded when they are written.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 
-/// `rows` times n elements of a half type as floats, and back (half_types.cpp). In memory a row begins `stride`
-/// elements behind the one before; the floats lie one behind the other.
+/// Convert `rows` rows of n elements from a half type to float, and back (half_types.cpp). In memory, rows are `stride`
+/// elements apart; the floats are contiguous.
 void widen(DType dtype, const char* from, float* to, int64_t n, int64_t rows = 1, int64_t stride = 0);
 void narrow(DType dtype, const float* from, char* to, int64_t n, int64_t rows = 1, int64_t stride = 0);
 
 namespace {
 
-/// How many elements of an operand of a half type are floats at a time: 32 KiB. A loop has such a room for at most two
-/// operands, so that it takes 64 KiB whatever the shape. What is longer goes through the room in bands, which are whole
-/// numbers of a sum's lanes.
+/// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Room for at
+/// most two operands, so it needs 64 KiB for any shape. Longer rows pass through the Room in bands, whose length is a
+/// multiple of the number of a sum's lanes.
 constexpr int64_t kBand = 8192;
 template <class C> struct Room {
   alignas(64) float floats[kBand];
-  C* data() { return reinterpret_cast<C*>(floats); }  // double's, which nobody fills, is never looked at
+  C* data() { return reinterpret_cast<C*>(floats); }  // not used for double
 };
 
-/// Operand k as contiguous elements; null where the tensor was undefined.
+/// Returns operand k as contiguous elements; null if the tensor is undefined.
 template <class T> T* data(const Loop& loop, int k) {
   const Operand& o = loop.operands[k];
   return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
 }
 
-/// Calls f<T>() for the type of elements that are computed in C.
+/// Calls f with the element type of `dtype` as template argument. C is the type that its elements are computed in.
 template <class C, class F> void visit_type(DType dtype, F f) {
   if constexpr (__is_same(C, float)) {
     if (dtype == DType::float16) return f.template operator()<Half>();
@@ -36,25 +36,25 @@ template <class C, class F> void visit_type(DType dtype, F f) {
   f.template operator()<C>();
 }
 
-/// Operand k as contiguous elements of the loop's dtype, which are computed in C: of a half type as copies that are
-/// floats, for which the caller has room.
+/// Operand k as contiguous elements of the loop's dtype, which are computed in C. Elements of a half type are accessed
+/// through float copies, for which the caller has memory.
 template <class C> class Elements {
  public:
   Elements(const Loop& loop, int k) : Elements(loop, k, loop.dtype) {}
   Elements(const Loop& loop, int k, DType dtype) : data_(data<char>(loop, k)), dtype_(dtype) {}
-  /// Elements that lie elsewhere, as C.
+  /// Wraps elements of type C that are not an operand.
   explicit Elements(C* elements)
       : data_(reinterpret_cast<char*>(elements)), dtype_(__is_same(C, float) ? DType::float32 : DType::float64) {}
   explicit operator bool() const { return data_; }
   bool is_half() const { return __is_same(C, float) && dtype_ != DType::float32; }
 
-  /// Elements [at, at + n): where they lie, or a copy in `room`. To be changed only if they are put back by write().
+  /// Returns elements [at, at + n): in place or, for a half type, a copy in `room`. Changes to them need a write().
   C* read(int64_t at, int64_t n, C* room) const { return read_rows(at, 1, n, n, room); }
-  /// Where elements from `at` on are to be made: at their place, or in `room`. write() finishes them.
+  /// Returns where to compute elements from `at` on: in place or, for a half type, in `room`. A write() must follow.
   C* place(int64_t at, C* room) const { return is_half() ? room : reinterpret_cast<C*>(address(at)); }
   void write(int64_t at, int64_t n, const C* made) const { write_rows(at, 1, n, n, made); }
 
-  /// The same of rows of `width` elements that are `stride` apart; copies of them lie one behind the other.
+  /// read() and write() for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
   C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* room) const {
     if constexpr (__is_same(C, float))
       if (is_half()) {
@@ -67,7 +67,7 @@ template <class C> class Elements {
     if constexpr (__is_same(C, float))
       if (is_half()) narrow(dtype_, made, address(at), width, rows, stride);
   }
-  /// Stores what was made elsewhere.
+  /// Stores elements that were computed in other memory.
   void put(int64_t at, int64_t n, const C* made) const {
     if (is_half()) return write(at, n, made);
     C* const to = reinterpret_cast<C*>(address(at));
@@ -80,7 +80,7 @@ template <class C> class Elements {
   void set(int64_t at, C value) const { put(at, 1, &value); }
   void set_zero(int64_t at, int64_t n) const { __builtin_memset(address(at), 0, uint64_t(n * size())); }
 
-  /// Calls f(first, count) for pieces of n elements: all of them or, of a half type, kStep at a time.
+  /// Calls f(first, count) for pieces of n elements: one piece or, for a half type, pieces of kStep elements.
   template <int64_t kStep = kTile, class F> void in_pieces(int64_t n, F f) const {
     const int64_t step = is_half() ? kStep : n;
     for (int64_t first = 0; first < n; first += step) f(first, n - first < step ? n - first : step);

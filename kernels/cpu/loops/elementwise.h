@@ -1,4 +1,4 @@
-// The bodies of elementwise loops and the macros that file them by dtype. Only files of loops/ include it.
+// Bodies of elementwise loops, and the macros that put them into tables by dtype. Only files of loops/ include it.
 #pragma once
 #include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
@@ -12,33 +12,33 @@
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
-#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // not one for each strip that it is called with
+#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // no clone for each strip that it is called with
 #endif
-// In a loop that is a small part of the work: it is not vectorised, which takes kilobytes where many operands may
-// overlap.
+// Prevents vectorisation of a loop that is a small part of the work. Vectorised code would take kilobytes if many
+// operands may overlap.
 #define TANDEM_ONE_BY_ONE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
-namespace {  // internal linkage: what leaves the object is the rows alone
+namespace {  // internal linkage: an object file exports its tables only
 
 constexpr int64_t kTile = 256;
 
-/// Joins lanes in pairs that are half of them apart, until one is left.
+/// Joins lanes in pairs, half the number of lanes apart, until one is left.
 template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
-  } else if constexpr (__is_same(A, float)) {  // constant widths: the lanes stay in registers
+  } else if constexpr (__is_same(A, float)) {  // constant widths keep the lanes in registers
     constexpr int kHalf = kLanes / 2;
     for (int k = 0; k < kHalf; ++k) lane[k] = Op::join(lane[k], lane[k + kHalf]);
     return fold_lanes<Op, kHalf>(lane);
-  } else {  // of other types constant widths are slower: gcc takes the lanes apart
+  } else {  // for other types constant widths are slower, because gcc splits the lanes
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     return lane[0];
   }
 }
 
-/// The functor from the loop's scalars: as many as it has members, all of the type it computes in.
+/// Converts a scalar of the loop to C. make() creates a functor from the first scalars, one for each of its members.
 template <class C> C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
     return C(s.real);
@@ -56,7 +56,7 @@ template <class F, class C> F make(const LoopScalar* s) {
     return F{};
 }
 
-/// Walks [begin, end) of the flattened extents row by row: row(count, pointers of the operands).
+/// Walks [begin, end) of the flattened extents row by row, and calls row(count, pointers into the operands).
 template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, int64_t end, Row row) {
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner];
@@ -89,7 +89,7 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
-/// A few elements on their way, in the type that they are computed in, or as they lie in memory.
+/// A tile of elements, in the type that they are computed in or as they are in memory.
 union alignas(64) Tile {
   float float32[kTile];
   double float64[kTile];
@@ -97,8 +97,8 @@ union alignas(64) Tile {
   char bytes[kTile * 8];
 };
 
-/// n elements between memory, where they are `stride` apart, and a tile, where they lie side by side. Of the types only
-/// the size matters here: what converts them has one loop, over elements side by side.
+/// Copies n elements between memory, where they are `stride` bytes apart, and a tile, where they are contiguous. Only
+/// the size of T matters, because conversions have a separate loop over contiguous elements.
 template <class T> TANDEM_HD void gather_bits(const char* memory, int64_t stride, char* tile, int64_t n) {
   typedef T Bits __attribute__((may_alias));
   Bits* const to = reinterpret_cast<Bits*>(tile);
@@ -132,7 +132,8 @@ template <class T> TANDEM_HD void scatter_bits(const char* tile, char* memory, i
               : scatter_bits<uint64_t>(tile, memory, stride, n);
 }
 
-/// Between elements side by side in memory and a tile. Direct: both are of one type, so that no tile is needed.
+/// Moves contiguous elements between memory and a tile, with conversion. `direct`: memory and tile have the same type,
+/// so that no tile is needed.
 struct Port {
   int64_t size;
   bool direct;
@@ -149,11 +150,13 @@ template <class T, class C> void store(void* tile, char* memory, int64_t n) {
 template <class T, class C> constexpr Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
 template <class T, class C> constexpr Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
 
-/// The work on n elements side by side: y may be an x, exactly, never shifted against it: the planner sees to that.
+/// Computes n contiguous elements of y. y may be exactly one of the x, but does not overlap it in any other way; the
+/// planner ensures this.
 using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x, int64_t n);
 
-/// A large y, past the cache unless it is an x. In small pieces, so that the results of one are on their way while the
-/// next is read: in pieces of 1 KiB and more, nothing is gained. `stride`: bytes of elements of y and of each x.
+/// Computes a large y and writes it past the cache, unless y is one of the x. Pieces are small, so that the results of
+/// one are written while the next is read; pieces of 1 KiB and more gain nothing. `stride`: bytes per element of y and
+/// of each x.
 [[maybe_unused]] TANDEM_ONE_COPY void walk_past_cache(const Loop& loop, Strip strip, int inputs, char* y,
                                                       const void** x, const int64_t* stride, int64_t n) {
   constexpr int64_t kPiece = 64;
@@ -169,9 +172,9 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
   strip(loop.scalars, y + done * stride[0], x, n - done);
 }
 
-/// Feeds a strip with long contiguous runs where it can, and through tiles elsewhere. One copy serves all functors and
-/// types; the call through a pointer is one for each row or tile.
-/// of_number: the same where the last input is one number, for a column that is spread over rows; or null.
+/// Calls `strip` for long contiguous runs if possible, else for tiles. One copy of walk() serves all functors and
+/// types, at the cost of a call through a pointer for each row or tile. of_number is null, or a strip that takes one
+/// number as its last input, for a column that is broadcast over rows.
 template <int Inputs>
 TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports,
                           Strip of_number = nullptr) {
@@ -183,7 +186,7 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     direct[k] = ports[k].direct && stride[k] == ports[k].size;
     all_direct = all_direct && direct[k];
   }
-  if (all_direct && loop.extents.rank == 1) {  // the usual case, and that of a LoopChain's small tiles
+  if (all_direct && loop.extents.rank == 1) {  // the usual case, and the case of a LoopChain's small tiles
     const auto at = [&](int k) {
       const Operand& o = loop.operands[k];
       return o.buffer->data + o.offset + begin * stride[k];
@@ -194,7 +197,7 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
       return walk_past_cache(loop, strip, Inputs, at(0), x, stride, end - begin);
     return strip(loop.scalars, at(0), x, end - begin);
   }
-  // Rows as they lie, but that the last input may be a number for each.
+  // Rows are contiguous in all operands, except that the last input may be one number per row.
   const bool number = of_number && ports[Inputs].direct && stride[Inputs] == 0;
   bool plain = direct[Inputs] || number;
   for (int k = 0; k < Inputs; ++k) plain = plain && direct[k];
@@ -235,9 +238,9 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
 
 constexpr int64_t kWhole = 16;  // elements: whole vectors of every instruction set
 
-/// y = f(x) where f is quick for all but a few floats: in blocks, of which all elements go through one loop, so that it
-/// does not matter to an element which others are beside it. y may be x, so the block's inputs are kept. Blocks are
-/// whole vectors, which halves the code; for the last few elements one is filled up with ones.
+/// Computes y = f(x) if f has a fast path for all but a few floats. All elements of a block take the fast loop, so that
+/// an element does not depend on its neighbours. y may be x, so the inputs of the block are kept. Blocks are whole
+/// vectors, which halves the code; the last few elements are padded with ones.
 template <class F> void easy_strip(float* y, const float* x, int64_t n) {
   float kept[kTile], last[kWhole];
   for (int64_t done = 0, m; done < n; done += m) {
@@ -327,7 +330,7 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   }
 }
-/// Those that are so quick that a tile full of the same number would show.
+/// Functors that are so fast that filling a tile with one number would take noticeable time.
 template <class F> constexpr bool kTakesNumber = false;
 template <> constexpr bool kTakesNumber<Mul<float>> = true;
 template <> constexpr bool kTakesNumber<Div<float>> = true;
@@ -341,11 +344,12 @@ void number_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
 }
 
-/// Of loops of one operand and of two: the result's, of what is made as Made, and those of what is read as C.
+/// Ports of loops with one or two operands: the result is computed as Made and stored as Out; inputs are stored as In
+/// and read as C.
 template <class Out, class Made, class In, class C>
 constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
 
-/// y = f(x) and y = f(a, b). What f returns is stored as Out.
+/// y = f(x) and y = f(a, b). Results of f are stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C()));
@@ -359,7 +363,7 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>, of_number);
 }
 
-// The rows' macros name bodies as Functor<type computed in>.
+// Bodies for the table macros: F is a functor template, T the dtype.
 #define TANDEM_UNARY_BODY(F, T) unary<F<Accumulate<T>>, T, T>
 #define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
 #define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
@@ -369,7 +373,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// constinit: nothing compiled for a newer processor may run before the processor has been asked. Order: DType's.
+// constinit, because code compiled for a newer processor must not run before the processor is checked. The order is
+// DType's.
 #define TANDEM_ROW(op, ...)                    \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
   extern const LoopTable op;                   \
@@ -390,7 +395,7 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
              BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
 
-// The loops of an operation by what it accepts (core/elementwise_ops.h).
+// Table macro for each set of dtypes that an operation accepts (core/elementwise_ops.h).
 #define TANDEM_LOOPS_OF_any TANDEM_ALL_ROW
 #define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_ROW
 #define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_ROW

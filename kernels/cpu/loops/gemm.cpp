@@ -1,26 +1,26 @@
-// Our own matrix product, for one thread: a tile of c stays in registers, to which the innermost loop adds elements of
-// rows of a times a panel of b. Panels of b are packed, so that they are read in order; rows of a are read where they
-// lie, unless neighbours in a row are apart. It runs where there is no library, for products that it does faster, and
-// for half types: those are packed as floats, and a block of c is summed up in float before it is rounded.
+// Tandem's own matrix product, for one thread. A tile of c stays in registers; the innermost loop adds elements of rows
+// of a times rows of a panel of b. Panels of b are packed, so that they are read in order; rows of a are read in place
+// if they are contiguous. It is used if there is no library, for products that it computes faster, and for half types.
+// These are packed as floats, and a block of c is summed in float before it is rounded.
 #include "tandem/kernels/cpu/loops/gemm_tile.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// A tile is kRows x kColumns vectors; with a row of b and one broadcast element it fills the registers there are.
+// A tile is kRows x kColumns vectors; with a row of b and one broadcast element it fills the registers.
 constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kColumns = kVectorBytes == 16 ? 2 : 3;
 template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of a tile
 
-// Blocks: a panel of b is packed and stays in the first cache while the rows of a go by, a block of a in the second.
-// The sum along k runs in order, in blocks of kDepth: no element of c depends on how rows and columns are cut.
+// Blocks: a packed panel of b stays in the L1 cache while the rows of a pass, and a block of a stays in the L2 cache.
+// The sum along k is in order, in blocks of kDepth, so no element of c depends on how rows and columns are divided.
 constexpr int64_t kDepth = 256, kBlockRows = 512;
-// Up to this many rows of a, tiles read rows of b where they lie: packing a panel would take longer than it saves.
+// Up to this many rows of a, tiles read rows of b in place, because packing a panel would take longer than it saves.
 constexpr int64_t kFewRows = kVectorBytes == 64 ? 192 : 64;
-// What is summed up of c before it is rounded to a half type, or written as its transpose.
+// Size of the block of c that is summed before it is rounded to a half type, or written as its transpose.
 constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
 
-/// Rows of the tile that does for `rows` rows: few are left at the edges.
+/// Returns the height of the tile that computes `rows` rows; at the edges few are left.
 inline int rows_of_tile(int64_t rows) {
   return rows > kRows / 2 ? kRows : rows > kRows / 4 ? kRows / 2 : rows > 1 ? kRows / 4 : 1;
 }
@@ -47,12 +47,13 @@ void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<
     tile_of_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
 }
 
-/// A matrix by the distance of its rows and of its columns, in elements.
+/// A matrix with row and column strides, in elements.
 template <class C> struct Matrix {
   Elements<C> elements;
   int64_t row, column;
 };
-/// `count` lines of `depth` elements, of which those of one place stand side by side in the copy, `width` apart.
+/// Packs `count` lines of `depth` elements. In the copy, the elements of all lines at one place are adjacent, and
+/// places are `width` apart.
 template <class C>
 void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_t depth, int64_t width, C* to) {
   if (line == 1) {
@@ -67,7 +68,7 @@ void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_
       for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[i * line + p * step];
   }
 }
-/// The same of a half type, depth <= kBlockRows.
+/// As pack_lines, for a half type; depth <= kBlockRows.
 template <class C>
 void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                  int64_t width, C* to) {
@@ -87,7 +88,7 @@ TANDEM_ONE_COPY void pack(const Elements<C>& from, int64_t at, int64_t line, int
     pack_lines<C>(from.place(at, nullptr), line, step, count, depth, width, to);
 }
 
-/// Fetches a panel of b bit by bit, while tiles of the one before are worked on.
+/// Prefetches the next panel of b in small portions, while tiles of the current panel are computed.
 class Ahead {
  public:
   /// The panel's element (p, j) lies at from[p * row + j * column].
@@ -98,7 +99,7 @@ class Ahead {
         bytes_((row == 1 ? depth : across) * int64_t(sizeof(C))),
         lines_(row == 1 ? across : depth),
         each_((lines_ + tiles - 1) / tiles) {}
-  /// What is due before one of the tiles.
+  /// Prefetches the portion that is due before each tile.
   void fetch() {
     for (int64_t i = 0; i < each_ && lines_ > 0; ++i, --lines_, at_ += apart_)
       for (int64_t byte = 0; byte < bytes_; byte += 64) __builtin_prefetch(at_ + byte);
@@ -109,7 +110,7 @@ class Ahead {
   int64_t apart_, bytes_, lines_, each_;
 };
 
-/// Columns [jc, jc + nc) of rows [begin, end): c, which is the first of them, = or += a b.
+/// Computes columns [jc, jc + nc) of rows [begin, end) of c = or += a b. `c` points to the first of these elements.
 template <class C>
 TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
                               int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* room) {
@@ -120,7 +121,8 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-    // Rows from here on are packed: of the last tile at least, which may have fewer than it reads.
+    // Rows from here on are packed: all rows, or only the rows of an incomplete last tile, which reads more rows than
+    // there are.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
     const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {
@@ -168,10 +170,10 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   }
 }
 
-/// Of c's transpose, rows of which are ldc apart, = or += a block of c: `rows` at most kBlockRows, and columns.
+/// Writes a block of c with `rows` <= kBlockRows rows into the transpose of c, whose rows are ldc apart: = or +=.
 template <class C> void put_turned(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
   if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
-  constexpr int64_t kFew = kLane<C>;  // of which the nearest cache holds a copy
+  constexpr int64_t kFew = kLane<C>;  // columns whose transposed copy stays in the L1 cache
   C turned[kFew * kBlockRows];
   for (int64_t column = 0; column < columns; column += kFew) {
     const int64_t count = columns - column < kFew ? columns - column : kFew;
@@ -181,9 +183,9 @@ template <class C> void put_turned(const C* block, int64_t rows, int64_t columns
   }
 }
 
-/// Operands: c, a, b, and room for packing and for a block of c. Scalars: n, k, then the distances of rows and columns
-/// of a and of b, the distance of rows of c, whether to add to c, and whether c is written as its transpose, which is
-/// done of float alone. The range is c's rows.
+/// Operands: c, a, b, and scratch for packing and for a block of c. Scalars: n, k, row and column strides of a and of
+/// b, row stride of c, whether to add to c, and whether to write c as its transpose, which only float supports. The
+/// range is the rows of the product.
 template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t n = number(0), k = number(1), ldc = number(6);

@@ -7,8 +7,8 @@ namespace {
 struct Plus {
   template <class V> TANDEM_HD static V join(V a, V b) { return a + b; }
 };
-/// The last n elements of a row of k, fewer than a vector has, and zeros. They lie at the vector's end if the row is
-/// long enough to be read there.
+/// Returns the last n elements of a row of k, where n is less than a vector has, padded with zeros. They are at the
+/// vector's end if the row is at least as long as a vector.
 template <class T> Vector<T> last_elements(const T* row, int64_t k, int64_t n) {
   T padded[kLane<T>] = {};
   if (k < kLane<T>) {
@@ -22,7 +22,8 @@ template <class T> Vector<T> last_elements(const T* row, int64_t k, int64_t n) {
   const Vector<T> lanes = *reinterpret_cast<const Vector<T>*>(padded), none = {};
   return lanes >= T(kLane<T> - n) ? *reinterpret_cast<const Vector<T>*>(row + k - kLane<T>) : none;
 }
-/// Sums of products of M rows of a with N rows of b, along k: each c[m][n] = or +=, in the same order for any M and N.
+/// Sums products of M rows of a with N rows of b along k: c[m][n] = or += the sum, whose order is the same for any M
+/// and N.
 template <class T, int M, int N>
 TANDEM_ONE_COPY void sums_of_rows(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
                                   bool add) {
@@ -59,7 +60,7 @@ TANDEM_ONE_COPY void sums_of_rows(const T* a, int64_t lda, const T* b, int64_t l
 template <class T, int N>
 void column_of_sums(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
                     bool add) {
-  constexpr int kMost = kVectorBytes == 64 ? 4 : 2;  // as many sums as registers hold
+  constexpr int kMost = kVectorBytes == 64 ? 4 : 2;  // as many sums as fit into registers
   for (int64_t i = 0, parts = (m + kMost - 1) / kMost; parts > 0; --parts) {
     const int64_t left = (m - i + parts - 1) / parts;
     const auto sums = left == 1   ? sums_of_rows<T, 1, N>
@@ -70,8 +71,9 @@ void column_of_sums(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb,
     i += left;
   }
 }
-/// c (m, n) = or += a b^T of few rows of a: rows of both are read where they lie, b's once. Operands: c, a, b. Scalars:
-/// m, k, the distances of rows of a, b and c, and whether to add to c. The range is b's rows, which are c's columns.
+/// Computes c (m, n) = or += a b^T for few rows of a. Rows of a and of b are read in place, and rows of b once.
+/// Operands: c, a, b. Scalars: m, k, row strides of a, b and c, and whether to add to c. The range is the rows of b,
+/// which are the columns of c.
 template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = number(0), k = number(1), lda = number(2), ldb = number(3), ldc = number(4);
@@ -86,17 +88,18 @@ template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int6
 }
 
 // Multiplies a few rows of a, fewer than two tiles have, by a row-major b. Reads b once, in memory order: a few rows at
-// a time, over all columns. A tile has as many rows as a has; tiles of fewer rows are wider.
+// a time, over all columns. The rows of a are divided evenly into tiles; tiles with fewer rows are wider.
 #if defined(__AVX512F__)
-constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};  // vectors of a tile of one row, of two, and so on
+constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};  // vectors per tile of one row, of two, and so on
 #else
 constexpr int kFewColumns[] = {6, 4, 3, 3, 2, 2};
 #endif
 constexpr int kMostFew = sizeof(kFewColumns) / sizeof(int);
-constexpr int64_t kFewDepth = 64, kFewest = 4;  // rows of b at a time, half of them for fewer rows of a
+constexpr int64_t kFewDepth = 64, kFewest = 4;  // rows of b at a time; half as many if a has less than kFewest rows
 
-/// A tile of c (Rows rows, Columns vectors), without the first `done` columns, which are made already. The next panel
-/// is fetched into the second cache: lines that are a multiple of 4 KiB apart would drive each other out of the first.
+/// Computes a tile of c (Rows rows, Columns vectors) without the first `done` columns, which are already computed.
+/// Prefetches the next panel into the L2 cache, because lines that are a multiple of 4 KiB apart would evict each other
+/// from the L1 cache.
 template <class T, int Rows, int Columns>
 void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add, int64_t done) {
   constexpr int kLines = (Columns * kVectorBytes + 63) / 64;
@@ -106,7 +109,7 @@ void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c
   tile<T, Rows, Columns, kLines, 2>(a, row, b, depth, rest, kHeld, false);
   put_rest(rest + done, kHeld, Rows, kHeld - done, c + done, ldc, add);
 }
-/// c (Rows, n) = or += a (Rows, depth) times rows of b; `next` are the rows of b that will be read afterwards.
+/// Computes c (Rows, n) = or += a (Rows, depth) times rows of b; `next` are the rows of b that are read afterwards.
 template <class T, int Rows>
 void times_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_t depth, int64_t n, const T* next, T* c,
                      int64_t ldc, bool add) {
@@ -117,7 +120,7 @@ void times_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_t d
                                                                                           : 1;
     width = columns * kLane<T>;
     const bool last = j + width >= n;
-    const int64_t at = j + width <= n ? j : n - width;  // the last tile makes columns of the one before again
+    const int64_t at = j + width <= n ? j : n - width;  // the last tile overlaps the one before
     const Panel<T> panel{b + at, ldb, reinterpret_cast<const char*>(last ? next : b + at + width),
                          last && next == b ? 0 : ldb * int64_t(sizeof(T))};
     const auto tile = columns == 1   ? tile_of_few<T, Rows, 1>
@@ -140,9 +143,9 @@ template <class T> auto times_rows_of_b(int64_t rows) {
     default: return times_rows_of_b<T, kMostFew>;
   }
 }
-/// c (m, n) = or += a b of at most 16 rows of a, and at least as many columns as a tile has. Operands: c, a, b.
-/// Scalars: n, k, the distances of rows and of columns of a, of rows of b and of c, and whether to add to c. The range
-/// is c's rows.
+/// Computes c (m, n) = or += a b for at most 16 rows of a, and at least as many columns as a tile has. Operands: c, a,
+/// b. Scalars: n, k, row and column strides of a, row strides of b and of c, and whether to add to c. The range is the
+/// rows of c.
 template <class T> void gemm_in_order_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = end - begin, n = number(0), k = number(1), a_row = number(2), a_column = number(3), ldb = number(4),

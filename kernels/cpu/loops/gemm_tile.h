@@ -1,4 +1,4 @@
-// Shared by the loops of the matrix product: vectors, and a tile of c that stays in registers.
+// Common parts of the loops of matrix products: vectors, and a tile of c that stays in registers.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/cpu/loops/lanes.h"
@@ -13,8 +13,8 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-// Keeps gcc from reading a vector from memory again for each of its uses: of rows that are not aligned, half of the
-// reads cross a line of the cache.
+// Keeps gcc from loading a vector from memory again for each of its uses. If rows are not aligned, half of the loads
+// cross a cache line.
 #if defined(__x86_64__)
 #define TANDEM_IN_REGISTER(v) __asm__("" : "+v"(v))
 #else
@@ -30,20 +30,20 @@ template <> struct VectorOf<double> {
 template <class T> using Vector = typename VectorOf<T>::type;
 template <class T> constexpr int64_t kLane = kVectorBytes / int64_t(sizeof(T));
 
-/// Rows of b that tiles multiply, packed or where they lie in b, and the rows that the next tiles will read: each tile
-/// fetches a line or two of each, so that memory is never asked for many at once.
+/// Rows of b that tiles multiply, packed or in place, and the rows that the next tiles read. Each tile prefetches a
+/// line or two of each next row, so that memory never receives many requests at once.
 template <class T> struct Panel {
   const T* rows;
-  int64_t row;  // elements from one to the next
+  int64_t row;  // elements between rows
   const char* next;
-  int64_t next_row;  // bytes
+  int64_t next_row;  // bytes between rows
 };
 constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
-// Tiles of so few rows of b wait for c's lines, even if c is written only: they are fetched first.
+// A tile of at most this many rows of b waits for the lines of c even if it only writes them, so it prefetches them.
 constexpr int64_t kShallow = 64;
 
-/// A tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
-/// `Lines` of each next row are fetched into the cache of number 4 - `Nearness`.
+/// Computes a tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
+/// Prefetches `Lines` lines of each next row into the cache of level 4 - `Nearness`.
 template <class T, int Rows, int Columns, int Lines = kLinesAhead, int Nearness = 3>
 TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
   using V = Vector<T>;
@@ -79,7 +79,7 @@ TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t de
     for (int j = 0; j < Columns; ++j) to[j] = add ? to[j] + sum[r][j] : sum[r][j];
   }
 }
-/// Copies, or adds, the elements of a tile at an edge of c that lie inside c.
+/// Copies or adds those elements of a tile at an edge of c that lie inside c.
 template <class C>
 TANDEM_ONE_COPY void put_rest(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
                               bool add) {

@@ -1,10 +1,10 @@
-// Half types as floats and back, for the loops that are compiled for float and double alone (elements.h).
+// Conversion between half types and float, for the loops that are compiled for float and double alone (elements.h).
 #include "tandem/kernels/cpu/loops/elements.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Rows that touch are one.
+/// Calls row(offset in memory, offset in the copy, count) for each row. Rows without gaps between them are one row.
 template <class Row> void for_rows_of(int64_t n, int64_t rows, int64_t stride, Row row) {
   if (stride == n) {
     n *= rows;

@@ -1,6 +1,6 @@
-// Reductions of elements side by side in vectors that stay in registers: gcc makes loops over memory of arrays of
-// lanes. An operation has start<A>(), join(a, b) of elements or of vectors, and kInOrder: whether rounding depends on
-// the order.
+// Reductions of contiguous elements in vectors that stay in registers. (From an array of lanes, gcc makes loops over
+// memory.) An operation has start<A>(), its neutral element; join(a, b) for elements and for vectors; and kInOrder:
+// whether rounding depends on the order.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -24,22 +24,23 @@ template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> start_l
 template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
   return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
 }
-/// v, which gcc takes as it is: it would make one condition of `b != b ? b : b > a ? b : a`, for which there is no
-/// instruction.
+/// Returns v, and keeps gcc from merging its computation with other code: it would make one condition of `b != b ? b :
+/// b > a ? b : a`, for which there is no instruction.
 template <class V> TANDEM_HD V as_made(V v) {
 #if defined(__x86_64__)
   asm("" : "+x"(v));
 #endif
   return v;
 }
-/// chosen, or b where that is a NaN
+/// Returns `chosen`, or b if b is NaN.
 template <class A> TANDEM_HD A or_nan(A chosen, A b) {
   if constexpr (requires { b[0]; })
     return b == b ? as_made(chosen) : b;
   else
     return b != b ? b : chosen;
 }
-/// Zeros, then ones: from the right place on, a vector of zeros and ones, which chooses the last bytes of another.
+/// Zeros, then ones. A vector loaded from the right place in them is a mask that selects the last bytes of another
+/// vector.
 struct Choice {
   uint8_t zeros[64], ones[64];
   constexpr Choice() : zeros{}, ones{} {
@@ -47,7 +48,7 @@ struct Choice {
   }
 };
 constexpr Choice kChoice;
-/// v, but for its first `count` bytes, which are those of `other`.
+/// Returns v with its first `count` bytes taken from `other`.
 template <class A, int kBytes>
 TANDEM_HD LaneVector<A, kBytes> with_first(LaneVector<A, kBytes> v, LaneVector<A, kBytes> other, int64_t count) {
   using Bits = LaneVector<uint8_t, kBytes>;
@@ -55,7 +56,7 @@ TANDEM_HD LaneVector<A, kBytes> with_first(LaneVector<A, kBytes> v, LaneVector<A
   return LaneVector<A, kBytes>((Bits(v) & chosen) | (Bits(other) & ~chosen));
 }
 
-/// Joins lanes in pairs that are half of them apart, until one is left.
+/// Joins lanes in pairs, half the number of lanes apart, until one is left.
 template <class Op, class A, int kBytes> TANDEM_HD A fold_vector(LaneVector<A, kBytes> v) {
   using V = LaneVector<A, kBytes>;
   if constexpr (kBytes > 16) {
@@ -73,9 +74,9 @@ template <class Op, class A, int kBytes> TANDEM_HD A fold_vector(LaneVector<A, k
     return v[0];
   }
 }
-/// Of x[0, n): 32 lanes side by side on every instruction set, or as many as are quick where their order is all one. Of
-/// what is left over, the last vector is read together with elements before it, in whose place the lanes find what
-/// changes nothing.
+/// Reduces x[0, n). In-order operations have 32 lanes on every instruction set, so that they round alike; others have
+/// as many as are fast. An incomplete last vector is loaded together with elements before it, which are replaced by the
+/// neutral element.
 template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(const A* x, int64_t n) {
   using V = LaneVector<A, kBytes>;
   constexpr int kWidth = kBytes / int(sizeof(A)), kVectors = kBytes < kLaneBytes ? 1 : Op::kInOrder ? 32 / kWidth : 4;
@@ -115,14 +116,14 @@ template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(c
   return fold_vector<Op, A, kBytes>(lanes[0]);
 }
 
-/// The largest, NaNs passed over.
+/// Maximum that ignores NaN.
 struct Larger {
   static constexpr bool kInOrder = false;
   template <class A> static A start() { return -A(__builtin_inf()); }
   template <class A> TANDEM_HD static A join(A a, A b) { return b > a ? b : a; }
 };
 
-/// made[c] = of column c < kVectors * kWidth, over `rows` of x, `stride` apart.
+/// Reduces columns c < kVectors * kWidth over `rows` rows of x, which are `stride` apart, into made[c].
 template <class Op, class A, int kBytes, int kVectors>
 TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
   using V = LaneVector<A, kBytes>;
@@ -136,7 +137,7 @@ TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(made + v * kWidth) = column[v];
 }
-/// The same of `width` columns. The last block takes some columns a second time rather than be narrower.
+/// As reduce_block, for `width` columns. The last block overlaps the one before rather than be narrower.
 template <class Op, class A, int kBytes = kLaneBytes, int kVectors = 4>
 void reduce_columns(const A* x, int64_t rows, int64_t stride, int64_t width, A* made) {
   constexpr int64_t kBlock = kVectors * kBytes / int64_t(sizeof(A));

@@ -1,5 +1,6 @@
-// Rows of batch and layer normalisation. Batch norm's scalars: N, C, L > 1 (batch_norm_rows.cpp has 1); a unit is one
-// channel. Statistics, weights and biases, and sums over rows, are float beside half types.
+// Loops of batch normalisation of planes, and of layer normalisation. Scalars of batch norm: N, C, L > 1 (L = 1 is in
+// batch_norm_rows.cpp); a unit is one channel. For half types, statistics, weights, biases and sums over rows are
+// float.
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/functors/block_stats.h"
 
@@ -8,14 +9,14 @@ namespace {
 
 constexpr int64_t kFold = 2048;
 
-/// Walks the elements of channel c, plane by plane, in blocks of kFold or some more: what is added up in floats before
-/// it goes to a double. It depends on the shape alone.
+/// Walks the elements of channel c plane by plane, in blocks of kFold elements or some more. Each block is summed in
+/// floats before it is added to a double. The blocks depend on the shape alone.
 class ChannelBlocks {
  public:
   ChannelBlocks(const Loop& loop, int64_t c)
       : images_(loop.scalars[0].integer), channels_(loop.scalars[1].integer), length_(loop.scalars[2].integer), c_(c) {}
-  /// Calls f(offset, how many) for the pieces of the next block, each of which lies side by side.
-  /// @return how many in all; 0 after the last block
+  /// Calls f(offset, count) for the pieces of the next block, each of which is contiguous.
+  /// @return number of elements in the block; 0 after the last block
   template <class F> int64_t next(F f) {
     int64_t held = 0;
     while (n_ < images_ && held < kFold) {
@@ -34,8 +35,9 @@ class ChannelBlocks {
  private:
   int64_t images_, channels_, length_, c_, n_ = 0, from_ = 0;
 };
-/// totals[s] = the sum of f_s over the elements of channel c, which read(offset, how many) brings: f_s(i) is of the
-/// i-th of these. Sixteen lanes, folded into a double after each block.
+/// Computes totals[s] = the sum of f_s over the elements of channel c. read(offset, count) loads a piece of them;
+/// f_s(i) is the value for element i of the piece. Sums have sixteen lanes, which are added to a double after each
+/// block.
 template <class C, class Read, class... F>
 void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f) {
   ChannelBlocks blocks(loop, c);
@@ -65,7 +67,7 @@ TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>&
   });
   return lanes.fold();
 }
-/// Operands: mean, var, rstd, x. Scalar 3: eps. A block is looked at twice while it is in the cache.
+/// Operands: mean, var, rstd, x. Scalar 3: eps. A block is read a second time while it is in the cache.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const Elements<C> elements(loop, 3);
@@ -151,7 +153,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
         if (training) {
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - from_mean - (v[i] - mean) * from_var);
-        } else {  // x has no part in it, nor has a NaN in x
+        } else {  // dx does not depend on x, nor on a NaN in x
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * g[i];
         }
@@ -160,17 +162,17 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
   }
 }
 
-/// Of rows, whose place y may take, their means and rstds.
+/// Rows of x, and where to write y (which may be x), means and rstds.
 template <class C> struct LayerNormRows {
   const C* x;
   C *y, *mean, *rstd;
 };
-/// 1 / deviation, of squares that float does not hold.
+/// Returns 1 / standard deviation with squares in double, for squares outside the range of float.
 template <class C> TANDEM_ONE_COPY C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
   const double squares = long_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
   return C(1.0 / ::sqrt(squares / double(n) + eps));
 }
-/// Plain: without weight and bias. Beside pointers that may be null, all of them would be computed one by one.
+/// kPlain: there is neither weight nor bias. If the pointers may be null, the compiler does not vectorise the loop.
 template <bool kPlain, class C>
 TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& at, int64_t rows) {
   const int64_t n = loop.scalars[0].integer;
@@ -187,17 +189,18 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       if constexpr (kPlain)
-        y[i] = (x[i] - mean) * rstd + C(0);  // -0 becomes 0, as beside a bias
+        y[i] = (x[i] - mean) * rstd + C(0);  // -0 becomes 0, as it does with a bias
       else
         y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0));
     }
   }
 }
-/// What each element of a row is multiplied by, or has added to it, or none: float, or beside a half type of that type.
+/// Returns the weight or bias of the rows, if there is one. A scalar of the loop holds its dtype: float, or the half
+/// type of x.
 Elements<float> part_of_row(const Loop& loop, int operand, int scalar) {
   return {loop, operand, DType(loop.scalars[scalar].integer)};
 }
-/// A row of a half type that is longer than a band, or beside weights of a half type.
+/// Normalises a row of a half type that is longer than a band, or has a weight or bias of a half type.
 void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float>& result, float& mean, float& rstd) {
   const double n = double(x.size());
   const Elements<float> weight = part_of_row(loop, 4, 2), bias = part_of_row(loop, 5, 3);
@@ -256,8 +259,8 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
     result.write(r * n, n, y);
   }
 }
-/// One row of layer norm's gradient: what it adds to sum dy (x - mean) rstd and to sum dy, or null, and dx. Weighted:
-/// dy counts times the row's weights.
+/// Computes dx of one row, and adds the row to weights (sum dy (x - mean) rstd) and to biases (sum dy), each of which
+/// may be null. kWeighted: dx has dy times `weight` in place of dy.
 template <bool kWeighted, class C>
 void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean, C rstd, const Elements<C>& result,
                              C* weights, C* biases) {
@@ -289,13 +292,13 @@ void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean
     dy.write(result, first, count, dx);
   });
 }
-/// Operands: dx, then of each block of rows sum dy (x - mean) rstd or none, and sum dy or none; dy, x, mean, rstd,
-/// weight or none. Scalars: n, rows, rows of a block, and the dtype of weight. A unit is one block.
+/// Operands: dx; sum dy (x - mean) rstd of each block of rows or none; sum dy of each block or none; dy, x, mean, rstd,
+/// weight or none. Scalars: n, rows, rows per block, and the dtype of weight. A unit is one block.
 template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
   const Elements<C> weight(loop, 7, DType(loop.scalars[3].integer));
-  Bands<C> w(weight, 0, n);  // one is widened once for a block
+  Bands<C> w(weight, 0, n);  // if it fits into one band, it is converted to float once
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;

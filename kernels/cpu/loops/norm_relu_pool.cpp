@@ -1,7 +1,7 @@
-// Batch norm, ReLU and max pooling by windows that lie side by side, as one: of what lies between them nothing is
-// written, but of which pixel of its window each pooled element is, or kNone where ReLU made it 0. In backward the
-// gradient of a normalised pixel is taken from its window where it is needed. Values are those of the three loops one
-// after the other, to the last bit. Scalars 3 to 8: H, W, OH, OW, and the window's size.
+// Batch norm, ReLU and max pooling by adjacent windows, fused. Intermediate results are not written. For each pooled
+// element only the number of its pixel in the window is kept, or kNone if ReLU made it 0. Backward takes the gradient
+// of each normalised pixel from its window where it is needed. The results are equal to the results of three separate
+// loops to the last bit. Scalars 3 to 8: H, W, OH, OW, and the window's height and width.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
 
@@ -22,12 +22,13 @@ struct PoolWindows {
   }
 };
 
-// kColumns channels at a time go in vectors that stay in registers, what is left of them in loops.
+// kColumns channels at a time are computed in vectors that stay in registers, the remaining channels in loops.
 constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumns) / kWidth;
 using Floats = LaneVector<float, kLaneBytes>;
 using Ints = LaneVector<int32_t, kLaneBytes>;
 using Bytes = LaneVector<uint8_t, kWidth>;
-// gcc takes vectors apart that become more than twice as wide, or, without AVX-512, less than half.
+// Conversions take two steps, because gcc splits vectors if elements become more than twice as wide or, without
+// AVX-512, less than half as wide.
 using Shorts = LaneVector<uint16_t, 2 * kWidth>;
 TANDEM_HD Ints widened(Bytes v) { return __builtin_convertvector(__builtin_convertvector(v, Shorts), Ints); }
 TANDEM_HD Bytes narrowed(Ints v) {
@@ -38,7 +39,7 @@ TANDEM_HD Bytes narrowed(Ints v) {
 }
 TANDEM_HD Floats load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
 
-/// A row of windows of x, whose rows are `row` elements apart and pixels `pixel`.
+/// A row of windows of x. Rows of x are `row` elements apart, pixels `pixel` elements.
 struct WindowRow {
   const float* x;
   int64_t row, pixel, kh, kw, windows;
@@ -56,7 +57,7 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
       for (int64_t k = 0; k < r.kh; ++k)
         for (int64_t l = 0; l < r.kw; ++l) {
           const float* const from = r.x + k * r.row + l * r.pixel + v * kWidth;
-          __builtin_prefetch(from + r.kh * r.row);  // of the next row of windows: the processor would guess too late
+          __builtin_prefetch(from + r.kh * r.row);  // next row of windows: the processor would prefetch it too late
           const Floats normal = load(from) * times + plus;
           const Floats value = normal < 0 ? Floats{} : normal;
           const Ints wins = Ints(value > best) | Ints(value != value);
@@ -68,10 +69,10 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
       *reinterpret_cast<Bytes*>(r.chosen + v * kWidth) = narrowed(at);
     }
 }
-/// Of `width` channels, at most kColumns.
+/// Computes a row of windows for `width` channels, at most kColumns.
 TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
-    float best[kColumns], value[kColumns];  // in one loop the compiler would make branches of both choices
+    float best[kColumns], value[kColumns];  // in one loop, the compiler would turn both selections into branches
     int32_t at[kColumns];
     for (int64_t c = 0; c < kColumns; ++c) {
       best[c] = -__builtin_inff();
@@ -126,9 +127,10 @@ void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   });
 }
 
-constexpr int64_t kPixels = 128;  // that are looked at together: some 16 KiB of kColumns channels
+constexpr int64_t kPixels = 128;  // pixels at a time: about 16 KiB of kColumns channels
 static_assert(kPixels % kLanes == 0);
-/// Of at most kPixels pixels, the offset of the windows that they lie in, and which of the window's pixels they are.
+/// For each of at most kPixels pixels: the offset of its window, and its number in the window, or kNone - 1 if it has
+/// no window.
 struct Places {
   int64_t window[kPixels];
   uint8_t place[kPixels];
@@ -149,30 +151,30 @@ struct Places {
     }
   }
 };
-/// The gradient of normalised pixels.
+/// Gradients of normalised pixels, taken from their windows.
 struct PoolGradient {
   const Places& places;
   const float* dy;
   const uint8_t* chosen;
-  /// Of pixel i.
+  /// Writes the gradient of pixel i for `width` channels.
   void read(int64_t i, int64_t width, float* gradient) const {
     const float* const slope = dy + places.window[i];
     const uint8_t* const from = chosen + places.window[i];
     const uint8_t here = places.place[i];
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) {
-      const float all = 0 + slope[c];  // as sums have it, which begin with 0
+      const float all = 0 + slope[c];  // a sum that begins with 0 makes -0 into 0
       gradient[c] = from[c] == here ? all : 0;
     }
   }
-  /// Of its channels from c on.
+  /// Returns the gradient of pixel i for a vector of channels from c on.
   TANDEM_HD Floats read(int64_t i, int64_t c) const {
     const Bytes from = *reinterpret_cast<const Bytes*>(chosen + places.window[i] + c);
     const Ints is_here = widened(from) == int32_t(places.place[i]);
     return is_here ? Floats{} + load(dy + places.window[i] + c) : Floats{};
   }
 };
-/// Sums in the order of slope_sums (batch_norm_rows.cpp) of at most kColumns channels.
+/// Sums for at most kColumns channels, in the order of slope_sums (batch_norm_rows.cpp).
 struct SlopeSums {
   ColumnLanes<float> all, sloped;
   TANDEM_ONE_COPY void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
@@ -183,7 +185,7 @@ struct SlopeSums {
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
-        const Floats product = gradient * (load(x + c) - load(mean + c));  // clang joins only what is one expression
+        const Floats product = gradient * (load(x + c) - load(mean + c));  // apart: clang fuses within one expression
         *reinterpret_cast<Floats*>(to_sloped + c) += product;
       }
     }
@@ -206,7 +208,7 @@ struct SlopeSums {
     for (int64_t c = 0; c < width; ++c) slopes[c] = double(sums[c]);
   }
 };
-/// Operands: double sums (blocks, channels) as of slope_sums_body; dy, chosen, x, mean.
+/// Operands: double sums (blocks, channels) as in slope_sums_body; dy, chosen, x, mean.
 void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
@@ -225,7 +227,8 @@ void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end
   });
 }
 
-/// dx of n pixels, of `width` channels, a multiple of kColumns. It is written in the order of memory.
+/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in the order of memory. kPast: writes past the
+/// cache.
 template <bool kPast>
 TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                            int64_t width, const Slopes<float>& s, bool training) {
@@ -241,7 +244,8 @@ TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x
       }
     }
 }
-/// Of less than kColumns channels, whose gradients, x and dx begin with the first of them.
+/// Computes dx for fewer than kColumns channels. g, x and dx begin with the first of them, which is channel `first` of
+/// s.
 TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                    int64_t width, const Slopes<float>& s, int64_t first, bool training) {
   const float *const scale = s.scale + first, *const mean = s.mean + first, *const from_mean = s.from_mean + first,
@@ -252,10 +256,10 @@ TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float*
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c)
       dx[c] = training ? scale[c] * (gradient[c] - from_mean[c] - (x[c] - mean[c]) * from_var[c])
-                       : scale[c] * gradient[c];  // x has no part in it, nor has a NaN in x
+                       : scale[c] * gradient[c];  // dx does not depend on x, nor on a NaN in x
   }
 }
-/// Operands: dx, dy, chosen, x, mean, rstd, weight or none, double sums as of backward_body. A unit is one pixel.
+/// Operands: dx, dy, chosen, x, mean, rstd, weight or none, double sums as in backward_body. A unit is one pixel.
 void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;

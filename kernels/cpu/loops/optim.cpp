@@ -1,5 +1,6 @@
-// Rows of optimizer steps: one pass over a parameter, its gradient and its state; and of gradient clipping. Half types
-// keep parameters and state in themselves and compute a step in float, as PyTorch's fused steps do.
+// Loops of optimizer steps, each of which is one pass over a parameter, its gradient and its state, and of gradient
+// clipping. Parameters and state of half types are stored as such; a step is computed in float, as in PyTorch's fused
+// steps.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
@@ -81,7 +82,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   });
 }
 
-/// Operands: sums (float64), x. Scalars: n, elements of a sum. A unit of the range is one sum of squares.
+/// Operands: sums (float64), x. Scalars: n, elements per sum. A unit of the range is one sum of squares.
 template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
   const Elements<C> elements(loop, 1);
@@ -120,7 +121,7 @@ struct AbsMin {
   template <class A> static A start() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) < a ? absolute(b) : a, b); }
 };
-/// Operands: numbers (float64), x. Scalars: n, elements of a block. A unit of the range is one block, reduced by Op.
+/// Operands: numbers (float64), x. Scalars: n, elements per block. A unit of the range is one block, reduced by Op.
 template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
   const Elements<C> elements(loop, 1);
@@ -143,7 +144,7 @@ template <class C> void abs_maxima_body(const Loop& loop, int64_t begin, int64_t
 template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t end) {
   reduce_blocks<AbsMin, C>(loop, begin, end);
 }
-/// x = f(x) for operand 0.
+/// Replaces each x of operand 0 by f(x).
 template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> elements(loop, 0);
   elements.in_pieces(end - begin, [&](int64_t from, int64_t n) {

@@ -1,5 +1,5 @@
-// What rows of pooling share. Scalars: H, W, OH, OW, then kernel, stride, padding, dilation as pairs; a unit is one
-// plane.
+// Common parts of the pooling loops. Scalars: H, W, OH, OW, then kernel, stride, padding, dilation as pairs; a unit is
+// one plane.
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -24,16 +24,16 @@ struct Window {
   }
 };
 
-template <class T> struct PlaceOf { using type = int32_t; };  // of one width with T, so that both fill the same lanes
+template <class T> struct PlaceOf { using type = int32_t; };  // as wide as T, so that both fill the same lanes
 template <> struct PlaceOf<double> { using type = int64_t; };
 
 inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-/// Consecutive numbers, the last one not among them.
+/// Consecutive numbers from `first` on, up to but without `last`.
 struct Span {
   int64_t first, last;
 };
-/// What the sum of a window is multiplied by.
+/// Returns the factor of a window's sum: 1 / number of pixels that count.
 template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
   int64_t count = 1;
   const int64_t at[2] = {oh, ow}, size[2] = {v.h, v.w};
@@ -43,25 +43,25 @@ template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
   }
   return T(1) / T(count);
 }
-/// The windows, `out` of them, that pixels [from, to) of dimension d have a part in.
+/// Returns which of the `out` windows along dimension d contain one of the pixels [from, to).
 inline Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
-  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};  // without divisions, which a small plane would feel
+  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};  // avoids divisions, which matter for small planes
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
-/// Window o of `out` along a dimension of `in` pixels.
+/// Returns the pixels of window o, of `out` windows along a dimension of `in` pixels.
 inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
   return {o * in / out, ((o + 1) * in + out - 1) / out};
 }
 
-/// Rows and columns of a plane, and where they are in memory.
+/// Some rows and columns of a plane, and their place in memory.
 template <class C> struct Part {
   Span rows, columns;
-  C* data;  // of the first row and column
+  C* data;  // the element in the first row and column
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
-/// A plane that windows are taken from: it stays where it lies or, of a half type, goes through a Room.
+/// A plane that windows read: in place or, for a half type, through a Room.
 template <class C> class Plane {
  public:
   Plane(const Elements<C>& all, const Window& v) : all_(all), v_(v) {}
@@ -69,13 +69,13 @@ template <class C> class Plane {
     first_ = plane * v_.h * v_.w;
     held_ = {0, 0};
   }
-  /// Calls f(part) for these rows and columns: one part, unless there is no room for so many rows.
+  /// Calls f(part) for these rows and columns: for one part, or for several if the Room cannot hold as many rows.
   template <class F> void parts(Span rows, Span columns, F f) {
     if (rows.last <= rows.first || columns.last <= columns.first) return;
     const bool half = all_.is_half();
     const int64_t room = half ? kBand / v_.w : v_.h;
     if (rows.last - rows.first <= room) {
-      if (rows.first < held_.first || rows.last > held_.last) {  // those below will be asked for next
+      if (rows.first < held_.first || rows.last > held_.last) {  // also reads later rows, which are needed next
         held_ = {half ? rows.first : 0, half ? lesser(rows.first + room, v_.h) : v_.h};
         held_data_ = all_.read(first_ + held_.first * v_.w, (held_.last - held_.first) * v_.w, room_.data());
       }
@@ -102,8 +102,8 @@ template <class C> class Plane {
 };
 // See Note [Halving].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
-/// Rows of pixels for windows side by side: a row goes through a room, as C and with what lies beside the plane, so
-/// that the pixels that these windows have at one of their places are read one behind the other.
+/// A row of pixels for adjacent windows, copied in type C together with its padding, so that the pixels at one place of
+/// all these windows are contiguous.
 template <class C> class PixelRow {
   static constexpr int64_t kHeld = kBand * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Room
 
@@ -113,9 +113,10 @@ template <class C> class PixelRow {
     apart_ = v.s[1] == 1 ? 0 : lesser(windows_, v.ow) + kStep;
     most_ = greater(1, lesser(v.k[1], kHeld / 2 / greater(v.d[1], apart_)));
   }
-  /// How many windows are side by side at most.
+  /// Returns the maximum number of windows side by side.
   int64_t windows() const { return windows_; }
-  /// Reads what `count` windows, the first of them at `left`, have of a row at their places from `from` on.
+  /// Reads from `row` the pixels of `count` windows, the first of which begins at column `left`, at the kernel's places
+  /// from `from` on.
   void read(int64_t row, int64_t left, int64_t count, int64_t from) {
     from_ = from;
     many_ = lesser(most_, v_.k[1] - from);
@@ -132,8 +133,9 @@ template <class C> class PixelRow {
     for (int64_t k = 0; apart_ && k < many_; ++k)
       for (int64_t i = 0; i < count; ++i) rooms_apart_[k * apart_ + i] = room_[k * d + i * s];
   }
-  /// Of how many places, what windows have at the k-th of them, and how far this is from their first one. Up to kStep
-  /// more pixels than there are windows may be read, which mean nothing.
+  /// many(): number of places that were read. pixels(k): the windows' pixels at place k of these. offset(k): distance
+  /// of place k from a window's first pixel. Up to kStep pixels behind the last window may be read; their values have
+  /// no meaning.
   int64_t many() const { return many_; }
   const C* pixels(int64_t k) const { return apart_ ? rooms_apart_ + k * apart_ : room_ + k * v_.d[1]; }
   int64_t offset(int64_t k) const { return (from_ + k) * v_.d[1]; }
@@ -146,8 +148,8 @@ template <class C> class PixelRow {
   int64_t apart_, most_, from_ = 0, many_ = 0;
   C room_[kHeld + kTile], rooms_apart_[kHeld + kTile];
 };
-/// Makes a plane of `result`, whose gradients f(part) adds to parts that were zeroed: all of it or, of a half type, as
-/// much as there is room for.
+/// Computes a plane of `result`, to whose zeroed parts f(part) adds gradients: one part or, for a half type, parts that
+/// fit into the Room.
 template <class C, class F> void make_plane(const Elements<C>& result, const Window& v, int64_t plane, F f) {
   Room<C> room;
   const int64_t width = result.is_half() ? lesser(v.w, kBand) : v.w;
@@ -164,16 +166,16 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
     }
 }
 
-// Note [Halving]: windows of 2 x 2 that fill planes of even sizes are what nearly every network uses. Rows of a few
-// elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows:
-// across (two columns become one) all rows of all planes are one run. Down (two rows become one) goes row by row in
-// steps of eight that reach into the next row, whose elements are written later.
+// Note [Halving]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few
+// elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows.
+// Across, where two columns become one, all rows of all planes are one run. Down, where two rows become one, each row
+// is computed in steps of eight, which reach into the next row, whose elements are written later.
 inline bool is_halving(const Window& v) {
   bool yes = v.h == 2 * v.oh && v.w == 2 * v.ow && v.ow <= kTileWindows && v.h * v.w < (int64_t(1) << 31);
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == 2 && v.s[i] == 2 && v.p[i] == 0 && v.d[i] == 1;
   return yes;
 }
-/// Calls f(first row, rows) for tiles of the rows of windows of all planes.
+/// Calls f(first row, number of rows) for tiles of the rows of windows of all planes.
 template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F f) {
   const int64_t step = kTileWindows / v.ow;
   for (int64_t row = begin * v.oh; row < end * v.oh; row += step)
@@ -183,6 +185,6 @@ template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// A body that one template makes for both directions.
+// Bodies that are one template for both directions.
 #define TANDEM_FORWARD(body, C) body<C, false>
 #define TANDEM_BACKWARD(body, C) body<C, true>

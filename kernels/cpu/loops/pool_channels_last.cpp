@@ -1,20 +1,22 @@
-// Rows of pooling of channels-last images. The extents hold units and channels; a unit is one row of pixels of what is
-// written, and neighbours in a vector are neighbouring channels. A gradient is gathered: each pixel goes through the
-// windows that reach it, in their order, so that a sum is rounded once and no two units write to one place.
+// Loops of pooling of channels-last images. The extents hold units and channels. A unit is one row of pixels of the
+// tensor that is written, and a vector holds neighbouring channels. Backward gathers the gradients: each pixel of dx
+// goes through the windows that contain it, in order, so that a sum is rounded once and no two units write to the same
+// place.
 #include "tandem/kernels/cpu/loops/pool.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kGroup = 64;  // channels that are worked on side by side
+constexpr int64_t kGroup = 64;  // channels that are computed side by side
 
-/// What of the read side a pixel of the written side is made of: rows and columns.
+/// Rows and columns of the tensor read that contribute to one pixel of the tensor written.
 struct Reach {
   Span down, across;
 };
-/// For the rows [begin, end) of what is written, `rows` an image: calls f(image, row, column, reach, first channel, how
-/// many, offset of that element) for groups of the channels of all pixels. down(row) and across(column) are the reach;
-/// they divide, which costs as much as a group, so that what they say of columns is kept for all rows.
+/// For rows [begin, end) of the tensor written, `rows` per image, calls f(image, row, column, reach, first channel,
+/// number of channels, offset of the first element) for groups of the channels of all pixels. down(row) and
+/// across(column) return the reach. They divide, which takes as long as a group, so the results of across() are kept
+/// for all rows.
 template <class Down, class Across, class F>
 void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down, Across across,
                 F f) {
@@ -36,7 +38,7 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
     }
   }
 }
-/// The places k of a window of max pooling at `o` that lie inside the image.
+/// Returns the places k of max pooling's window `o` that lie inside the image, along dimension d.
 Span places(const Window& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
   int64_t low = 0, high = v.k[d];
@@ -45,8 +47,8 @@ Span places(const Window& v, int d, int64_t o) {
   return {low, high};
 }
 
-/// The pixels that one is made of, with `width` channels: elements from one row to the next, and from column to column.
-/// What is done with them is compiled for each type.
+/// The pixels that contribute to one pixel, with `width` channels; distances between rows and between columns are in
+/// elements. It does not depend on the type, unlike the functions that use it.
 struct Pixels {
   int64_t rows, row_stride, columns, stride, width;
   Pixels(const Reach& reach, int64_t row, int64_t column, int64_t channels)
@@ -56,7 +58,7 @@ struct Pixels {
         stride(column),
         width(channels) {}
 };
-/// result[c] = finish(the sum of term(row, column, its offset)(c)). A sum of a half type is rounded once.
+/// Computes result[c] = finish(sum of term(row, column, offset of the pixel)(c)). A sum of a half type is rounded once.
 template <class T, class Term, class Finish>
 TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
   using C = Upcast<T>;
@@ -85,8 +87,9 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
   }
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
-/// Of equal elements the first, of NaNs the last wins, as in max_pool_body. `place` is the first pixel's; to those of
-/// the next row and column it is as far as `down` and `across` say.
+/// Finds the largest pixel for each channel. The first of equal elements wins, and the last of several NaNs, as in
+/// max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the index per row and
+/// per column.
 template <class T, class Place>
 TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
   using C = Upcast<T>;
@@ -103,7 +106,7 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
       TANDEM_IVDEP
       for (int64_t c = 0; c < p.width; ++c) {
         if constexpr (sizeof(Place) > sizeof(C))
-          TANDEM_ONE_BY_ONE  // no plane that fits most memories
+          TANDEM_ONE_BY_ONE  // only for planes of 2^31 pixels or more
               const C value = C(from[c]);
         const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
         best[c] = wins ? value : best[c];
@@ -113,7 +116,7 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
   for (int64_t c = 0; c < p.width; ++c) y[c] = T(best[c]);
   for (int64_t c = 0; index && c < p.width; ++c) index[c] = at[c];
 }
-/// The gradients of the windows that chose a pixel.
+/// Computes one pixel of dx: the sum of the gradients of the windows that chose it.
 template <class T> TANDEM_HD void add_chosen(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
   using C = Upcast<T>;
   const auto term = [=](int64_t, int64_t, int64_t at) {
@@ -152,11 +155,11 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   else
     max_rows<C, int64_t>(loop, v, begin, end);
 }
-/// Operands: dx, dy, index, which says whether a window chose a pixel.
+/// Operands: dx, dy, index, which says which pixel each window chose.
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   const int64_t channels = loop.extents.size[1];
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // all that a window reaches over
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // extent of a window, with dilation
   const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
@@ -170,7 +173,7 @@ template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64
              });
 }
 
-/// Windows of average pooling. Those of adaptive pooling have no kernel, and sizes of their own.
+/// Windows of average pooling. In adaptive pooling the kernel is 0, and windows differ in size.
 struct AverageWindows {
   const Window& v;
   bool adaptive() const { return v.k[0] == 0; }
@@ -181,7 +184,7 @@ struct AverageWindows {
   }
   Span windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
-    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);  // the same rule the other way
+    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);  // input and output exchanged
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {
     if (!adaptive()) return scale_of<C>(v, oh, ow);
@@ -189,7 +192,7 @@ struct AverageWindows {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   }
 };
-/// What one pixel of dx is made of.
+/// Computes one pixel of dx.
 template <class T>
 TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, const T* dy, const Pixels& p, T* dx) {
   using C = Upcast<T>;
@@ -199,7 +202,7 @@ TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, co
   };
   sum_pixels(p, dx, term, [](C sum) { return sum; });
 }
-/// Operands: y, x. Or in backward: dx, dy.
+/// Operands: y, x; in backward: dx, dy.
 template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   const AverageWindows of{v};

@@ -1,11 +1,12 @@
-// Rows of reductions over the middle of (outer, n, inner). Scalars: n, inner, blocks, block length. A unit of the range
-// is one (outer, block), so that a long sum is cut by shape into partial results that a second pass reduces.
+// Loops of reductions over the middle of (outer, n, inner). Scalars: n, inner, blocks, block length. A unit of the
+// range is one (outer, block), so that a long sum is divided by shape into partial results, which a second pass
+// reduces.
 #include "tandem/kernels/cpu/loops/lanes.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// Of elements, or of vectors of them; integers are unsigned in sums and products, which wrap.
+// Operations on elements or on vectors. Integers are unsigned in sums and products, so that overflow wraps.
 struct Sum {
   static constexpr bool kInOrder = true;
   template <class A> static A start() { return A(0); }
@@ -53,8 +54,8 @@ constexpr int kLanes = 32;
 
 constexpr int64_t kRun = kLanes * 128;
 
-/// f(i) for i < n: 32 lanes side by side, then the lanes in pairs. n is at most kRun, and lane sums so of at most 128
-/// elements, which keeps the error of a float sum near that of pairwise summation.
+/// Reduces f(i) for i < n in 32 lanes, and then the lanes in pairs. n is at most kRun, so that each lane sums at most
+/// 128 elements, which keeps the error of a float sum near the error of pairwise summation.
 template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   A lane[kLanes];
   for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
@@ -68,8 +69,8 @@ template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   return fold_lanes<Op, kLanes>(lane);
 }
 
-/// What the largest and the smallest element are looked for in. Integers keep their own type: the narrower it is, the
-/// more of them fit a vector, and its largest and smallest numbers are what min and max of nothing begin with.
+/// Type in which the largest and the smallest element are computed. Integers keep their own type, because more of a
+/// narrow type fit into a vector, and because min and max of nothing are the limits of that type.
 template <class T> struct KeptAsOf { using type = T; };
 template <> struct KeptAsOf<Half> { using type = float; };
 template <> struct KeptAsOf<BFloat16> { using type = float; };
@@ -80,7 +81,8 @@ template <class T> struct InMemoryOf { using type = T; };
 template <> struct InMemoryOf<bool> { using type = uint8_t; };  // 0 or 1
 template <> struct InMemoryOf<int64_t> { using type = uint64_t; };
 
-/// Of x[0, n), n at most kRun, and of columns: of another type than A, gcc's loops convert faster than its vectors do.
+/// reduce_row: reduces x[0, n), n at most kRun. reduce_columns_of: reduces columns. If T is not A, gcc's loops convert
+/// faster than its vectors.
 template <class Op, class A, class T> A reduce_row(const T* x, int64_t n) {
   if constexpr (__is_same(T, A))
     return reduce_lanes<Op, A>(x, n);
@@ -94,7 +96,7 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
   } else {
     A column[kTile];
     for (int64_t i = 0; i < width; ++i) column[i] = Op::template start<A>();
-    for (; rows >= 2; rows -= 2, x += 2 * stride)  // loaded and stored half as often
+    for (; rows >= 2; rows -= 2, x += 2 * stride)  // two rows at a time halve the loads and stores of `column`
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(Op::join(column[i], A(x[i])), A(x[stride + i]));
     for (; rows > 0; --rows, x += stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(column[i], A(x[i]));
@@ -102,7 +104,7 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
   }
 }
 
-/// Columns in pieces of kTall rows, which keeps the error of a float sum of many rows small.
+/// Reduces columns in pieces of kTall rows, which keeps the error of a float sum of many rows small.
 template <class Op, class A, class T>
 void reduce_tall(const T* x, int64_t rows, int64_t stride, int64_t width, A* made) {
   constexpr int64_t kTall = 128;
@@ -114,13 +116,13 @@ void reduce_tall(const T* x, int64_t rows, int64_t stride, int64_t width, A* mad
   }
 }
 
-/// Ports: of y, and of x, which is read as T: where it lies, or, if kMoved allows that it is of another type, from a
+/// ports: of y, and of x, which is read as T. x is read in place or, if kMoved allows it to be of another type, from a
 /// copy.
 template <class Op, class A, class T, bool kMoved>
 void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  const Port out = ports[0], in = ports[1];  // copies, which no store can change
+  const Port out = ports[0], in = ports[1];  // copies, which no store to y can change
   const bool direct = !kMoved || in.direct;
   char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
   char* const x = loop.operands[1].buffer->data + loop.operands[1].offset;
@@ -174,7 +176,8 @@ TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, con
   constexpr bool kMoved = !__is_same(Op, Sum) && (__is_same(A, float) || (__is_same(Op, Prod) && !math::kFloating<A>));
   reduce_units<Op, A, T, kMoved>(loop, begin, end, ports);
 }
-/// A sum is so little work that a copy of the elements would show.
+/// Reduces elements T as A and stores Out. A sum reads x in place, because it is so little work that a copy would take
+/// noticeable time.
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
   using Memory = typename InMemoryOf<T>::type;
   using Read = Choose<__is_same(Op, Sum), Memory, A>;
@@ -187,8 +190,8 @@ struct Product {
 struct SquaredDistance {
   template <class C> static C of(C a, C b) { return (a - b) * (a - b); }
 };
-/// Sums of what F makes of pairs. Operands: y (float beside half types), a, b. Scalars: n, blocks, block length, and
-/// the distances of the vectors of a and of b.
+/// Sums F(a, b) over pairs of elements. Operands: y (float for half types), a, b. Scalars: n, blocks, block length, and
+/// the strides of the vectors of a and of b.
 template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
@@ -208,13 +211,13 @@ template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int
   }
 }
 
-/// The smallest, NaNs passed over.
+/// Minimum that ignores NaN.
 struct Smaller {
   static constexpr bool kInOrder = false;
   template <class A> static A start() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A join(A a, A b) { return b < a ? b : a; }
 };
-/// The first i for which is_it(x[i]), of which there is one.
+/// Returns the first i for which is_it(x[i]). There must be one.
 template <class T, class F> TANDEM_HD int64_t first_of(const T* x, int64_t n, F is_it) {
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
@@ -225,7 +228,7 @@ template <class T, class F> TANDEM_HD int64_t first_of(const T* x, int64_t n, F 
   while (!is_it(x[i])) ++i;
   return i;
 }
-/// Of floats side by side: vectors find the extremum, and then where it is.
+/// Returns the position of the extremum of contiguous floats. Vectors find the extremum, then its position.
 template <bool kMax, class T> TANDEM_ONE_COPY int64_t place_of_extremum(const T* x, int64_t n) {
   const T best = reduce_lanes<Choose<kMax, Larger, Smaller>, T>(x, n);
   int32_t nans = 0;
@@ -268,7 +271,7 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Sums of floating types stay in their type; of integers and bool they become int64.
+// Sums of floating types have the same type; sums of integers and bool are int64.
 #define TANDEM_SUM_ROW(op, Op)                                                                                       \
   TANDEM_ROW(op, reduce<Op, float, float, float>, reduce<Op, double, double, double>, reduce<Op, Half, float, Half>, \
              reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, uint64_t, int64_t>,                          \

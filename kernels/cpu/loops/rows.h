@@ -1,4 +1,4 @@
-// What loops over whole rows share: sums in a fixed order, columns side by side, and bands.
+// Common parts of loops over whole rows: sums in a fixed order, adjacent columns, and bands.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
@@ -11,13 +11,13 @@ struct Add {
   template <class T> static T join(T a, T b) { return a + b; }
 };
 
-/// Sums in 16 lanes, which are folded in pairs: an order that depends on their number alone.
+/// A sum in 16 lanes, which are then added in pairs. The order depends on the number of elements alone.
 template <class T> struct Lanes {
   T lane[kLanes];
   void clear() {
     for (T& each : lane) each = T(0);
   }
-  /// f(i) for i < n. What is added after it must not find a lane left out: n is a multiple of 16 then.
+  /// Adds f(i) for i < n. If more is added afterwards, n must be a multiple of 16, so that no lane is left out.
   template <class F> void add(int64_t n, F f) {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
@@ -32,7 +32,7 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
   return lanes.fold();
 }
 
-/// A sum of long rows: kSumRun elements at a time in C, these sums in double.
+/// Number of elements that a LongSum adds in C; it adds these sums in double.
 constexpr int64_t kSumRun = 4096;
 template <class C> struct LongSum {
   double total = 0;
@@ -46,15 +46,15 @@ template <class C, class F> double long_sum(int64_t n, F f) {
   sum.add(n, f);
   return sum.total;
 }
-/// Whether a sum of squares must be taken again in double: in float it may have overflowed, or squares may have lost
-/// digits below float's smallest normal number, 1.2e-38.
+/// Returns whether a sum of squares must be computed again in double, because in float it may have overflowed, or
+/// squares below float's smallest normal number, 1.2e-38, may have lost digits.
 template <class C> bool is_out_of_range(double squares) {
   return sizeof(C) == sizeof(float) && !(squares > 1e-30 && squares < 3e38);
 }
 
-constexpr int64_t kColumns = 32;  // that are worked on side by side
+constexpr int64_t kColumns = 32;  // columns that are computed side by side
 
-/// Calls f(c) for c < width; the usual width is a constant, so that such rows are a few vectors without a remainder.
+/// Calls f(c) for c < width. The usual width is a constant, so that such rows are a few vectors without a remainder.
 template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
   if (width == kColumns) {
     TANDEM_IVDEP
@@ -65,19 +65,19 @@ template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
   }
 }
 
-/// Sums of columns, of each in the order of lane_sum.
+/// Sums of columns, each in the order of lane_sum.
 template <class T> struct ColumnLanes {
   T lane[kLanes][kColumns];
   ColumnLanes() : lane{} {}
   T* of(int64_t row) { return lane[row % kLanes]; }
-  /// f(i, c) of row first + i, for i < n.
+  /// Adds f(i, c), the value for row first + i, for i < n.
   template <class F> void add(int64_t first, int64_t n, int64_t width, F f) {
     for (int64_t i = 0; i < n; ++i) {
       T* const to = of(first + i);
       for_each_column(width, [&](int64_t c) { to[c] += f(i, c); });
     }
   }
-  /// The sums over n rows.
+  /// Writes the sums over n rows.
   TANDEM_ONE_COPY void fold(int64_t n, int64_t width, T* sums) {
     const int64_t used = n < kLanes ? n : kLanes;
     for (int half = kLanes / 2; half > 0; half /= 2)
@@ -87,19 +87,20 @@ template <class T> struct ColumnLanes {
   }
 };
 
-/// A row of n elements of an operand or, `stride` apart, n rows of `width` of them, over which a loop goes several
-/// times: of a half type band by band, so that no shape takes more than one Room.
+/// A row of n elements of an operand, or n rows of `width` elements that are `stride` apart, over which a loop makes
+/// several passes. Half types are read band by band, so that no shape takes more than one Room.
 template <class C> class Bands {
  public:
   Bands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
     const int64_t most = stride == 1 ? kBand : kBand / kColumns;
-    step_ = !all.is_half() || n <= most ? n : most / 4;  // what is read several times stays in the nearest cache
+    step_ = !all.is_half() || n <= most ? n : most / 4;  // elements that are read several times stay in the L1 cache
   }
   int64_t size() const { return n_; }
-  /// Whether all is read once: what a pass leaves in place of the elements, the next one finds.
+  /// Returns whether there is one band only. Then each pass finds the values that the pass before left in the elements'
+  /// place.
   bool is_one() const { return n_ <= step_; }
-  /// From one row of what was read, or is to be made, to the next.
+  /// Returns the distance between rows of the elements that are read or written.
   int64_t stride() const { return all_.is_half() ? width_ : memory_stride_; }
   C* read(int64_t first, int64_t count) {
     if (first == held_) return elements_;
@@ -113,7 +114,7 @@ template <class C> class Bands {
       f(first, count, read(first, count));
     }
   }
-  /// Where the same elements of `result` are to be made: at their place, or in `room`, which may be what was read.
+  /// Returns where to compute the same elements of `result`: in place, or in `room`, which may hold the elements read.
   C* place(const Elements<C>& result, int64_t first, C* room) const {
     return result.place(at_ + first * memory_stride_, room);
   }
@@ -129,13 +130,13 @@ template <class C> class Bands {
   Room<C> room_;
 };
 constexpr int64_t kShortRow = 32;
-/// Rows of at most kShortRow elements, `width` of them, which would leave lanes empty, as columns of a copy: sums of
-/// columns are taken in the order of sums of rows.
+/// `width` rows of at most kShortRow elements, which would leave lanes empty. They become columns of a copy; sums over
+/// columns have the same order as sums over rows.
 template <class C> class ShortRows {
  public:
   ShortRows(int64_t n, int64_t width) : n_(n), width_(width) {}
   static bool are(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
-  /// Calls f(first row, how many) for the rows [begin, end).
+  /// Calls f(first row, number of rows) for the rows [begin, end).
   template <class F> static void each(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
   }
@@ -156,8 +157,8 @@ template <class C> class ShortRows {
   alignas(64) C columns_[kShortRow * kColumns];
   C room_[kShortRow * kColumns];
 };
-/// Columns [begin, end) of the outer * inner ones of (outer, n, inner), in groups that lie beside each other: calls
-/// f(offset of the first, how many).
+/// Divides columns [begin, end) of the outer * inner columns of (outer, n, inner) into adjacent groups, and calls
+/// f(offset of the first column, number of columns).
 template <class F> void for_columns(int64_t n, int64_t inner, int64_t begin, int64_t end, F f) {
   while (begin < end) {
     const int64_t column = begin % inner, left = inner - column < end - begin ? inner - column : end - begin;

@@ -1,6 +1,6 @@
-// Running sums, products and logarithms of sums along the middle of (outer, n, inner), in double for floating types:
-// after 2^24 additions of 1 a float no longer changes. Scalars: n, inner, whether from the end. Operands: y, x. A unit
-// of the range is one (outer, inner).
+// Running sums, products and logarithms of sums of powers along the middle of (outer, n, inner). Floating types are
+// computed in double, because a float sum of ones stops growing at 2^24. Scalars: n, inner, whether to start from the
+// end. Operands: y, x. A unit of the range is one (outer, inner).
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -23,7 +23,7 @@ struct RunningLogarithm {
   template <class A> static A join(A a, A b) {
     if (a != a || b != b) return a + b;
     const A high = a > b ? a : b, low = a > b ? b : a;
-    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // -0 becomes 0, as sums make it
+    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // -0 becomes 0, as in a sum
     return high + math::log1p(math::exp(low - high));
   }
 };
@@ -40,7 +40,7 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     const int64_t width = left < kTile ? left : kTile, start = unit / inner * n * inner + column;
     const auto place = [=](int64_t i) { return start + (reverse ? n - 1 - i : i) * inner; };
     unit += width;
-    if (width > 1) {  // columns that lie side by side
+    if (width > 1) {  // adjacent columns
       A totals[kTile];
       for (int64_t c = 0; c < width; ++c) totals[c] = Op::template start<A>();
       for (int64_t i = 0; i < n; ++i)
@@ -52,7 +52,7 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     }
     A total = Op::template start<A>();
     int64_t i = 0;
-    if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))  // one addition in four waits for the one before
+    if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))  // 1 addition in 4 waits for the total before
       for (; i + 4 <= n; i += 4) {
         const A first = A(C(x[place(i)])), second = A(C(x[place(i + 1)])), third = A(C(x[place(i + 2)])),
                 fourth = A(C(x[place(i + 3)]));

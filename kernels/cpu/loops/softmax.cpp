@@ -1,5 +1,5 @@
 // Softmax and log-softmax along n of (outer, n, inner), and the negative log likelihood. Scalars: n, inner; a unit is
-// one row or column. What there is one of for each row or class (losses, weights, log_sum) is float beside half types.
+// one row or column. Tensors with one number per row or class (losses, weights, log_sum) are float for half types.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -14,8 +14,8 @@ template <class C> C row_max(Bands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x, as two terms: the largest x, and ln sum e^(x - peak). Subtracting them one after the other is exact for
-/// an x that is near the peak; their sum would be rounded to the peak's precision.
+/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the terms one after the
+/// other is exact for an x near the peak; their sum would be rounded to the precision of the peak.
 template <class C> struct LogOfSum { C peak, log; };
 template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
@@ -26,8 +26,8 @@ template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   return {peak, math::log(lanes.fold())};
 }
 
-/// y = e^(x - peak); it may be x. Here and below one copy, which takes a kilobyte. The next row comes from memory
-/// meanwhile: it may begin a page, before which the processor's own prefetching ends.
+/// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. It prefetches the next
+/// row, which may be on another page, which the processor's own prefetching does not reach.
 template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
   constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
   for (int64_t first = 0; first < n; first += kPiece) {
@@ -37,7 +37,7 @@ template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C pe
     for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - peak);
   }
 }
-// One row each; y may lie where x does, and dx where dy does.
+// Each function computes one row. y may alias x, and dx may alias dy.
 template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
@@ -49,7 +49,7 @@ template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   const C scale = C(1) / lanes.fold();
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    if (!x.is_one()) powers(v, y, count, peak);  // the first ones made place for others
+    if (!x.is_one()) powers(v, y, count, peak);  // other bands have overwritten the first results
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
@@ -92,7 +92,7 @@ template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, cons
     dy.write(result, first, count, dx);
   });
 }
-// The same of bfloat16 as it lies in memory: it is converted in less time than a copy takes.
+// Versions for bfloat16, which they read in place, because converting it takes less time than a copy.
 void softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n) {
   const float dot = lane_sum<float>(n, [=](int64_t i) { return float(dy[i]) * float(y[i]); });
   TANDEM_IVDEP
@@ -104,7 +104,7 @@ void log_softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* d
   for (int64_t i = 0; i < n; ++i) dx[i] = BFloat16(float(dy[i]) - math::exp_of_negative(float(y[i])) * total);
 }
 
-// The same of `width` columns side by side.
+// Versions for `width` adjacent columns.
 template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
   for (int64_t c = 0; c < width; ++c) peak[c] = -C(__builtin_inf());
   x.each([&](int64_t, int64_t count, const C* v) {
@@ -112,12 +112,13 @@ template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
       for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
   });
 }
-/// n rows of columns, `stride` apart.
+/// Rows of `width` adjacent columns; the rows are `stride` apart.
 template <class C> struct Columns {
   C* data;
   int64_t stride, width;
 };
-/// y = e^(x - peak[column]), whose sums `lanes` takes. y may be x, or rows may lie on top of each other.
+/// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x, or all rows of y may be in the same
+/// place.
 template <class C>
 TANDEM_ONE_COPY void column_powers(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
                                    const C* peak, ColumnLanes<C>& lanes) {
@@ -151,7 +152,7 @@ template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elemen
     x.write(result, first, count, y);
   });
 }
-/// ln sum e^x of each column, as the two terms of log_of_sum.
+/// Computes ln sum e^x of each column, as the two terms of LogOfSum.
 template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* peak, C* log_sum) {
   C unused[kColumns];
   column_max(x, width, peak);
@@ -323,7 +324,8 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// The gradient of row r's loss, whose operand is number 1: of the rows' mean where operand k is their total weight.
+/// Returns the gradient of row r's loss from operand 1: dloss[r] or, if operand k holds the total weight, the gradient
+/// of the mean divided by this weight.
 template <class C> C loss_slope(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
@@ -334,7 +336,7 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
   const Elements<C> result(loop, 0), elements(loop, 2);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
-    if (t == ignore) {  // not 0 times a slope, which is infinite where every target is ignored
+    if (t == ignore) {  // not 0 times a slope, which is infinite if every target is ignored
       result.set_zero(r * n, n);
       continue;
     }
@@ -349,7 +351,8 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     });
   }
 }
-/// Operands: loss, total weight, losses, weights. Scalar: how many. One unit; in double, as many may be summed.
+/// Operands: loss, total weight, losses, weights. Scalar: number of rows. There is one unit. Sums are in double,
+/// because there may be many rows.
 template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   const int64_t n = loop.scalars[0].integer;
   const T *const losses = data<const T>(loop, 2), *const weights = data<const T>(loop, 3);
