@@ -34,8 +34,8 @@ class Declaration:
         head = self.head()
         if self.opens_class():
             return CLASS.match(head).group(1)
-        head = re.sub(r"\brequires\b.*?(?=\b(?:Tensor|void|auto|std::|unsigned|T|bool)\b[^,;{]*\(|\b[A-Z]\w+\()", "", head,
-                      count=1, flags=re.S)
+        declared = r"\b(?:Tensor|void|auto|std::|unsigned|T|bool)\b[^,;{]*\(|\b[A-Z]\w+\("
+        head = re.sub(r"\brequires\b.*?(?=" + declared + ")", "", head, count=1, flags=re.S)
         if "(" in head.split("=")[0]:
             found = re.search(r"(~?\w+)\s*\(", head)
         else:
@@ -245,7 +245,7 @@ class Header:
         text = re.sub(r"\b\w+\b", lambda m: value(m.group()), text)
         sentence = [a[1:-1] for a in arguments if re.fullmatch(r"\"[^\"]+\"", a)][-1:]
         if sentence:
-            first = sentence[0] if re.match(r"[a-z]\W", sentence[0]) else sentence[0][0].upper() + sentence[0][1:]
+            first = sentence[0] if re.match(r"[a-z]\W|\w+[_(]", sentence[0]) else sentence[0][0].upper() + sentence[0][1:]
             doc = first + "." + (DTYPES.get(arguments[2], "") if len(arguments) > 3 else "")
         elif parameters[:1] == ["alias"] and len(arguments) > 1:
             doc = "Alias of " + arguments[1] + "()."
@@ -253,7 +253,7 @@ class Header:
             forward = re.search(r" forward\([^{]*\{ return (.*?); \}", " ".join(text.split()))
             doc = "Module whose forward() returns `" + forward.group(1) + "`." if forward else ""
         Header(text, self.macros, self.emit).walk(doc, d.scopes, d.access, d.line)
-        if rest.strip() == ";" and not text.rstrip().endswith((";", "}")):
+        if rest.strip() == ";" and not text.rstrip().endswith(";"):
             self.emit(";")
 
     @staticmethod
