@@ -9,7 +9,6 @@ from reference_headers import Declaration, matching, parts
 
 NOT_LISTED = "."  # Doxygen does not list the declaration, so it needs no comment
 LEFT_OUT = "-"  # the declaration is not copied
-OUT_FORM = "Writes the result into `out` and returns `out`."
 NO_ARGUMENTS = {"empty": "an empty", "is_empty": "an empty", "defined": "an undefined"}  # by a member of the class
 
 
@@ -25,7 +24,14 @@ def sequence(words):
 
 def with_article(name):
     """The class's name in backquotes behind "a" or "an"; letters such as those of SGD are spelled when read."""
-    return ("an" if re.match(r"[AEIO]|[FHLMNRSX][A-Z]", name) else "a") + f" `{name}`"
+    return ("an" if re.match(r"[AEI]|O(?!ne)|[FHLMNRSX][A-Z]", name) else "a") + f" `{name}`"
+
+
+def out_variant(plain, text):
+    outputs = re.findall(r"(?<!const )Tensor& (\w+)[,)]", text)
+    written = (f"the result into `{outputs[0]}` and returns it" if len(outputs) == 1 else
+               f"the results into {sequence(outputs)} and returns them" if outputs else "the results into `out`")
+    return f"Out variant of {plain}(): writes {written}."
 
 
 def bases_of(head):
@@ -58,6 +64,8 @@ class Rules:
     def __init__(self, headers):
         self.functions = {}  # comments of the functions of namespace tandem, by name
         self.of_tensors = set()  # names of the functions that take a tensor first
+        self.names = set()  # names of all functions
+        self.users = {}  # names of functions and classes, by the namespace and the name of the options that they take
         self.methods = {}  # comments of members, by (class, name)
         self.classes = {}  # declarations of classes, by name
         self.members = {}  # names of the members of each class
@@ -66,6 +74,13 @@ class Rules:
                 self.functions.setdefault(d.name(), d.doc)
                 if re.search(r"\w\((const )?Tensor\b", d.text):
                     self.of_tensors.add(d.name())
+            if not d.is_internal() and d.access == "public":
+                user = d.name() + "()" if not d.in_class() else d.class_name()
+                user += f"::{d.name()}()" if d.name() != user.removesuffix("()") else ""
+                for options in re.findall(r"(\w+Options)&? \w+", d.text.split("{")[0]):
+                    self.users.setdefault((d.scopes[0], options), user)
+            if not d.in_class() and "(" in d.text:
+                self.names.add(d.name())
             if d.in_class():
                 self.members.setdefault(d.class_name(), set()).add(d.name())
                 if d.doc:
@@ -83,9 +98,10 @@ class Rules:
             alias = re.fullmatch(r"Alias of (\w+)\(\)\.", said)  # one entry of a list declares f, f_ and f_out
             form = re.search(r"(_out|_|)$", name).group()
             if alias:
-                said = f"Alias of {alias.group(1)}{form}()."
-            elif form == "_out" and "out" not in said:
-                said = paragraphs(said, OUT_FORM)
+                other = alias.group(1) + form
+                said = f"Alias of {'tandem::' if other == name else ''}{other}()."
+            elif form == "_out" and name[:-4] in self.names and not re.search(r"`out`|_out\(out\b", said):
+                said = paragraphs(said, out_variant(name[:-4], d.text))
             elif form == "_" and "lace" not in said:
                 plain = name[:-1] if d.scopes == ("namespace tandem",) or d.class_name() == "Tensor" else ""
                 said = paragraphs(said, f"In-place version of {plain}()." if plain in self.of_tensors else "In place.")
@@ -117,9 +133,12 @@ class Rules:
             module = self.classes.get(handle.group(1))
             return paragraphs(self.comment(module) if module else "",
                               f"Shared handle to {handle.group(1)}: copies of the handle refer to the same module.")
-        options = re.match(r"(\w+?)(Func)?Options$", name)
+        options = re.match(r"(\w+)Options$", name)
         if options and "struct " in text:
-            return f"Options of {'the functional form of ' if options.group(2) else ''}`{options.group(1)}`."
+            user = options.group(1)
+            if not {user, user + "Impl", user + "1dImpl"} & self.classes.keys():
+                user = self.users.get((d.scopes[0], name), user)
+            return f"Options of {user}."
         if name in self.functions:
             return paragraphs(self.functions[name], f"Type of the constant {name}.")
         base = re.search(r"(?<!template <)class \w+ : public (\w+)<.*\b" + name + r">", text)
@@ -174,7 +193,7 @@ class Rules:
                 return f"Constructs {made} with default values."
             known = [NO_ARGUMENTS[member] for member in NO_ARGUMENTS
                      for class_name in self.lineage(own) if member in self.members.get(class_name, ())]
-            return f"Constructs {known[0]} `{own}`." if known else LEFT_OUT
+            return f"Constructs {known[0]} `{own}`." if known and "= default" in text else LEFT_OUT
         delegated = re.search(r"\) : " + own + r"\((\w+Options\(.*?\))\) \{\}", text)
         if delegated:
             return f"Constructs {made} with the options `{delegated.group(1)}`."
@@ -199,10 +218,14 @@ class Rules:
         """The comment of the member that an override overrides."""
         return next((self.methods[base, name] for base in self.lineage(own) if (base, name) in self.methods), "")
 
+    def plain(self, name):
+        """The comment of a function of namespace tandem, or else of a method of Tensor."""
+        return self.functions.get(name) or self.inherited("Tensor", name)
+
     def of_method(self, name):
         """A method of Tensor has the comment of the function of its name, or of the function that it does in place."""
         for plain in (name, name[:-1]):
-            said = self.functions.get(plain) or self.inherited("Tensor", plain)
+            said = self.plain(plain)
             if said and plain in self.of_tensors:
                 form = (f"Method form of tandem::{plain}(): this tensor is the first argument." if plain == name else
                         f"In-place version of tandem::{plain}(): overwrites this tensor, the first argument.")
@@ -217,15 +240,13 @@ class Rules:
         calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
         if calls:
             called = re.match(r"(?:(?:\w+::)*|x\.|a\.)(\w+?)(?:_out|_)?\(", calls.group(1))
-            said = self.functions.get(called.group(1)) if called else None
-            if called and not said:
-                said = self.inherited("Tensor", called.group(1))
+            said = self.plain(called.group(1)) if called else ""
             if said or name.startswith("forward"):
                 return paragraphs(f"Returns `{calls.group(1)}`.", said)
         if not d.in_class():
-            for end, form in (("", ""), ("_", "In-place version of {}()."), ("_out", OUT_FORM)):
+            for end in ("", "_", "_out"):
                 plain = name[:len(name) - len(end)]
-                said = self.functions.get(plain) or self.inherited("Tensor", plain)
+                said = self.plain(plain)
                 if plain and name == plain + end and said:
-                    return paragraphs(said, form.format(plain))
+                    return said  # comment() adds which form it is
         return ""
