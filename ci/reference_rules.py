@@ -13,21 +13,23 @@ NO_ARGUMENTS = {"empty": "an empty", "is_empty": "an empty", "defined": "an unde
 
 
 def paragraphs(*texts):
+    """Joins what is not empty; an empty line ends @throws and @param in Doxygen."""
     return "\n\n".join(text.rstrip() for text in texts if text)
 
 
 def sequence(words):
-    """`a`, `b` and `c`"""
+    """Returns "`a`, `b` and `c`"."""
     quoted = [f"`{word}`" for word in words]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def with_article(name):
-    """The class's name in backquotes behind "a" or "an"; letters such as those of SGD are spelled when read."""
+    """Returns the name in backquotes after "a" or "an". Initials are read letter by letter: an SGD."""
     return ("an" if re.match(r"[AEI]|O(?!ne)|[FHLMNRSX][A-Z]", name) else "a") + f" `{name}`"
 
 
 def out_variant(plain, text):
+    """Describes the function `text`, which writes the results of `plain` into its first parameters."""
     outputs = re.findall(r"(?<!const )Tensor& (\w+)[,)]", text)
     written = (f"the result into `{outputs[0]}` and returns it" if len(outputs) == 1 else
                f"the results into {sequence(outputs)} and returns them" if outputs else "the results into `out`")
@@ -35,14 +37,14 @@ def out_variant(plain, text):
 
 
 def bases_of(head):
-    """The names of the base classes in the head of a class."""
+    """Returns the names of the base classes, without namespaces and template arguments."""
     bases = head.split("{")[0].partition(" : ")[2]
     return re.findall(r"(?:^|, )\s*(?:public |private |protected |virtual )*(?:::)?(?:\w+::)*(\w+)",
                       re.sub(r"<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>", "", bases))
 
 
 def parameters_of(text, name):
-    """(type, name) of each parameter of a constructor; an unnamed parameter has its type as its name."""
+    """Returns (type, name) of each parameter of a constructor; the name of an unnamed parameter is its type."""
     start = re.search(r"(?<!~)\b" + name + r"\(", text).end() - 1
     pieces = []
     for piece in parts(text[start + 1:matching(text, start) - 1]):
@@ -59,7 +61,7 @@ def parameters_of(text, name):
 
 
 class Rules:
-    """What the public headers say of functions, classes and members, and what follows from it."""
+    """Comments of the functions, classes and members in the public headers, and the rules that derive others."""
 
     def __init__(self, headers):
         self.functions = {}  # comments of the functions of namespace tandem, by name
@@ -89,7 +91,7 @@ class Rules:
                 self.classes.setdefault(d.name(), d)
 
     def comment(self, d):
-        """The declaration's own comment, or the derived one."""
+        """Returns the declaration's own comment or the derived one."""
         if d.trailing and "(" not in d.text.split("=")[0]:
             return d.trailing
         said = d.doc or d.trailing or self.derived(d)
@@ -147,7 +149,7 @@ class Rules:
         return f"Implementation of the module {name[:-4]}." if base and name.endswith("Impl") else ""
 
     def of_operator(self, d, text):
-        """Comparison and printing."""
+        """Comparison operators and printing."""
         operands = re.search(r"operator(==|<=>|<<)\((.*?)\)", text)
         if not operands or d.in_class() and not text.startswith("friend "):
             return "Whether all members are equal." if "operator==" in text and "= default" in text else ""
@@ -208,22 +210,23 @@ class Rules:
         return f"Constructs {made} {'from' if converts else 'with the given'} {sequence(names)}."
 
     def lineage(self, own):
-        """The class and its bases."""
+        """Yields the class and its bases."""
         yield own
         if own in self.classes:
             for base in bases_of(" ".join(self.classes[own].text.split())):
-                yield from self.lineage(base)
+                if base != own:  # a class of the same name in another namespace
+                    yield from self.lineage(base)
 
     def inherited(self, own, name):
-        """The comment of the member that an override overrides."""
+        """Returns the comment of the member of this name in the class or in the nearest base that has one."""
         return next((self.methods[base, name] for base in self.lineage(own) if (base, name) in self.methods), "")
 
     def plain(self, name):
-        """The comment of a function of namespace tandem, or else of a method of Tensor."""
+        """Returns the comment of a function of namespace tandem, or else of a method of Tensor."""
         return self.functions.get(name) or self.inherited("Tensor", name)
 
     def of_method(self, name):
-        """A method of Tensor has the comment of the function of its name, or of the function that it does in place."""
+        """Methods of Tensor: f() has the comment of the function f(), and f_() too."""
         for plain in (name, name[:-1]):
             said = self.plain(plain)
             if said and plain in self.of_tensors:
@@ -235,7 +238,7 @@ class Rules:
         return ""
 
     def of_another(self, d, text):
-        """A function that only calls another one, and f_() and f_out() beside f()."""
+        """Functions that only call another one, and overloads, f_() and f_out() of a function f() with a comment."""
         name = d.name()
         calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
         if calls:
