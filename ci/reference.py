@@ -6,10 +6,10 @@ a comment at each declaration, and Doxygen reads the copies (ci/Doxyfile). The r
   is so if an empty line stands above the comment; otherwise it applies to all overloads of the name below it.
 - A macro that declares (core/elementwise_ops.h, TANDEM_ARG, TANDEM_MODULE, ...) is expanded. Its declarations get the
   comment above the macro's use, or the sentence in quotes among its arguments.
-- A method of Tensor without a comment gets the comment of the function of its name; f_() and f_out() get the comment of
-  f(); a function that only calls another one gets the comment of the other.
-- Constructors, overrides and the other forms in follows_from_form() need no comment.
-It prints the declarations without a comment, and fails if there are any. `./run check` runs it without OUT.
+- A declaration without a comment gets the sentence that ci/reference_rules.py derives from its form: a method of Tensor,
+  f_() and f_out() get the comment of the function f(), an override that of the member it overrides. Members about which
+  the code says nothing more than the class, such as destructors and copies, are left out of the copies.
+It prints the public declarations that have neither, and fails if there are any. `./run check` runs it without OUT.
 """
 import os
 import re
@@ -17,93 +17,9 @@ import subprocess
 import sys
 
 from reference_headers import ROOT, Declaration, Header, accepted_dtypes, matching, parts
+from reference_rules import LEFT_OUT, NOT_LISTED, Rules
 
 DEFINE_MACROS = ("core/elementwise_ops.h", "core/reduce_ops.h", "core/option.h", "nn/module.h", "nn/module/simple_module.h")
-NOT_LISTED = "."  # marks declarations that Doxygen does not list
-
-
-def said_of(d, functions):
-    """Returns the comment of a declaration, or a sentence that follows from its form, or ''."""
-    if d.trailing and "(" not in d.text.split("=")[0]:
-        return d.trailing
-    said = d.doc or d.trailing or follows_from_form(d, functions)
-    name = d.name()
-    if said and said != NOT_LISTED and d.text.endswith(("}", ";")) and "(" in d.text:  # forms of one line of a list
-        if name.endswith("_out") and "out" not in said:
-            said += " The result is written into `out`, which is given back."
-        elif name.endswith("_") and "lace" not in said:
-            said += " In place."
-    return said or ("For derived classes." if d.access in ("protected", "hidden") else "")
-
-
-def follows_from_form(d, functions):
-    """Returns a sentence for declarations whose form says enough, or ''.
-    
-    functions: the comments of tandem's functions and of Tensor's methods, by name."""
-    text = " ".join(d.text.split())
-    if re.search(r"^[^(]*\w>?::~?\w+\(", text) and not d.in_class():
-        return NOT_LISTED  # a definition outside its class
-    if re.match(r"(template <.*> )?\w+\(.*\) -> ", text):
-        return "How the compiler deduces the arguments of the template."
-    other = re.match(r"(?:template <.*> )?using (\w+) = (?:typename )?([^;]*);", text)
-    if other:
-        return f"Another name of `{other.group(2)}`."
-    if re.match(r"(template <.*> )?(class|struct) \w+;|(template <class> )?friend (class|struct)|using |static_assert|"
-                r"extern template |template class", text):
-        return NOT_LISTED
-    handle = re.match(r"class (\w+) : public (?:::)?(?:tandem::)?(?:nn::)?ModuleHolder<(\w+)>", text)
-    if handle:
-        return f"A shared handle of a `{handle.group(2)}`: copies name the same module."
-    options = re.match(r"(?:template <.*> )?struct (\w+?)(Func)?Options\b", text)
-    if options:
-        return f"Options of `{options.group(1)}`" + (", the function." if options.group(2) else ".")
-    return (d.in_class() and follows_from_class(d, text, functions)) or follows_from_another(d, text, functions)
-
-
-def follows_from_class(d, text, functions):
-    name, own = d.name(), d.class_name()
-    if "numeric_limits" in d.scopes[-1]:
-        return "As the standard says."
-    if re.search(r"^template ?<.*(struct|class) \w+ ?<", d.scopes[-1]):
-        return "See the primary template."
-    if name in (own, "~" + own) or re.match(r"(template <.*> )?(requires.*\) )?(explicit )?" + own + r"\(", text):
-        return "It cannot be copied." if "= delete" in text else "See the class."
-    if text.startswith("friend "):
-        return "A comparison, or what `<<` prints." if "operator" in text else "See the class."
-    if re.search(r"operator=|operator\(\)|\boverride\b|= default|= delete", text):
-        return "As the class says, and its base."
-    if name == "reset":
-        return "Registers parameters and submodules anew."
-    if name in ("options", "config"):
-        return "What it was made with."
-    if own.endswith("Impl") and re.search(r"\w+\{nullptr\};$", text):
-        return "The submodules of these names." if "," in text else f"The submodule `{name}`."
-    if own == "Tensor":
-        for plain, end in ((name, ""), (name[:-1], " In place.")):
-            if plain in functions:
-                said = functions[plain].rstrip()
-                return said + ("" if said.endswith(".") else ".") + "\nThe first argument is this tensor." + end
-    return ""
-
-
-def follows_from_another(d, text, functions):
-    """Returns a sentence for a function that only calls another one, and for f_() and f_out() beside f(); else ''."""
-    name = d.name()
-    calls = re.search(r"\{ return ((?:[^{}]|\{\})*); \}$", text)
-    if calls:
-        called = re.match(r"(?:(?:\w+::)*|x\.|a\.)(\w+?)(_out)?\(", calls.group(1))
-        if called and called.group(1) in functions:
-            return f"`{calls.group(1)}`. " + functions[called.group(1)]
-        if name.startswith("forward"):
-            return f"`{calls.group(1)}`"
-    if not d.in_class():
-        for end, said in (("", ""), ("_", " In place."),
-                          ("_out", " The result is written into `out`, which is given back.")):
-            plain = name[:len(name) - len(end)]
-            if name == plain + end and plain in functions:
-                return functions[plain] + said
-    return ""
-
 
 def escaped(doc):
     """Escapes text for Doxygen. Text between backquotes stays; elsewhere signs such as < must not become tags."""
@@ -170,18 +86,15 @@ def public_headers():
 def main():
     accepted_dtypes()
     headers = public_headers()
-    functions = {}
-    for d in (piece for pieces in headers.values() for piece in pieces if isinstance(piece, Declaration)):
-        if d.doc and d.scopes == ("namespace tandem",):
-            functions.setdefault(d.name(), d.doc)
-    for d in (piece for name in ("core/tensor.h", "core/tensor_base.h") for piece in headers[name]):
-        if isinstance(d, Declaration) and d.doc and d.class_name() in ("Tensor", "TensorBase"):
-            functions.setdefault(d.name(), d.doc)
+    rules = Rules(headers)
     missing = 0
     for header, pieces in headers.items():
         copy = []
         for d in pieces:
-            said = said_of(d, functions) if isinstance(d, Declaration) else NOT_LISTED
+            said = rules.comment(d) if isinstance(d, Declaration) else NOT_LISTED
+            if said == LEFT_OUT:
+                copy.append("\n" * d.text.count("\n"))
+                continue
             if said == NOT_LISTED:
                 copy.append(d.text if isinstance(d, Declaration) else d)
                 continue

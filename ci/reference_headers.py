@@ -7,6 +7,7 @@ import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCOPE = re.compile(r"(?:template\s*<.*>\s*)?(?:inline\s+)?(namespace|class|struct|union|extern\b)[^()=]*$", re.S)
+CLASS = re.compile(r"(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 SPACE = re.compile(r"\s*")
 COMMENT = re.compile(r"//[^\n]*(?:\n[ \t]*//[^\n]*)*")
 DIRECTIVE = re.compile(r"#(?:[^\n]*\\\n)*[^\n]*")
@@ -21,11 +22,20 @@ class Declaration:
         self.text, self.line, self.doc, self.trailing = text, line, doc, trailing
         self.scopes, self.access = scopes, access
 
+    def head(self):
+        """The text without what stands before the declared name: the template's parameters."""
+        return re.sub(r"^template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*", "", self.text)
+
+    def opens_class(self):
+        return self.text.endswith("{") and bool(CLASS.match(self.head()))
+
     def name(self):
         """Returns its name; '' if it has none (an unnamed enum)."""
-        head = re.sub(r"^template\s*<(?:[^<>]|<[^<>]*>)*>\s*", "", self.text)
-        head = re.sub(r"\brequires\b.*?(?=\b(?:Tensor|void|auto|std::|unsigned|T|bool)\b[^,;{]*\()", "", head, count=1,
-                      flags=re.S)
+        head = self.head()
+        if self.opens_class():
+            return CLASS.match(head).group(1)
+        declared = r"\b(?:Tensor|void|auto|std::|unsigned|T|bool)\b[^,;{]*\(|\b[A-Z]\w+\("
+        head = re.sub(r"\brequires\b.*?(?=" + declared + ")", "", head, count=1, flags=re.S)
         if "(" in head.split("=")[0]:
             found = re.search(r"(~?\w+)\s*\(", head)
         else:
@@ -37,9 +47,7 @@ class Declaration:
 
     def class_name(self):
         """Returns the name of the innermost scope."""
-        head = self.scopes[-1].split("{")[0].split(" : ")[0] if self.scopes else ""
-        found = re.search(r"(\w+)(?: final)?(?: *:.*)?$", head)
-        return found.group(1) if found else ""
+        return Declaration(self.scopes[-1] + " {", 0, "", "", (), "").name() if self.in_class() else ""
 
     def is_internal(self):
         return any(re.search(r"\bdetail\b", scope) for scope in self.scopes if scope.startswith("namespace"))
@@ -238,21 +246,22 @@ class Header:
         text = re.sub(r"\b\w+\b", lambda m: value(m.group()), text)
         sentence = [a[1:-1] for a in arguments if re.fullmatch(r"\"[^\"]+\"", a)][-1:]
         if sentence:
-            first = sentence[0] if re.match(r"[a-z]\W", sentence[0]) else sentence[0][0].upper() + sentence[0][1:]
+            first = sentence[0] if re.match(r"[a-z]\W|\w+[_(]", sentence[0]) else sentence[0][0].upper() + sentence[0][1:]
             doc = first + "." + (DTYPES.get(arguments[2], "") if len(arguments) > 3 else "")
         elif parameters[:1] == ["alias"] and len(arguments) > 1:
-            doc = "Another spelling of " + arguments[1] + "."
-        elif not doc and "class " in body and re.search(r"[a-z_0-9]{3,}", arguments[-1]):
-            doc = "The module of `" + " ".join(arguments[-1].split()) + "`."
+            doc = "Alias of " + arguments[1] + "()."
+        elif not doc and "class " in body:
+            forward = re.search(r" forward\([^{]*\{ return (.*?); \}", " ".join(text.split()))
+            doc = "Module whose forward() returns `" + forward.group(1) + "`." if forward else ""
         Header(text, self.macros, self.emit).walk(doc, d.scopes, d.access, d.line)
-        if rest.strip() == ";" and not text.rstrip().endswith((";", "}")):
+        if rest.strip() == ";" and not text.rstrip().endswith(";"):
             self.emit(";")
 
     @staticmethod
     def of_field(name, d, rest):
         """Returns the comment of an option, with its default."""
         default = re.match(r"\s*=\s*(.*?);", rest, re.S)
-        said = (d.trailing or d.doc).strip() or "The option `" + name + "`"
+        said = (d.trailing or d.doc).strip() or "Sets, or returns, the option `" + name + "`"
         said = said[0].upper() + said[1:] if re.match(r"[a-z][a-z]", said) else said
         said += "" if said.endswith(".") else "."
         return said + (" Default: `" + default.group(1) + "`." if default else "")

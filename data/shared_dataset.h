@@ -19,6 +19,7 @@ class SharedBatchDataset
     TANDEM_CHECK(dataset_, "SharedBatchDataset: the pointer is null; it must name a dataset");
   }
   BatchType get_batch(BatchRequestType request) override { return dataset_->get_batch(std::move(request)); }
+  /// Returns the examples at `indices` as one batch.
   auto get_stacked(ArrayRef<size_t> indices) requires detail::GathersBatches<UnderlyingDataset> {
     return dataset_->get_stacked(indices);
   }
@@ -26,6 +27,7 @@ class SharedBatchDataset
   /// Begins an epoch of a stateful dataset.
   void reset() { dataset_->reset(); }
 
+  /// The dataset that all copies share.
   UnderlyingDataset& operator*() { return *dataset_; }
   const UnderlyingDataset& operator*() const { return *dataset_; }
   /// Returns the dataset that all copies share.

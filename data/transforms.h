@@ -67,6 +67,7 @@ template <class Input, class Output = Input> class BatchLambda : public BatchTra
 template <class Target = Tensor>
 class TensorTransform : public Transform<Example<Tensor, Target>, Example<Tensor, Target>> {
  public:
+  /// Transforms the data of one example.
   virtual Tensor operator()(Tensor input) = 0;
   Example<Tensor, Target> apply(Example<Tensor, Target> input) override {
     input.data = (*this)(std::move(input.data));

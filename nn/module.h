@@ -259,9 +259,13 @@ template <class Derived> class Cloneable : public Module {
 template <class M> class ModuleHolder {
  public:
   using ContainedType = M;
+  /// Constructs the module without arguments.
   ModuleHolder() requires std::is_default_constructible_v<M> : impl_(detail::shared_module(new M)) {}
+  /// Constructs an empty handle.
   ModuleHolder(std::nullptr_t) {}
+  /// Shares ownership of `module`.
   ModuleHolder(std::shared_ptr<M> module) : impl_(std::move(module)) {}
+  /// Constructs the module from these arguments.
   template <class First, class... Rest>
   requires((sizeof...(Rest) > 0 || !std::is_base_of_v<ModuleHolder, std::decay_t<First>>)&&std::is_constructible_v<
            M, First, Rest...>) explicit ModuleHolder(First&& first, Rest&&... rest)
