@@ -45,8 +45,8 @@ int64_t private_pool_reserved(Device device, uint64_t pool);
 
 MemoryStats memory_stats(Device device);
 void reset_peak_memory_stats(Device device = kCUDA);
-/// Bytes in use, as requested; maximum of that since the last reset; bytes obtained from the device, free blocks
-/// included.
+/// memory_allocated(): bytes in use, as requested. max_memory_allocated(): maximum of memory_allocated() since the last
+/// reset. memory_reserved(): bytes obtained from the device, including free blocks.
 int64_t memory_allocated(Device device = kCUDA);
 int64_t max_memory_allocated(Device device = kCUDA);
 int64_t memory_reserved(Device device = kCUDA);

@@ -31,7 +31,7 @@ struct MemoryInfo {
   int64_t free, total;
 };
 MemoryInfo memory_info(int device);
-int driver_version();  // for example 13000 for 13.0
+int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
 int runtime_version();
 
 /// The device that this thread's runtime calls apply to. Kernels and streams specify their own device; use DeviceGuard.
@@ -43,7 +43,7 @@ void restore_device(int device) noexcept;
 /// Blocks until all work of a device is done.
 void synchronize(int device);
 bool can_access_peer(int device, int peer);
-/// Lets kernels and copies of `device` access memory of `peer`. May be called again.
+/// Lets kernels and copies of `device` access memory of `peer`. Repeated calls do nothing.
 void enable_peer_access(int device, int peer);
 
 // ---- memory

@@ -10,11 +10,11 @@
 namespace tandem::detail {
 
 struct MemoryEvent {
-  double time;  // seconds of std::chrono::steady_clock
+  double time;  // time of std::chrono::steady_clock, in seconds
   Device device;
   const void* data;   // start of the block
-  int64_t bytes;      // as requested; negative if the block was freed
-  const char* phase;  // phase of the thread (tracer.h); null without a trace
+  int64_t bytes;      // size of the block as requested; negative if it was freed
+  const char* phase;  // name of the thread's current phase (tracer.h); null without a trace
 };
 
 inline constinit std::atomic<bool> memory_trace_on{false};
