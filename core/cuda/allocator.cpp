@@ -317,7 +317,7 @@ void DeviceMemory::give(Device device, void* data) noexcept {
     trace_memory(device, data, -static_cast<int64_t>(block->requested));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_captured(pool);
-  // Other streams may still use the block: nothing else gets it while graphs of the pool exist.
+  // Forgets which other streams use the block: nothing else gets the block while graphs of the pool exist.
   if (pool && !captured) block->uses.clear();
   if (block->uses.empty()) return set_free(block);
   block->state = Block::State::waiting;
@@ -331,7 +331,7 @@ void DeviceMemory::give(Device device, void* data) noexcept {
 void DeviceMemory::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   captures_.push_back(pool);
-  set_retired(pool, false);  // not retired any more, if the ID of a pool is used again
+  set_retired(pool, false);  // the pool may have been retired: a capture may use the ID of an earlier pool again
 }
 void DeviceMemory::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);

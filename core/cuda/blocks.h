@@ -78,8 +78,8 @@ class Blocks {
   /// Set of free blocks for small or for large requests, depending on `bytes`; ordered by pool, stream, size and
   /// address.
   const Block::Set& free(size_t bytes) const { return bytes <= kSmallRequest ? small_ : large_; }
-  /// Marks a free block as in use. `bytes` is the size that is needed, of a size class. If the rest of the block is
-  /// large enough, it becomes a free block.
+  /// Marks a free block as in use for a request of size class `bytes`. If the rest of the block is large enough, makes
+  /// it a free block.
   void use(Block* block, size_t bytes);
   /// Marks a block as free and merges it with free neighbours. The merged block may start at a neighbour's address.
   void set_free(Block* block) noexcept;

@@ -117,7 +117,7 @@ const Stream& Capture::stream_for(const Stream& current) {
 void Capture::begin(const Stream& current) {
   const Device device = current.device();
   const gpu::UnsafeCallsGuard unsafe;
-  // Allocates the fault word that kernels may need now, because that is impossible during the capture.
+  // Kernels may need the fault word. It is allocated before the capture, because the capture forbids the allocation.
   fault_word(device);
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
   // Creates the pool's stream, because the streams of a pool tell on which devices it has memory.

@@ -119,8 +119,8 @@ class UncapturedGuard {
   std::optional<gpu::UnsafeCallsGuard> unsafe_;
 };
 
-/// A thread locks this mutex exclusively while a stream joins a capture. It locks it shared while it relies on the fact
-/// that a stream is not capturing. No thread waits for a GPU while holding it.
+/// A thread locks this mutex exclusively while a stream joins a capture. A thread locks it shared while it relies on
+/// the fact that a stream is not capturing. No thread waits for a GPU while holding it.
 std::shared_mutex& captured_streams_mutex();
 /// The capture that records this thread's GPU work, or null.
 Capture* current_capture();

@@ -13,8 +13,8 @@
 namespace tandem {
 namespace {
 
-// Log2 of the smallest and the largest size class in bytes. Size classes are powers of two, which wastes little:
-// batches come in few sizes, and only whole pages can be locked.
+// Base-2 logarithms of the smallest and the largest size class. Size classes are powers of two, because batches come in
+// few sizes and a page is the smallest unit that can be locked.
 constexpr int kMinLog = 9, kMostLog = 47;
 
 int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }

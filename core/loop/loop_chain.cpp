@@ -127,7 +127,8 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
     std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
-    copy(i)->operands[0].bytes = 0;  // if this is 0, the loop does not bypass the cache, as it does for large operands
+    // Pretends that the operand is small, because a loop that writes a large operand bypasses the cache.
+    copy(i)->operands[0].bytes = 0;
   }
   for (const Redirected& each : chain.redirected_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
