@@ -158,7 +158,7 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
 }
 
 /// Implements backward() and grad(). `targets`: edges whose gradients are returned in `captured` instead of
-/// accumulated; `only`: nodes of the `inputs` of backward(), empty for all leaves.
+/// accumulated; `only`: nodes of the `inputs` of backward(), empty if gradients accumulate into all leaves.
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: ", tensors.size(),

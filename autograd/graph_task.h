@@ -12,9 +12,10 @@
 
 namespace tandem::autograd {
 
-/// A gradient on its way into a slot. Gradients that arrive at the same slot are summed in a fixed order: by descending
-/// sequence number of the sending nodes, which is the order on a single thread; for equal numbers (nodes made by
-/// several workers), by the order of discovery, then by edge. So the sum does not depend on the timing of threads.
+/// A gradient on its way into a slot of a node, which is the index of a result of the operation. Gradients that arrive
+/// at the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
+/// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
+/// the sum does not depend on the timing of threads.
 struct Arrival {
   uint64_t sequence;
   size_t visit;

@@ -60,7 +60,7 @@ class IValue {
   std::string tagKind() const;
 
   /// Returns the value. toScalar() accepts numbers and bools. Numbers are not converted to another type.
-  /// @throws Error that names the actual type, if it is another one
+  /// @throws Error that names the type of the value, if the value has another type
   bool toBool() const;
   int64_t toInt() const;
   double toDouble() const;

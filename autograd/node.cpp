@@ -50,7 +50,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
     if (!is_output) packed->edge = gradient_edge(tensor);
-    const NoGradGuard guard;  // so that operations called by the hook save nothing
+    const NoGradGuard guard;  // operations that the hook calls must not save tensors
     packed->value = hooks->pack(core::alias(tensor));
     packed_ = packed;
     return;

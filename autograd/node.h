@@ -152,8 +152,8 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Saves a tensor for backward: an argument of the operation, or (is_output) a result.
   void save(const Tensor& tensor, bool is_output);
 
-  /// Adds a hook that is called with the complete gradient of a slot, in the order of addition. Returns the position
-  /// for remove_hook().
+  /// Adds a hook that is called with the complete gradient of a slot, which is the index of a result. Hooks run in the
+  /// order of addition. Returns the position for remove_hook().
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   /// Removes the hook at a position returned by add_hook().
   void remove_hook(unsigned position);

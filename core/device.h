@@ -63,8 +63,8 @@ void set_cpu_device_count(int count);
 /// Number of devices of a type: virtual CPU devices, or GPUs (0 in a build without CUDA).
 int device_count(DeviceType type);
 namespace detail {
-/// @throws Error that names the device and the devices that exist, unless `device` exists; in a build without CUDA the
-/// message says so
+/// Checks that a device exists. @throws Error that names `device` and the devices that exist; in a build without CUDA
+/// the message says so
 void check_device_exists(Device device);
 }  // namespace detail
 

@@ -141,8 +141,8 @@ class TensorBase {
   /// Whether the tensor was made under an InferenceMode, or is a view of such a tensor.
   bool is_inference() const { return checked().inference; }
   /// Tells the allocator that work on `stream` uses this tensor's memory. Call it for a stream other than the one on
-  /// which the tensor was allocated: the memory is not reused until the work queued on `stream` when the tensor is
-  /// freed is done.
+  /// which the tensor was allocated: after the tensor is freed, the memory is reused only when the work that is then
+  /// queued on `stream` is done.
   void record_stream(const tandem::cuda::Stream& stream) const;
   /// Whether the tensor is in page-locked host memory.
   bool is_pinned() const;

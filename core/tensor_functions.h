@@ -1,5 +1,5 @@
 // Functions that create tensors and views without recording them. from_blob() is for programs; the functions in
-// detail::core are for kernels, planners and the engine.
+// detail::core are for kernels, code that prepares kernel calls, and the autograd engine.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -20,7 +20,7 @@ int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
 }  // namespace detail
 
 namespace detail::core {
-// Views and allocations that autograd does not record: for kernels, planners and the engine.
+// Views and allocations that autograd does not record: for kernels, code that prepares kernel calls, and the engine.
 /// @param op  operation that an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);

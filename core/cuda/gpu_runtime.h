@@ -126,8 +126,8 @@ class UnsafeCallsGuard {
 
 // ---- launches: the stream's device must be current when a kernel is launched
 
-/// Call this after a launch. @throws CudaError with the kernel's name if it could not start. With
-/// TANDEM_SYNC_LAUNCHES=1 it waits for the kernel, so that an asynchronous fault is reported at its launch.
+/// Call this after a launch. @throws CudaError that names the kernel if the kernel could not start. With
+/// TANDEM_SYNC_LAUNCHES=1, waits for the kernel, so that an asynchronous fault is reported at its launch.
 void check_launch(const char* kernel, StreamHandle stream);
 /// Lets a kernel use more than 48 KiB of dynamic shared memory.
 void allow_shared_memory(const void* kernel, size_t bytes);

@@ -23,7 +23,7 @@ struct Use {
   int64_t bytes;
   size_t order;     // position of the storage in the order of first use
   int first, last;  // first and last group that use the storage; last is -1 if none does
-  bool filled;      // whether it has contents that the recorded loops do not produce
+  bool filled;      // whether the storage has contents that the recorded loops do not produce
   bool written;
   std::vector<char> start;  // contents to restore before each replay
   /// Whether the contents are not needed before or after a replay.

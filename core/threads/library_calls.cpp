@@ -1,4 +1,4 @@
-// Guards calls into other libraries against exit(), which waits for them.
+// Implements LibraryCall: makes exit() wait for calls into other libraries, whose data it frees.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>

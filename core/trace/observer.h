@@ -61,7 +61,8 @@ void attach_observer(std::shared_ptr<Observer> observer);
 
 }  // namespace detail
 
-/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied meanwhile keep it.
+/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied while it was attached
+/// keep it.
 class ObserverGuard {
  public:
   explicit ObserverGuard(std::shared_ptr<Observer> observer) { attach_observer(std::move(observer)); }

@@ -27,7 +27,7 @@ class Tracer final : public Observer {
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
       : kernels_(kernels), most_(most), around_(std::move(around)) {}
   void on_call(const KernelCall& call) override;
-  /// Adds an event to this trace and the enclosing ones, with the caller's thread and lane.
+  /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
   void add(TraceEvent event);
   /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
@@ -60,7 +60,7 @@ bool is_process_trace(const Tracer& tracer);
 /// The tracer of this thread's current trace, or null.
 inline Tracer* current_tracer() { return RankContext::current().tracer.get(); }
 
-/// Marks a phase of this thread's lane until it goes out of scope. Without a trace it costs only a branch.
+/// Marks a phase of this thread in the trace, from construction to destruction. Without a trace it costs only a branch.
 class PhaseSpan {
  public:
   explicit PhaseSpan(const char* name) {
