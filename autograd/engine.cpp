@@ -144,7 +144,7 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up: no core is left idle
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up, so that no core is left idle
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");
@@ -243,7 +243,7 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
   for (const Tensor& input : inputs) {
     TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
                  " does not require a gradient");
-    input.retain_grad();  // no effect on leaves: the accumulator stores their gradient
+    input.retain_grad();  // no effect on leaves: their accumulator stores the gradient
     only.push_back(gradient_edge(input).function);
   }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);

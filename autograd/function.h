@@ -74,9 +74,9 @@ class CustomNode : public Node {
   /// needs the changed input.
   Tensor make_output_of_dirty(Tensor& input);
 
-  std::vector<bool> is_tensor_;      // for each argument
+  std::vector<bool> is_tensor_;      // for each argument of forward, whether it is a tensor
   std::vector<bool> has_no_output_;  // for each output of forward, whether it was undefined
-  variable_list inputs_;             // cleared by finish()
+  variable_list inputs_;             // tensor arguments of forward; cleared by finish()
   bool wanted_ = false;
 };
 

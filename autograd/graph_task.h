@@ -26,8 +26,8 @@ struct Arrival {
 struct Pending {
   size_t visit = 0;  // position in the order in which discover() found the nodes
   int dependencies = 0;
-  bool needed = true;   // the node runs
-  bool reached = true;  // the node's gradient is needed: the node runs, or its gradient was requested
+  bool needed = true;   // whether the node runs
+  bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
   std::vector<std::vector<Arrival>> slots;
   // Slots whose gradients were requested, and the tensors in which to return them.
   std::vector<std::pair<uint32_t, Tensor*>> captures;

@@ -33,7 +33,7 @@ struct ValueContainer {
 
  private:
   void adopt(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // positions in `entries`
+  std::map<IValue, size_t, KeyLess> index_;  // position in `entries` of each key
 };
 
 }  // namespace tandem::detail

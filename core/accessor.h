@@ -26,7 +26,7 @@ class TensorAccessor {
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
   /// Stride of dimension d, in elements.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
-  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // one for each dimension
+  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // one size for each dimension
   ArrayRef<index_t> strides() const { return {strides_, N}; }  // one stride for each dimension, in elements
   /// Address of the first element.
   TANDEM_HD PtrType data() const { return data_; }

@@ -16,7 +16,7 @@ enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
-constexpr int kMaxDevices = 64;  // of each device type
+constexpr int kMaxDevices = 64;  // maximum number of devices of each type
 }
 
 /// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. The device need not exist

@@ -329,7 +329,7 @@ class Tensor : public TensorBase {
   Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
   Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
-  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
@@ -346,7 +346,7 @@ class Tensor : public TensorBase {
   /// dtype. For `non_blocking`, see to().
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
   Tensor& fill_(const Scalar& value) const;
-  Tensor& fill_(const Tensor& value) const;  // 0-dimensional
+  Tensor& fill_(const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& zero_() const;
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
@@ -357,7 +357,7 @@ class Tensor : public TensorBase {
   Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp_(min, max); }
   Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& uniform_(double low = 0, double high = 1) const;
   /// Fills the tensor with normal numbers of this mean and standard deviation, from the generator of its device.
   /// @throws Error unless the dtype is floating point

@@ -169,7 +169,8 @@ class TensorBase {
   /// data_ptr() without the check that the tensor is defined.
   void* raw_data() const {
     char* const begin = impl_->storage->data;
-    return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;  // null: no elements
+    // If the storage is empty, its address is null.
+    return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;
   }
   /// An accessor for unchecked access to elements by a[i][j], on CPU devices. @throws Error unless dim() is N, T is the
   /// C++ type of the dtype and the tensor is on a CPU device

@@ -198,7 +198,7 @@ Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t
 Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
-  lock.unlock();  // the call may take long
+  lock.unlock();  // gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
     segment->bytes = least_segment_bytes(bytes);

@@ -61,7 +61,7 @@ class CapturedWork {
  private:
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
-  std::vector<Device> devices_;  // the work is launched on the current stream of the first device
+  std::vector<Device> devices_;  // devices of the work, which is launched on the current stream of the first one
   Event last_;
   std::unique_ptr<Stream> launched_on_;
 };
@@ -94,7 +94,7 @@ class Capture {
 
   const std::thread::id thread_ = std::this_thread::get_id();
   const Streams base_;
-  std::shared_ptr<MemoryPool> pool_;  // null after the end
+  std::shared_ptr<MemoryPool> pool_;  // null after end()
   const uint64_t pool_number_;
   const std::function<void()> before_allocation_;
   std::atomic<bool> on_{false};

@@ -109,7 +109,7 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
   whole_.name = "chain";
   whole_.dtype = loops_[0].get().dtype;
   whole_.operand_count = whole_.write_count = 1;
-  whole_.operands[0] = loops_[0].get().operands[0];  // tells the device
+  whole_.operands[0] = loops_[0].get().operands[0];  // tells on which device the chain runs
   whole_.context = {this, nullptr, nullptr};
   whole_.scratch = end;
   whole_.range = loops_[0].get().range;

@@ -26,7 +26,7 @@ std::string shortest(double x) {
 struct Notation {
   int width = 0;
   double scale = 1;
-  std::ios_base::fmtflags flags = {};  // none: shortest form
+  std::ios_base::fmtflags flags = {};  // if no flag is set, numbers have the shortest form
 
   explicit Notation(std::span<const double> numbers) {
     bool whole = true;

@@ -39,7 +39,7 @@ namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kSlots = 64;  // jobs that can have helpers at the same time; further callers work alone
+constexpr size_t kSlots = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
 constexpr size_t kLine = 128;  // two cache lines, because processors prefetch them in pairs
 constexpr int kParts = kLine / sizeof(int64_t);
 
@@ -118,7 +118,7 @@ class alignas(kLine) Slot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  alignas(kLine) std::atomic<int64_t> next_[kParts];  // next chunk of each part
+  alignas(kLine) std::atomic<int64_t> next_[kParts];  // index of the next chunk of each part
 };
 
 class Pool {
