@@ -17,9 +17,12 @@ thread_local const std::string* maker_name = nullptr;
 thread_local const std::shared_ptr<const ForwardPlace>* maker_place = nullptr;
 constexpr size_t kCalls = 48, kCallsShown = 16;
 
-/// Returns for example "f(int) in program", or the offset in the program if the function has no symbol.
+/// Returns the name of the calling function, for example "f(int) in program", or the offset in the program if the
+/// function has no symbol.
 std::string call_name(void* return_address) {
-  void* const address = static_cast<char*>(return_address) - 1;  // in the call, which may end its function
+  // An address in the call instruction. If the call ends its function, the return address is already in the next
+  // function.
+  void* const address = static_cast<char*>(return_address) - 1;
   Dl_info info;
   std::ostringstream out;
   if (!dladdr(address, &info)) {

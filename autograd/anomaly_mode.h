@@ -8,9 +8,9 @@
 
 namespace tandem::autograd {
 
-/// Anomaly mode of this thread and of backwards that it calls. Each node notes where in the program it was made, and an
-/// error in its backward reports that place. With `check_nan`, a gradient that contains NaN is an error. Slow; for
-/// debugging.
+/// Anomaly mode of this thread and of each backward() that it calls. Each node notes where in the program it was made,
+/// and an error in its backward reports that place. With `check_nan`, a gradient that contains NaN is an error. Slow;
+/// for debugging.
 struct AnomalyMode {
   /// Whether anomaly mode is on.
   static bool is_enabled() { return tandem::detail::RankContext::current().anomaly_mode; }
@@ -48,9 +48,9 @@ struct ForwardPlace {
   std::string made_by;
   std::shared_ptr<const ForwardPlace> maker;
 };
-/// The place that this thread is at now.
+/// Returns the stack trace of this thread.
 std::shared_ptr<const ForwardPlace> current_place();
-/// Describes a place in lines of text, innermost call first.
+/// Returns a place as lines of text, innermost call first.
 std::string describe(const ForwardPlace& place);
 
 /// While this guard lives, nodes that this thread makes are attributed to the backward of the node with this name and

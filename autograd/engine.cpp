@@ -16,12 +16,14 @@ namespace tandem::autograd {
 namespace {
 
 thread_local GraphTask* current_task = nullptr;
-thread_local bool on_worker = false;  // must not wait for workers: a nested backward runs on this thread
+// Whether this thread is a worker. A worker must not wait for workers, so it runs a nested backward itself.
+thread_local bool on_worker = false;
 
 struct Ready {
   NodePtr node;
   std::shared_ptr<GraphTask> task;
-  // Later nodes first, but accumulators at once, so that their hooks (of a bucket) start early.
+  // The node made last has the highest priority, except that accumulators come first, so that their hooks start early,
+  // for example the all-reduce of a bucket.
   friend bool operator<(const Ready& a, const Ready& b) { return a.priority() < b.priority(); }
   uint64_t priority() const { return node->edges().empty() ? ~uint64_t(0) : node->sequence(); }
 };
@@ -46,8 +48,8 @@ class Workers : public RankPart {
         worker->stop = true;
       }
       worker->wake.notify_one();
-      // The last owner of the rank may be a worker, which finishes a task a moment after the thread that waited for the
-      // task.
+      // A worker may destroy the rank, because it finishes a task a moment after the thread that waited for the task.
+      // Then this destructor runs on the worker itself, which cannot join its own thread.
       if (worker->thread.get_id() == std::this_thread::get_id())
         worker->thread.detach();
       else
@@ -142,20 +144,21 @@ void run_on_this_thread(const std::shared_ptr<GraphTask>& task, std::vector<Node
 
 void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr> ready) {
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads();
-  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up: no core is left idle
+  task->context.thread_share = (cores + task->devices - 1) / task->devices;  // rounded up, so that no core is left idle
   task->outstanding = static_cast<int>(ready.size());
   for (NodePtr& node : ready) Workers::push({std::move(node), task});
   const PhaseSpan phase("wait");
   std::unique_lock lock(task->mutex);
   task->done.wait(lock, [&] { return task->outstanding == 0; });
   uint64_t& next_sequence = RankContext::current().next_sequence;
-  next_sequence = std::max(next_sequence, task->last_sequence);  // nodes recorded from now on get higher numbers
+  // Nodes recorded after this backward get higher numbers.
+  next_sequence = std::max(next_sequence, task->last_sequence);
   // Moved out of the task: a worker may be the last owner of the task, and the exception is still used here afterwards.
   if (task->failure) std::rethrow_exception(std::exchange(task->failure, nullptr));
 }
 
 /// Implements backward() and grad(). `targets`: edges whose gradients are returned in `captured` instead of
-/// accumulated; `only`: nodes of the `inputs` of backward(), empty for all leaves.
+/// accumulated; `only`: nodes of the `inputs` of backward(), empty if gradients accumulate into all leaves.
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: ", tensors.size(),
@@ -163,7 +166,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   const auto task = std::make_shared<GraphTask>();
   task->create = create;
   task->retain = retain.value_or(create);
-  RankContext::current().state();  // created now, so that workers share this rank's state
+  RankContext::current().state();  // creates the rank's state now, so that workers share it
   task->context = RankContext::current();
   task->context.grad_enabled = create;
   const AutoGradMode mode(create);
@@ -197,7 +200,8 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     task->pruned = true;
     for (const NodePtr& node : only)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
-        at->second.needed |= node->edges().empty();  // an accumulator; other nodes need not run
+        // An accumulator must run to store the gradient; other nodes need not.
+        at->second.needed |= node->edges().empty();
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())
         at->second.captures.emplace_back(targets[i].input_nr, &(*captured)[i]);
@@ -218,12 +222,13 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
       run_on_this_thread(task, std::move(ready));
     for (const auto& streams : task->streams) cuda::wait_for_streams(task->context.streams, streams);
     for (size_t i = 0; i < task->callbacks.size(); ++i) {
-      const auto callback = std::move(task->callbacks[i]);  // a callback may queue others, which may move the elements
+      // Moved out of the vector, because the callback may queue others, which can reallocate the vector.
+      const auto callback = std::move(task->callbacks[i]);
       callback();
     }
   } catch (...) {
     current_task = outer;
-    task->callbacks.clear();  // destroyed: their owners can tell that this backward has ended
+    task->callbacks.clear();  // destroys the callbacks, so that their owners can tell that this backward has ended
     throw;
   }
   current_task = outer;
@@ -238,7 +243,7 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
   for (const Tensor& input : inputs) {
     TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
                  " does not require a gradient");
-    input.retain_grad();  // no effect on leaves: the accumulator stores their gradient
+    input.retain_grad();  // no effect on leaves: their accumulator stores the gradient
     only.push_back(gradient_edge(input).function);
   }
   execute(tensors, grad_tensors, retain_graph, create_graph, {}, nullptr, only);

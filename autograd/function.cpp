@@ -1,4 +1,4 @@
-// AutogradContext and CustomNode: records the forward of a custom Function and calls its backward.
+// Implements AutogradContext and CustomNode, which record the forward of a custom Function and call its backward.
 #include "tandem/autograd/function.h"
 
 #include <algorithm>
@@ -57,8 +57,8 @@ Tensor CustomNode::make_output_of_dirty(Tensor& input) {
     set_history(input, shared_from_this());
     return input;
   }
-  // The change goes through the view's base, which gets a new history. That history must hold a copy, not the view,
-  // because the view holds the history.
+  // The change goes through the view's base, which gets a new history. That history holds a copy of the view. If it
+  // held the view itself, which holds the history, the two would own each other.
   const NoGradGuard guard;
   Tensor copy = input.detach().clone();
   set_history(copy, shared_from_this());
@@ -76,7 +76,7 @@ variable_list CustomNode::finish(variable_list outputs) {
                  " was given to mark_dirty that is no argument of forward");
   }
   if (!wanted_) return outputs;
-  variable_list kept = outputs;  // tensor that may be saved for each output
+  variable_list kept = outputs;  // for each output, the tensor to save if forward wants to save the output
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& output = outputs[i];
     has_no_output_.push_back(!output.defined());

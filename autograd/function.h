@@ -70,13 +70,13 @@ class CustomNode : public Node {
 
  private:
   virtual variable_list call_backward(variable_list grads) = 0;
-  /// Makes an input that forward changed in place the output number slot_count() of this node; returns a tensor that
-  /// may be saved for backward in its place.
+  /// Makes an input that forward changed in place the next output of this node. Returns the tensor to save if backward
+  /// needs the changed input.
   Tensor make_output_of_dirty(Tensor& input);
 
-  std::vector<bool> is_tensor_;      // for each argument
-  std::vector<bool> has_no_output_;  // for each output: whether it was undefined
-  variable_list inputs_;             // cleared by finish()
+  std::vector<bool> is_tensor_;      // for each argument of forward, whether it is a tensor
+  std::vector<bool> has_no_output_;  // for each output of forward, whether it was undefined
+  variable_list inputs_;             // tensor arguments of forward; cleared by finish()
   bool wanted_ = false;
 };
 

@@ -12,7 +12,7 @@
 namespace tandem::autograd {
 namespace {
 
-/// Makes a gradient that was computed on the current streams usable on others.
+/// Makes a gradient that was computed on the current streams usable on the streams `to`.
 void hand_over(const Tensor& grad, const cuda::Streams& to) {
   if (RankContext::current().streams == to || !grad.is_cuda()) return;
   const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
@@ -172,7 +172,8 @@ bool leads_to(const Node* from, const Node& to) {
   }
   return false;
 }
-/// Rethrows an exception of a node; if the node belongs to one branch only, through that branch's rethrow().
+/// Rethrows an exception of a node. If the node belongs to only one branch of a JoinsBranches node, that node's
+/// rethrow() throws it.
 [[noreturn]] void rethrow_from(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
   for (const auto& [each, pending] : task.nodes) {
     const auto* const join = dynamic_cast<const JoinsBranches*>(each);

@@ -12,36 +12,38 @@
 
 namespace tandem::autograd {
 
-/// A gradient on its way into a slot. Gradients that arrive at the same slot are summed in a fixed order: by descending
-/// sequence number of the sending nodes, which is the order on a single thread; for equal numbers (nodes made by
-/// several workers), by the order of discovery, then by edge. So the sum does not depend on the timing of threads.
+/// A gradient on its way into a slot of a node, which is the index of a result of the operation. Gradients that arrive
+/// at the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
+/// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
+/// the sum does not depend on the timing of threads.
 struct Arrival {
   uint64_t sequence;
   size_t visit;
   uint32_t edge;
   Tensor grad;
 };
-/// State of a node that takes part.
+/// State of a node that takes part in a backward.
 struct Pending {
   size_t visit = 0;  // position in the order in which discover() found the nodes
   int dependencies = 0;
-  bool needed = true;   // the node runs
-  bool reached = true;  // its gradient is needed: the node runs, or the gradient was requested
+  bool needed = true;   // whether the node runs
+  bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
   std::vector<std::vector<Arrival>> slots;
-  std::vector<std::pair<uint32_t, Tensor*>> captures;  // slots, and the tensors in which their gradients are returned
+  // Slots whose gradients were requested, and the tensors in which to return them.
+  std::vector<std::pair<uint32_t, Tensor*>> captures;
 };
 
 /// State of one call of backward.
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
-  bool pruned = false;   // only some gradients are needed: see Pending::reached
-  bool into_all = true;  // gradients accumulate into all leaves; if false, only into those in `into`
+  bool pruned = false;   // whether only some gradients are needed: see Pending::reached
+  bool into_all = true;  // whether gradients accumulate into all leaves, or only into the leaves in `into`
   std::set<const Node*> into;
-  int devices = 1;  // number of devices of the nodes
+  int devices = 1;  // number of devices on which the nodes run
   RankContext context;
-  uint64_t last_sequence = 0;  // next sequence number after the nodes that workers made
-  std::mutex mutex;            // guards all members above while several workers run
+  uint64_t last_sequence = 0;  // sequence number that follows the numbers of all nodes made by workers
+  std::mutex mutex;            // guards the members while several workers run
   std::condition_variable done;
   int outstanding = 0;  // number of nodes queued or running
   std::exception_ptr failure;

@@ -23,7 +23,7 @@ template <class Direct, class Op>
 Tensor& inplace(const char* name, Tensor& x, TensorRefs others, Direct&& direct, Op&& op, Old old = Old::used) {
   check_changeable(name, x);
   if (!x.is_contiguous()) check_writable(name, x);
-  const bool real = x.is_floating_point();  // integer tensors have no gradient
+  const bool real = x.is_floating_point();  // whether x can have a gradient: integer tensors have none
   if (is_grad_enabled() && real && (wants_grad(x) || any_wants_grad(others))) {
     check_inplace(name, x);
     assign(name, x, op(x), old);

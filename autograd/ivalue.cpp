@@ -1,4 +1,4 @@
-// IValue and ValueContainer: lists, tuples and dicts, key lookup, and conversion to C++ types.
+// Implements IValue and ValueContainer: lists, tuples and dicts, key lookup, and conversion to C++ types.
 #include "tandem/autograd/ivalue.h"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ const IValue& IValue::at(const IValue& key) const {
               entries().size(), known.empty() ? "" : ": ", known, entries().size() > 8 ? ", ..." : "");
 }
 
-/// Returns the container for a change. Copies it first if other handles share it.
+/// Returns the container so that the caller can change it. If other handles share it, copies it first.
 ValueContainer& IValue::own(const char* what) {
   TANDEM_CHECK(container_, "IValue: this is ", tagKind(), "; accepted: ", what);
   if (container_.use_count() > 1) container_ = std::make_shared<ValueContainer>(*container_);

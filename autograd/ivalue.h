@@ -17,7 +17,7 @@ struct ValueEntry;
 /// that it is made through; other handles keep the old contents. So no container can contain itself.
 class IValue {
  public:
-  /// None. The other constructors hold their argument; a vector becomes a list, a map with string keys a dict.
+  /// Makes None. The other constructors store their argument; a vector becomes a list, a map with string keys a dict.
   /// @throws Error if containers are nested more than 200 deep, and as insert()
   IValue() = default;
   template <std::same_as<bool> B> IValue(B value) : tag_(Tag::boolean), integer_(value) {}
@@ -42,7 +42,8 @@ class IValue {
   /// An empty OrderedDict (Python's collections): the type of a state dict.
   static IValue ordered_dict();
 
-  /// Type of the value. isGenericDict() is also true for OrderedDicts, and for objects in LibTorch's archives.
+  /// Whether the value has this type. isGenericDict() is also true for OrderedDicts, and for objects in LibTorch's
+  /// archives.
   bool isNone() const { return tag_ == Tag::none; }
   bool isBool() const { return tag_ == Tag::boolean; }
   bool isInt() const { return tag_ == Tag::integer; }
@@ -59,7 +60,7 @@ class IValue {
   std::string tagKind() const;
 
   /// Returns the value. toScalar() accepts numbers and bools. Numbers are not converted to another type.
-  /// @throws Error that names the actual type, if it is another one
+  /// @throws Error that names the type of the value, if the value has another type
   bool toBool() const;
   int64_t toInt() const;
   double toDouble() const;

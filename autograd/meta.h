@@ -9,7 +9,7 @@ namespace tandem::autograd {
 enum class Made { in_grad_mode, in_no_grad_mode, in_inference_mode, in_function };
 
 struct Meta : AutogradRecord {
-  bool requires_grad = false;  // for leaves; any tensor with a node requires a gradient
+  bool requires_grad = false;  // set for leaves only: a tensor with a node always requires a gradient
   Tensor grad;
   std::shared_ptr<Tensor> retained;  // gradient of a non-leaf, after retain_grad()
   NodePtr node;
@@ -17,14 +17,15 @@ struct Meta : AutogradRecord {
   std::weak_ptr<AccumulateGrad> accumulator;
   std::mutex mutex;               // guards `accumulator`, which graphs on several threads may request
   std::vector<TensorHook> hooks;  // for leaves
-  // For views: the base, which owns the history, and the version of the view for which `node` is valid.
+  // `base`: for a view, the tensor that it was taken from, which owns the history; else undefined. `node_version`:
+  // version of the view for which `node` is valid.
   Tensor base;
   uint32_t node_version = 0;
   // For a view that an operation made together with others ("split", "chunk", "unbind"), and for views of it: the name
   // of that operation; else null. Such a view must not be changed in place, because the change's effect on the other
   // views would have no gradient.
   const char* part_of = nullptr;
-  Made made = Made::in_grad_mode;  // for views: mode in which the view, or an enclosing view, was made
+  Made made = Made::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
 };
 
 /// The metadata, or null if the tensor has none.

@@ -23,7 +23,7 @@ static void release_iteratively(Remains remains) {
   std::vector<Remains> queue;
   collecting = &queue;
   for (;;) {
-    { const Remains last = std::move(remains); }  // its destructor adds to the queue
+    { const Remains last = std::move(remains); }  // the destructor of `last` adds to the queue
     if (queue.empty()) break;
     remains = std::move(queue.back());
     queue.pop_back();
@@ -35,7 +35,7 @@ static void release_iteratively(Remains remains) {
 struct detail::PackedTensor {
   std::shared_ptr<const SavedTensorHooks> hooks;
   std::any value;
-  Edge edge;  // for a tensor that is not an output of the saving node
+  Edge edge;  // history of the tensor, unless it is an output of the saving node
 };
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
@@ -50,7 +50,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_o
     const auto packed = std::make_shared<PackedTensor>();
     packed->hooks = hooks;
     if (!is_output) packed->edge = gradient_edge(tensor);
-    const NoGradGuard guard;  // so that operations called by the hook save nothing
+    const NoGradGuard guard;  // operations that the hook calls must not save tensors
     packed->value = hooks->pack(core::alias(tensor));
     packed_ = packed;
     return;

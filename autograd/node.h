@@ -17,7 +17,8 @@ using tensor_list = std::vector<Tensor>;
 namespace detail {
 
 using NodePtr = std::shared_ptr<Node>;
-/// A list of gradients: one for each output into a node, one for each input out of it. An undefined tensor means zero.
+/// A list of gradients. A node receives one for each result of its operation, and returns one for each argument. An
+/// undefined tensor means zero.
 using Grads = std::vector<Tensor>;
 
 }  // namespace detail
@@ -62,7 +63,7 @@ class SavedTensor {
   bool is_output_ = false;
 };
 
-/// Gives a node's backward function access to saved tensors and to the gradients that are wanted.
+/// Gives a node's backward function access to the saved tensors, and tells it which gradients are needed.
 class Context {
  public:
   explicit Context(const Node& node) : node_(node) {}
@@ -83,7 +84,8 @@ class Context {
 };
 
 using TensorHook = std::function<Tensor(const Tensor&)>;
-/// Passes a gradient through hook 0, 1, ... until `at` returns null. A hook may add and remove hooks, itself included.
+/// Passes a gradient through the hooks at(0), at(1), ... until `at` returns null. A hook may add and remove hooks,
+/// itself included.
 /// @param where  describes the tensor in errors
 Tensor apply_hooks(Tensor grad, const std::string& where, const std::function<const TensorHook*(size_t)>& at);
 
@@ -105,7 +107,7 @@ class Node : public std::enable_shared_from_this<Node> {
 
   /// Name of the operation, for example "mul" or "conv2d".
   const std::string& name() const { return name_; }
-  /// Edges to where the gradients of the arguments go, one for each argument.
+  /// Edges to the nodes that receive the gradients of the arguments, one for each argument.
   const std::vector<Edge>& edges() const { return edges_; }
   /// Number that increases with each node made by a thread. Backward runs the node with the highest number first.
   uint64_t sequence() const { return sequence_; }
@@ -125,7 +127,7 @@ class Node : public std::enable_shared_from_this<Node> {
   uint32_t num_outputs() const { return static_cast<uint32_t>(edges_.size()); }
   /// edges() by LibTorch's name.
   const std::vector<Edge>& next_edges() const { return edges_; }
-  /// Edge to where the gradient of one argument goes.
+  /// Edge to the node that receives the gradient of one argument.
   const Edge& next_edge(size_t output) const { return edges_.at(output); }
   /// needs_grad() by LibTorch's name.
   bool should_compute_output(size_t output) const { return needs_grad(output); }
@@ -141,7 +143,7 @@ class Node : public std::enable_shared_from_this<Node> {
     return saved_.at(i);
   }
 
-  /// Appends an edge to where the gradient of `input` goes, or an empty edge if it needs none.
+  /// Appends an edge to the node that receives the gradient of `input`, or an empty edge if `input` needs no gradient.
   void add_input(const Tensor& input);
   /// Replaces all edges.
   void set_edges(std::vector<Edge> edges);
@@ -150,8 +152,8 @@ class Node : public std::enable_shared_from_this<Node> {
   /// Saves a tensor for backward: an argument of the operation, or (is_output) a result.
   void save(const Tensor& tensor, bool is_output);
 
-  /// Adds a hook that is called with the complete gradient of a slot, in the order of addition. Returns the position
-  /// for remove_hook().
+  /// Adds a hook that is called with the complete gradient of a slot, which is the index of a result. Hooks run in the
+  /// order of addition. Returns the position for remove_hook().
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   /// Removes the hook at a position returned by add_hook().
   void remove_hook(unsigned position);
@@ -200,8 +202,8 @@ class Node : public std::enable_shared_from_this<Node> {
   bool released_ = false;
 };
 
-/// Accumulates the gradient of a leaf. The leaf does not own it: it lives as long as a graph, or other code, refers to
-/// it.
+/// Node that accumulates the gradient of a leaf. The leaf does not own the node, which lives as long as a graph or
+/// other code refers to it.
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& variable);
@@ -214,15 +216,15 @@ class AccumulateGrad final : public Node {
   unsigned add_post_hook(std::function<void(const Tensor& variable)> hook);
   /// Removes the hook at a position returned by add_post_hook().
   void remove_post_hook(unsigned position);
-  /// Sets the memory for the gradient (part of a bucket), with a version counter of its own: the first gradient is
-  /// copied into it.
+  /// Sets the tensor that holds the gradient, for example a part of a bucket; it has its own version counter. The first
+  /// gradient is copied into it.
   void set_slot(const Tensor& memory) { memory_ = memory; }
 
  private:
   void accumulate(Tensor arrived);
 
   Tensor variable_, memory_;
-  std::mutex mutex_;  // graphs on several threads may share a leaf
+  std::mutex mutex_;  // needed because graphs on several threads may share a leaf
   std::vector<std::function<void(const Tensor&)>> post_hooks_;
 };
 
@@ -230,7 +232,8 @@ namespace detail {
 /// Returns the leaf's accumulator, creating it if needed. @throws Error unless `leaf` is a leaf that requires a
 /// gradient
 std::shared_ptr<AccumulateGrad> grad_accumulator(const Tensor& leaf);
-/// Edge to where the gradient of a tensor goes: to its node, to its accumulator, or nowhere.
+/// Returns the edge along which backward sends the gradient of a tensor: to its node, to its accumulator, or an empty
+/// edge.
 Edge gradient_edge(const Tensor& tensor);
 inline bool wants_grad(const Tensor& t) { return t.defined() && t.impl()->autograd && t.requires_grad(); }
 /// Makes `t` the next output of `node`.
@@ -238,8 +241,8 @@ void set_history(const Tensor& t, const NodePtr& node);
 }  // namespace detail
 
 namespace impl {
-/// Edge to where the gradient of a tensor goes: to its grad_fn(), to its accumulator if it is a leaf that requires a
-/// gradient, or nowhere.
+/// Returns the edge along which backward sends the gradient of a tensor: to its grad_fn(), to its accumulator if it is
+/// a leaf that requires a gradient, or an empty edge.
 inline Edge gradient_edge(const Tensor& tensor) { return detail::gradient_edge(tensor); }
 /// The node that accumulates the gradient of a leaf; null if the leaf requires none.
 inline std::shared_ptr<Node> grad_accumulator(const Tensor& leaf) {

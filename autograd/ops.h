@@ -10,14 +10,15 @@ namespace tandem {
 void copy_elements(const Tensor& source, const Tensor& target, bool non_blocking = false);
 /// Sums x over the dimensions along which `sizes` was broadcast.
 Tensor sum_to_size(const Tensor& x, IntArrayRef sizes);
-/// Whether two indices into a tensor with these sizes and strides may refer to the same element.
+/// Whether two different indices into a tensor with these sizes and strides may refer to the same element.
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides);
 /// Geometry of a view relative to its base.
 struct ViewGeometry {
   ViewGeometry(const Tensor& base, const Tensor& view);
   Shape base_sizes, base_strides, sizes, strides;
-  int64_t base_offset, offset;  // relative to the lower of the two, so one of them is 0
-  int64_t extent;               // number of storage elements that base and view span together
+  // Offsets of base and view, relative to the lower of the two offsets. So one of them is 0.
+  int64_t base_offset, offset;
+  int64_t extent;  // number of storage elements that base and view span together
   /// Copies a tensor of the base's shape into a one-dimensional tensor, with the memory layout of the base.
   Tensor lay_out(const Tensor& like_base) const;
 };

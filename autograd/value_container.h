@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Orders ints before strings. Strings of the same object are equal without comparing their characters.
+/// Orders ints before strings. Two handles on one string object compare equal at once, without reading its characters.
 struct KeyLess {
   bool operator()(const IValue& a, const IValue& b) const;
 };
@@ -26,14 +26,14 @@ struct ValueContainer {
   static ValueContainer* of(const IValue& value);
 
   Kind kind;
-  bool inside = false;  // whether it was added to another container
+  bool inside = false;  // whether this container was added to another one
   int depth = 1;        // levels of containers, including this one
   std::vector<IValue> elements;
   std::vector<ValueEntry> entries;
 
  private:
   void adopt(const IValue& value);
-  std::map<IValue, size_t, KeyLess> index_;  // positions in `entries`
+  std::map<IValue, size_t, KeyLess> index_;  // position in `entries` of each key
 };
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// Autograd methods of tensors: leaves, histories, views and their bases, gradients, hooks.
+// Implements the autograd methods of tensors: leaves, histories, views and their bases, gradients, hooks.
 #include <algorithm>
 
 #include "tandem/autograd/engine.h"
@@ -10,14 +10,14 @@ namespace autograd {
 
 Meta& meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
-  // `new Meta()` would zero the memory before the constructor runs.
+  // `new Meta` is written without parentheses, because `new Meta()` would zero the memory before the constructor runs.
   if (!record) record = Owned<AutogradRecord>(new Meta);
   return static_cast<Meta&>(*record);
 }
 
 static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   Meta& m = meta(t);
-  if (m.retained) {  // retain_grad() now applies to the new value
+  if (m.retained) {  // from now on, retain the gradient of the new value
     if (m.node) m.node->forget(m.retained);
     node->retain(slot, m.retained);
   }
@@ -76,7 +76,8 @@ void detail::set_history(const Tensor& t, const NodePtr& node) {
 }
 
 void set_view_of(const Tensor& view, const Tensor& x) {
-  if (x.is_inference()) return;  // in-place changes of x are an error in grad mode
+  // Inference tensors need no view tracking: in grad mode, in-place changes of x are an error.
+  if (x.is_inference()) return;
   Meta* above = find_meta(x);
   Meta& m = meta(view);
   m.base = above && above->base.defined() ? above->base : x;
@@ -113,9 +114,11 @@ Tensor AccumulateGrad::run_hooks(uint32_t, Tensor grad) const {
   return apply_hooks(std::move(grad), "a leaf", [&](size_t i) { return i < hooks.size() ? &hooks[i] : nullptr; });
 }
 Grads AccumulateGrad::apply(Grads&& grads) {
-  if (!variable_.requires_grad()) return {};  // the leaf no longer requires a gradient, but did when the graph was made
+  // The leaf may have required a gradient when the graph was made, but not any more.
+  if (!variable_.requires_grad()) return {};
   accumulate(std::move(grads[0]));
-  // Without holding the lock: a hook may add and remove hooks, and run a backward that calls this again.
+  // Calls the hooks without holding the lock: a hook may add and remove hooks, and run a backward that calls this
+  // function again.
   for (size_t i = 0;; ++i) {
     std::function<void(const Tensor&)> hook;
     {
@@ -149,8 +152,8 @@ Tensor copy_for(const Tensor& variable, const Tensor& grad) {
 }  // namespace
 void AccumulateGrad::accumulate(Tensor arrived) {
   const std::lock_guard lock(mutex_);
-  // A gradient in a slot (of a bucket) has no history: it becomes an average over ranks, and no rank knows the history
-  // of the others.
+  // A gradient in the memory of a bucket has no history: it becomes an average over ranks, and no rank knows the
+  // history of the other ranks.
   const AutoGradMode mode(is_grad_enabled() && !memory_.defined());
   Tensor& grad = meta(variable_).grad;
   if (!grad.defined()) {
@@ -208,7 +211,8 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   }
   const Meta* const made = find_meta(y);
   if (!is_view && before == Old::used && made && made->node && !made->base.defined()) {
-    // x becomes that output itself, so that its hooks also see gradients through tensors that backward saved.
+    // Makes x the output of y's node, in place of y. So hooks on x also see the gradients that arrive through saved
+    // tensors.
     x.bump_version();
     set_history(x, made->node, made->slot);
     return;
@@ -225,8 +229,8 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
     set_history(x, node);
     return;
   }
-  // The base gets a new history: the old base with y written over the part that x views. x's own node is derived from
-  // it on demand.
+  // The base gets a new history: the old base with y written over the part that x views. grad_fn() makes x's own node
+  // from this history on demand.
   const Tensor base = m->base;
   TANDEM_CHECK(!may_overlap(base.sizes(), base.strides()), op, ": the tensor is a view of ", base.sizes(),
                " with strides ", base.strides(), ", which holds elements more than once; change a clone instead");
@@ -323,7 +327,8 @@ void Tensor::retain_grad() const {
   if (is_leaf()) return;
   auto& retained = meta(*this).retained;
   if (retained) return;
-  retained = std::make_shared<Tensor>();  // a separate object, because the tensor may be gone by then
+  // A separate object, because the tensor may be gone when its gradient arrives.
+  retained = std::make_shared<Tensor>();
   autograd::grad_fn(*this)->retain(meta(*this).slot, retained);
 }
 

@@ -14,8 +14,8 @@ template <class T> struct DefaultPtrTraits { using PtrType = T*; };
 /// elements.
 template <class T> struct RestrictPtrTraits { using PtrType = T* __restrict__; };
 
-/// An N-dimensional view for element access. Indexing removes a dimension; the last one gives a reference to the
-/// element. Indices are not checked. The accessor must not outlive the tensor.
+/// An N-dimensional view for element access. a[i] is an accessor with one dimension less, or for N = 1 a reference to
+/// the element. Indices are not checked. The accessor must not outlive the tensor.
 template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits, class index_t = int64_t>
 class TensorAccessor {
  public:
@@ -26,11 +26,11 @@ class TensorAccessor {
   TANDEM_HD index_t size(index_t d) const { return sizes_[d]; }
   /// Stride of dimension d, in elements.
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
-  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // one for each dimension
-  ArrayRef<index_t> strides() const { return {strides_, N}; }  // one for each dimension, in elements
+  ArrayRef<index_t> sizes() const { return {sizes_, N}; }      // one size for each dimension
+  ArrayRef<index_t> strides() const { return {strides_, N}; }  // one stride for each dimension, in elements
   /// Address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
-  /// Element i if N is 1, else an accessor for the remaining dimensions. Not checked.
+  /// Returns element i if N is 1, else an accessor for the remaining dimensions. The index is not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     if constexpr (N == 1)
       return (data_[i * strides_[0]]);
@@ -60,7 +60,7 @@ template <class T, size_t N, template <class> class PtrTraits, class index_t> cl
   TANDEM_HD index_t stride(index_t d) const { return strides_[d]; }
   /// Address of the first element.
   TANDEM_HD PtrType data() const { return data_; }
-  /// The element if N is 1, else an accessor for the remaining dimensions. Not checked.
+  /// Returns element i if N is 1, else an accessor for the remaining dimensions. The index is not checked.
   TANDEM_HD decltype(auto) operator[](index_t i) const {
     return TensorAccessor<T, N, PtrTraits, index_t>(data_, sizes_, strides_)[i];
   }

@@ -1,4 +1,4 @@
-// Switches for the algorithms of libraries.
+// Implements use_deterministic_algorithms(), set_float32_matmul_precision() and their getters.
 #include "tandem/core/algorithms.h"
 
 #include "tandem/core/internal.h"

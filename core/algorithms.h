@@ -1,5 +1,5 @@
-// PyTorch's switches for the algorithms that libraries may choose. They are per thread, as all state that affects
-// results.
+// PyTorch's switches for the algorithms that libraries may choose: determinism, and precision of float32 products. Each
+// thread has its own settings.
 #pragma once
 #include <string>
 

@@ -20,14 +20,14 @@ namespace {
 
 constexpr size_t kAlignment = 64, kHugePage = size_t(2) << 20, kMappedFrom = size_t(4) << 20;
 
-// Size classes: 64, 128, ... 1024 bytes, then eight classes between consecutive powers of two.
+// Size classes of blocks: 64, 128, ... 1024 bytes, then eight classes between consecutive powers of two.
 constexpr size_t kSmall = 1024, kSmallClasses = kSmall / kAlignment, kPerPower = 8;
-constexpr int kMaxLog = 47;  // more bits than an address has
+constexpr int kMaxLog = 47;  // log2 of the largest block size in bytes
 constexpr size_t kMaxBytes = size_t(1) << kMaxLog, kClasses = kSmallClasses + kPerPower * (kMaxLog - 10);
 
 size_t class_of(size_t bytes) {
   if (bytes <= kSmall) return (bytes - 1) / kAlignment;
-  const int log = std::bit_width(bytes - 1) - 1;  // 2^log < bytes <= 2^(log + 1)
+  const int log = std::bit_width(bytes - 1) - 1;  // so that 2^log < bytes <= 2^(log + 1)
   const size_t eighth = ((bytes - 1) >> (log - 3)) - kPerPower;
   return kSmallClasses + static_cast<size_t>(log - 10) * kPerPower + eighth;
 }
@@ -37,7 +37,8 @@ size_t class_bytes(size_t index) {
   return (kPerPower + index % kPerPower + 1) << (index / kPerPower + 10 - 3);
 }
 
-/// Whether blocks of this size come from mmap. Never under AddressSanitizer, which guards only blocks from malloc.
+/// Whether blocks of this size are allocated by mmap. False under AddressSanitizer, which guards only memory from
+/// malloc.
 bool is_mapped(size_t bytes) { return !TANDEM_ASAN && bytes >= kMappedFrom; }
 /// Allocates a block. Returns null on failure.
 void* take_from_system(size_t bytes) {
@@ -48,7 +49,8 @@ void* take_from_system(size_t bytes) {
     const size_t before = -reinterpret_cast<uintptr_t>(begin) % kHugePage;
     if (before > 0) munmap(begin, before);
     if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-    madvise(begin + before, bytes, MADV_HUGEPAGE);  // only a hint: if it fails, there are more page faults
+    // Errors are ignored: huge pages only reduce the number of page faults.
+    madvise(begin + before, bytes, MADV_HUGEPAGE);
     return begin + before;
   }
   return std::aligned_alloc(kAlignment, bytes);
@@ -63,7 +65,7 @@ void give_to_system(void* data, size_t bytes) {
 /// Cached blocks and statistics of one device.
 class Cache {
  public:
-  /// Allocates a block. Returns null if the class has no free block and the system cannot provide one.
+  /// Allocates a block. Returns null if the size class has no free block and the system cannot provide one.
   void* take(Device device, size_t bytes) {
     const size_t index = class_of(bytes), held = class_bytes(index);
     const std::lock_guard lock(mutex_);
@@ -73,7 +75,7 @@ class Cache {
       data = mine.free.back();
       mine.free.pop_back();
     } else {
-      // Reserve room for all blocks of the class, so that give() needs no memory and cannot fail.
+      // Reserve room for all blocks of the size class, so that give() needs no memory and cannot fail.
       if (mine.free.capacity() == mine.blocks) mine.free.reserve(2 * mine.blocks + 1);
       data = take_from_system(held);
       if (!data) return nullptr;
@@ -83,7 +85,7 @@ class Cache {
     }
     if (memory_trace_is_on()) [[unlikely]]
       trace_memory(device, data, static_cast<int64_t>(bytes));
-    unpoison(data, bytes);  // but not the rest of the block, so that overruns are detected
+    unpoison(data, bytes);  // the rest of the block stays poisoned, so that AddressSanitizer detects overruns
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;

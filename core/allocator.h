@@ -25,7 +25,7 @@ void deallocate(int device_index, void* data, size_t bytes) noexcept;
 struct MemoryStats {
   int64_t current = 0;      // bytes in use, as requested
   int64_t peak = 0;         // maximum of `current` since the last reset
-  int64_t reserved = 0;     // bytes obtained from the system, freed blocks included
+  int64_t reserved = 0;     // bytes obtained from the system, including cached free blocks
   int64_t allocations = 0;  // blocks handed out so far
 };
 /// Statistics of a device. @throws Error if `device` is a GPU that does not exist

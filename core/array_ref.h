@@ -30,7 +30,8 @@ template <class T> class ArrayRef {
   template <size_t N> constexpr ArrayRef(const std::array<T, N>& list) : data_(list.data()), size_(N) {}
 #pragma GCC diagnostic push
 #if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // used as a parameter type, where the list outlives the call
+// The warning does not apply to function parameters: the list exists until the call returns.
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
   constexpr ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
 #pragma GCC diagnostic pop
@@ -74,7 +75,8 @@ template <class T> class ArrayRef {
   std::vector<T> vec() const { return {begin(), end()}; }
   friend bool operator==(ArrayRef a, ArrayRef b) {
     if (a.size_ != b.size_) return false;
-    for (size_t i = 0; i < a.size_; ++i)  // std::equal calls memcmp, which is slow for such short lists
+    // A loop, because std::equal calls memcmp, which is slower for such short lists.
+    for (size_t i = 0; i < a.size_; ++i)
       if (!(a.data_[i] == b.data_[i])) return false;
     return true;
   }
@@ -113,7 +115,8 @@ class Shape {
   Shape(const std::vector<int64_t>& list) : Shape(IntArrayRef(list)) {}
   Shape(size_t rank, int64_t value) : rank_(static_cast<int>(rank)) {
     TANDEM_CHECK(rank <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", rank);
-    for (int64_t& each : data_) each = value;  // all kMaxDims: a loop of constant length is faster
+    // Sets all kMaxDims elements, because a loop of constant length is faster.
+    for (int64_t& each : data_) each = value;
   }
 
   operator IntArrayRef() const { return {data_, size()}; }
@@ -152,7 +155,7 @@ class Shape {
   int64_t data_[kMaxDims];
 };
 
-/// Product of the sizes; 1 for a scalar.
+/// Number of elements: the product of the sizes; 1 for a scalar.
 inline int64_t numel_of(IntArrayRef sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;

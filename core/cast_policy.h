@@ -1,6 +1,5 @@
 // Cast policies: what mixed precision does with the floating operands of an operation before the operation sees them.
-// Each operation's source names its policy beside the definitions. ci/files.py checks that every public one has a
-// policy.
+// The source file of each operation declares its policy. ci/files.py checks that every public operation has one.
 #pragma once
 
 namespace tandem {
@@ -11,11 +10,12 @@ enum class CastPolicy {
   promote,  ///< cast to the widest dtype among the operands, because these must agree
   none      ///< not cast
 };
-/// A policy as a type, so that a declaration of several operations needs no initializers.
+/// Type whose default value is `policy`, so that TANDEM_CAST_POLICY can declare several operations without
+/// initializers.
 template <CastPolicy policy> struct CastPolicyOf { CastPolicy value = policy; };
 
 /// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow
-/// PyTorch's autocast lists for CUDA; for operations that are only in the CPU's lists, the CPU's.
+/// PyTorch's autocast lists for CUDA; an operation that only the lists for the CPU name follows those.
 #define TANDEM_CAST_POLICY(policy, ...)                          \
   namespace cast_policy {                                        \
   inline constexpr CastPolicyOf<CastPolicy::policy> __VA_ARGS__; \

@@ -10,12 +10,13 @@
 
 namespace tandem {
 
-enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };  // uppercase: LibTorch's names
+// CPU and CUDA: LibTorch's names for the same values
+enum class DeviceType : int8_t { cpu, cuda, CPU = cpu, CUDA = cuda };
 /// The device types under LibTorch's names.
 constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
 namespace detail {
-constexpr int kMaxDevices = 64;  // of each device type
+constexpr int kMaxDevices = 64;  // maximum number of devices of each type
 }
 
 /// A device by type and index. `Device("cpu")` is `cpu:0`, `Device("cuda:1")` the second GPU. The device need not exist
@@ -33,13 +34,13 @@ class Device {
   Device(const std::string& text);
   Device(const char* text) : Device(std::string(text)) {}
 
-  /// Type and index (from 0), and the text form: "cpu", "cpu:1", "cuda:0".
+  /// Type of the device, its index (from 0), and its text form: "cpu", "cpu:1", "cuda:0".
   constexpr DeviceType type() const { return type_; }
   constexpr int index() const { return index_; }
   constexpr bool is_cpu() const { return type_ == kCPU; }
   constexpr bool is_cuda() const { return type_ == kCUDA; }
   std::string str() const;
-  /// Whether str() contains the index. Every device has one, but the first CPU device prints as "cpu".
+  /// Whether str() contains the index: true for all devices but the first CPU device, which prints as "cpu".
   constexpr bool has_index() const { return type_ != kCPU || index_ != 0; }
   friend constexpr bool operator==(Device a, Device b) { return a.type_ == b.type_ && a.index_ == b.index_; }
   friend constexpr auto operator<=>(Device a, Device b) {
@@ -62,8 +63,8 @@ void set_cpu_device_count(int count);
 /// Number of devices of a type: virtual CPU devices, or GPUs (0 in a build without CUDA).
 int device_count(DeviceType type);
 namespace detail {
-/// @throws Error that names the device and the devices that exist, unless `device` exists; in a build without CUDA the
-/// message says so
+/// Checks that a device exists. @throws Error that names `device` and the devices that exist; in a build without CUDA
+/// the message says so
 void check_device_exists(Device device);
 }  // namespace detail
 

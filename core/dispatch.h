@@ -11,7 +11,8 @@ namespace tandem::detail {
 struct CallTensors {
   std::vector<const Tensor*> reads, writes;
 
-  /// Adds an argument of a kernel whose parameter type is P: non-const references are written, the others read.
+  /// Adds the tensors of a kernel argument. P is the type of the kernel's parameter: if it is a non-const reference,
+  /// the kernel writes the tensors, else it reads them.
   template <class P, class A> void add(const A& argument) {
     using Plain = std::remove_cvref_t<P>;
     auto& list = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>> ? writes : reads;
@@ -27,7 +28,7 @@ struct CallTensors {
                                      void* closure);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
-/// Runs the call, or passes it to the observer if there is one. P: the kernel's parameter types.
+/// Runs the call, or passes it to the observer if there is one. P are the types of the kernel's parameters.
 template <class F, class... P, class... A>
 void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P...)>, const A&... args) {
   if (!RankContext::current().observer) [[likely]]
@@ -60,7 +61,7 @@ void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P.
   ::tandem::detail::dispatch(                                \
       #op, (on), [&] { TANDEM_CUDA_CALL(op, __VA_ARGS__); }, \
       std::type_identity<decltype(::tandem::kernels::cuda::op)>(), __VA_ARGS__)
-/// Calls a kernel that runs on the host for tensors of any device: LAPACK's, for example.
+/// Calls a kernel that runs on the host for tensors of any device, for example a LAPACK routine.
 #define TANDEM_DISPATCH_HOST(on, op, ...)                          \
   ::tandem::detail::dispatch(                                      \
       #op, (on), [&] { ::tandem::kernels::cpu::op(__VA_ARGS__); }, \

@@ -1,4 +1,4 @@
-// The default dtype, and numbers in the form that kernels read.
+// Implements the default dtype, and converts a Scalar to the form that kernels read.
 #include "tandem/core/dtype.h"
 
 #include "tandem/core/loop/loop.h"

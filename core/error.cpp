@@ -5,7 +5,8 @@
 
 namespace tandem::detail {
 
-const char TANDEM_STANDARD_LIBRARY = 0;  // the name shows how this library was compiled
+// The symbol's name says which standard library and memory layout this library was compiled with.
+const char TANDEM_STANDARD_LIBRARY = 0;
 
 std::string error_message(const char* file, int line, std::initializer_list<MessagePart> parts) {
   std::ostringstream message;

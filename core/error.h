@@ -29,19 +29,19 @@ class Error : public std::runtime_error {
   std::string msg() const { return message_.what(); }
 
  private:
-  std::runtime_error message_;  // not a string, whose copies may throw
+  std::runtime_error message_;  // an exception object, because copies of a std::string may throw
 };
-/// Index out of range: of a dimension, a tensor or a data set.
+/// Thrown if an index is out of range: of a dimension, an element, or an example of a data set.
 class IndexError : public Error {
  public:
   using Error::Error;
 };
-/// Operation that exists, but not for these dtypes or in this build.
+/// Thrown if an operation exists, but not for these dtypes or not in this build.
 class NotImplementedError : public Error {
  public:
   using Error::Error;
 };
-/// Matrix for which there is no result: singular, or not positive-definite.
+/// Thrown if there is no result for a matrix, because it is singular or not positive-definite.
 class LinAlgError : public Error {
  public:
   using Error::Error;

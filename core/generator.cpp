@@ -11,7 +11,8 @@ namespace tandem {
 PhiloxState Generator::reserve(uint64_t elements) {
   const std::lock_guard lock(mutex_);
   PhiloxState taken = state_;
-  state_.offset += (elements + 1) / 2;  // room for 64-bit draws: later numbers do not depend on the dtype
+  // Reserves 64 bits for each element even if 32 are used, so that later numbers do not depend on the dtype.
+  state_.offset += (elements + 1) / 2;
   return taken;
 }
 void Generator::set_current_seed(uint64_t seed) {

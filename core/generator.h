@@ -9,7 +9,7 @@
 namespace tandem {
 
 namespace detail {
-/// Numbers drawn by one operation: those of a stream, from block `offset` on.
+/// Position in a random stream. An operation draws its numbers from block `offset` on.
 struct PhiloxState {
   uint64_t seed, stream, offset;
 };

@@ -7,8 +7,8 @@
 #if defined(__CUDACC__)
 #define TANDEM_HD __host__ __device__ __forceinline__
 #else
-// Always inlined: at -O0 a weak copy could otherwise end up in an object that is compiled for a newer processor, and be
-// used on an older one.
+// Functions are always inlined. Otherwise, at -O0, the linker could choose the copy of a function from an object file
+// that is compiled for a newer processor, and an older processor could not run it.
 #define TANDEM_HD inline __attribute__((always_inline))
 #endif
 
@@ -52,9 +52,10 @@ struct Half {
     const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
     const uint32_t small = __builtin_bit_cast(uint32_t, shifted) - 0x3f000000u;
     const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    const uint32_t finite = magnitude < 0x38800000u ? small : normal;     // 2^-14: the smallest normal
-    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;   // NaN, or infinity
-    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));  // from 65536; 65520 to 65535 round up to it
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;    // 0x38800000 is 2^-14, the smallest normal
+    const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN, or infinity
+    // 0x47800000 is 65536; `normal` already rounds 65520 to 65535 up to infinity
+    bits = uint16_t(sign | (magnitude >= 0x47800000u ? large : finite));
   }
   /// Converts to float, exactly.
   TANDEM_HD constexpr operator float() const {

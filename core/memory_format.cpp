@@ -1,4 +1,4 @@
-// Strides of results: from a memory format, or from the strides of the operands.
+// Computes the strides of results, from a memory format or from the strides of the operands.
 #include "tandem/core/memory_format.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
 namespace detail::core {
 namespace {
 
-constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor
+constexpr size_t kInnermostFirst[] = {1, 3, 2, 0};  // dimensions of a channels-last tensor: C, W, H, N
 
-/// Orders the dimensions, innermost first, by the strides of the inputs. A stride of 0 does not count; of two
-/// dimensions with equal strides, the smaller one comes first.
+/// Orders the dimensions, innermost first, by the strides of the inputs. Strides of 0 are ignored. Of two dimensions
+/// with equal strides, the dimension of smaller size comes first.
 class Order {
  public:
   Order(IntArrayRef sizes, std::initializer_list<const TensorImpl*> inputs) : sizes_(sizes), dims_(sizes.size(), 0) {
@@ -50,7 +50,8 @@ class Order {
   }
 
  private:
-  /// Returns 1 if dimension a must be outside of b, -1 if inside, 0 if the strides do not decide.
+  /// Returns 1 if dimension a must come after b in the order (larger stride), -1 if before, 0 if the strides do not
+  /// decide.
   int compare(int64_t a, int64_t b) const {
     const auto first = static_cast<size_t>(a), second = static_cast<size_t>(b);
     for (size_t k = 0; k < count_; ++k) {
@@ -100,7 +101,7 @@ bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides) {
   int64_t least = 0;
   for (const size_t d : kInnermostFirst) {
     if (sizes[d] == 0 || strides[d] < least) return false;
-    if (d == 0 && least == strides[1]) return false;  // (N, 1, 1, 1) may be a slice of anything
+    if (d == 0 && least == strides[1]) return false;  // (N, 1, 1, 1) is ambiguous: not channels-last
     least = strides[d];
     if (sizes[d] > 1) least *= sizes[d];
   }

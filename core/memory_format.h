@@ -31,7 +31,7 @@ Shape strides_of(const char* op, IntArrayRef sizes, MemoryFormat format);
 /// Whether the elements are channels-last without gaps. Strides of dimensions of size 1 are ignored.
 bool is_channels_last(IntArrayRef sizes, IntArrayRef strides);
 /// Whether the strides say channels-last. Sizes of 1 make this ambiguous, as in (N, 1, H, W). Then the strides of these
-/// dimensions decide; those of an ordinary contiguous tensor mean that it is not channels-last.
+/// dimensions decide; if they are the strides of an ordinary contiguous tensor, the result is false.
 bool suggests_channels_last(IntArrayRef sizes, IntArrayRef strides);
 /// Whether the elements fill a block of memory without gaps or overlaps, in any order of the dimensions.
 bool is_dense(const TensorImpl& x);

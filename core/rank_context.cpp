@@ -1,4 +1,4 @@
-// State of a rank or of one device's thread: default values, and the generators of its devices.
+// Implements RankContext, the state of a thread, and RankState, the state of a rank with its random generators.
 #include "tandem/core/rank_context.h"
 
 #include <cstdlib>

@@ -33,8 +33,8 @@ class Tracer;
 /// Base class for per-rank state that a higher layer adds with RankState::part().
 struct RankPart {
   virtual ~RankPart() = default;
-  /// Ends the process groups that the rank has joined. Called at exit for the process's first rank, which is never
-  /// destroyed.
+  /// Ends activities at exit, for example process groups that the rank has joined. Called only for the process's first
+  /// rank, which is never destroyed.
   virtual void end_of_process() {}
 };
 
@@ -50,8 +50,9 @@ struct RankState {
     return static_cast<T&>(part(typeid(T), []() -> RankPart* { return new T; }));
   }
 
-  int world_size = 1;                   // size of the default process group
-  int gpu = -1;                         // GPU on which the rank's collectives run; -1: none, or the GPU of each tensor
+  int world_size = 1;  // size of the default process group
+  // Index of the GPU on which the rank's collectives run. -1 if the rank has no GPU, or uses the GPU of each tensor.
+  int gpu = -1;
   std::atomic<int64_t> collectives{0};  // number of collectives that this rank has started
   std::atomic<bool> warned_of_no_collective{false};
 
@@ -64,22 +65,24 @@ struct RankState {
 enum class Float32Precision : int8_t { highest, high, medium };
 
 struct RankContext {
-  std::shared_ptr<RankState> rank;  // null until first needed; then the process's first rank
+  // State of this thread's rank; if null when first needed, set to the process's first rank.
+  std::shared_ptr<RankState> rank;
   bool grad_enabled = true;
-  bool inference_mode = false;     // in InferenceMode: new tensors are inference tensors
-  bool anomaly_mode = false;       // these two: see autograd/anomaly_mode.h
-  bool anomaly_check_nan = false;  // backward checks gradients for NaN
+  bool inference_mode = false;     // whether InferenceMode is on: new tensors are inference tensors
+  bool anomaly_mode = false;       // see autograd/anomaly_mode.h
+  bool anomaly_check_nan = false;  // whether backward checks gradients for NaN
   DType default_dtype = DType::float32;
-  bool deterministic_algorithms = true;  // these two: see core/algorithms.h
+  bool deterministic_algorithms = true;  // see core/algorithms.h
   Float32Precision float32_precision = Float32Precision::highest;
-  int thread_share = 0;            // number of pool threads that this thread may use; 0: all
-  Generator* generator = nullptr;  // set by GeneratorGuard; null: the rank's default generators
-  cuda::detail::Streams streams;   // current streams, set by cuda::StreamGuard; null: the devices' default streams
-  std::shared_ptr<cuda::detail::Capture> capture;  // of a Graph that records the GPU work; null: the work is run
-  std::shared_ptr<Observer> observer;              // innermost observer, set by ObserverGuard
-  std::shared_ptr<Tracer> tracer;                  // tracer of the current trace, or null
-  int lane = 0;  // in a trace: index of the DataParallel device that this thread works for
-  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // innermost hooks; null: none
+  int thread_share = 0;            // number of pool threads that this thread may use; 0 means all
+  Generator* generator = nullptr;  // generator of a GeneratorGuard; null means the rank's default generators
+  cuda::detail::Streams streams;   // current streams, set by cuda::StreamGuard; null means the devices' default streams
+  // Capture that records this thread's GPU work for a Graph; null if the work is executed.
+  std::shared_ptr<cuda::detail::Capture> capture;
+  std::shared_ptr<Observer> observer;  // innermost observer, set by ObserverGuard
+  std::shared_ptr<Tracer> tracer;      // tracer of the current trace, or null
+  int lane = 0;  // index of the DataParallel device that this thread works for, recorded in traces
+  std::shared_ptr<const autograd::detail::SavedTensorHooks> saved_tensor_hooks;  // of the innermost guard, or null
   uint64_t next_sequence = 0;  // number of the next autograd node; higher than that of any node it depends on
 
   RankContext();

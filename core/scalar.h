@@ -51,7 +51,7 @@ class Scalar {
       if (kind_ == Kind::floating) {
         constexpr T middle = Limits::max() / 2 + 1;  // a power of two, which a double represents exactly
         const bool fits = real_ >= static_cast<double>(Limits::min()) && real_ < static_cast<double>(middle) * 2;
-        if (!fits) refuse(detail::dtype_of<T>());  // NaN fails the comparisons too
+        if (!fits) refuse(detail::dtype_of<T>());  // `fits` is false for NaN, too
       } else if constexpr (sizeof(T) < sizeof(int64_t)) {
         constexpr int64_t low = std::is_signed_v<T> ? Limits::min() : -int64_t(Limits::max());
         if (integer_ < low || integer_ > int64_t(Limits::max())) refuse(detail::dtype_of<T>());
@@ -59,16 +59,16 @@ class Scalar {
       return wrapped<T>();
     }
   }
-  /// As to(), but an integer beyond T's range wraps around, as for a number combined with a tensor of T. A
-  /// floating-point number must be in T's range.
+  /// As to(), but an integer beyond T's range wraps around, as in PyTorch if a number is combined with a tensor of
+  /// dtype T. A floating-point number must be in T's range.
   template <class T> T wrapped() const {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       return T(wrapped<float>());
     else
       return kind_ == Kind::floating ? static_cast<T>(real_) : static_cast<T>(integer_);
   }
-  /// to<double>(). The following functions do the same for other types. @throws Error if an integer type cannot hold
-  /// the number
+  /// Returns to<double>(). The functions below do the same for other types. @throws Error if an integer type cannot
+  /// hold the number
   double toDouble() const { return to<double>(); }
   /// to<float>().
   float toFloat() const { return to<float>(); }
@@ -100,7 +100,7 @@ class Scalar {
   Scalar operator-() const {
     return is_floating_point() ? Scalar(-real_) : is_boolean() ? Scalar(!integer_) : Scalar(-integer_);
   }
-  /// Whether this is the given number. Bools equal only bools.
+  /// Whether the value equals `number`. A bool equals only a bool.
   template <class T>
   requires std::is_arithmetic_v<T>
   bool equal(T number) const {
@@ -115,7 +115,8 @@ class Scalar {
     else
       return static_cast<double>(integer_) == static_cast<double>(number);
   }
-  /// The number as a loop of this dtype reads it. @throws Error if an integer dtype cannot hold it
+  /// Converts the number to the form that a kernel's loop of this dtype reads. @throws Error if an integer dtype cannot
+  /// hold it
   detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     if (s.is_boolean()) return out << (s.integer_ ? "true" : "false");

@@ -1,7 +1,7 @@
 // Link-time check that a program and the library use the same standard library with the same memory layout. If they do
 // not, linking fails, and the name of the missing symbol says why.
 #pragma once
-#include <cstddef>  // any standard header defines the library's macros
+#include <cstddef>  // for the macros that identify the standard library, which every standard header defines
 
 #if defined(_LIBCPP_VERSION)
 #define TANDEM_STANDARD_LIBRARY this_program_uses_libcxx_and_Tandem_was_built_with_another_standard_library

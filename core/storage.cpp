@@ -1,4 +1,4 @@
-// Storage: allocation, and release once no tensor uses it.
+// Implements Storage: allocates its memory, and frees it once no tensor uses it.
 #include "tandem/core/storage.h"
 
 #include "tandem/core/allocator.h"

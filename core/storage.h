@@ -18,8 +18,8 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// As retain(), but an object without references gets its first one without an atomic addition: no other thread knows
-  /// it.
+  /// Adds a reference, as retain() does. If it is the first one, no other thread knows the object, so no atomic
+  /// addition is needed.
   void retain_first() const {
     if (use_count() == 0)
       references_.store(1, std::memory_order_relaxed);
@@ -64,7 +64,8 @@ template <class T> class Ref {
   T* target_ = nullptr;
 };
 
-/// Version counter: the number of in-place writes to a tensor and its views. A saved tensor compares it in backward.
+/// Version counter: the number of in-place writes to a tensor and its views. Backward checks that it has not changed
+/// since a tensor was saved.
 struct VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
 };
@@ -73,14 +74,14 @@ struct StorageImpl : RefCounted, Buffer {
   int64_t bytes;
   Device device;
   std::atomic<uint32_t> version{0};
-  bool recorded = false;                      // if true, a Graph capture under way holds one of the references
-  std::function<void(void*)> deleter;         // for memory from elsewhere; empty for memory of the device's allocator
-  StorageImpl(Device device, int64_t bytes);  // uninitialised memory from the device's allocator
+  bool recorded = false;                      // whether a Graph capture under way holds one of the references
+  std::function<void(void*)> deleter;         // frees memory that is not from the device's allocator; else empty
+  StorageImpl(Device device, int64_t bytes);  // allocates uninitialised memory from the device's allocator
   StorageImpl(Device device, int64_t bytes, void* data, std::function<void(void*)> deleter);
   ~StorageImpl();
-  /// Whether there is only one reference, not counting that of a capture.
+  /// Whether there is only one reference, not counting the reference of a Graph capture.
   bool is_alone() const { return use_count() == 1 + recorded; }
-  /// Frees the memory, and uses the memory at `place` from now on (owned by somebody else; may be null).
+  /// Frees the memory, and from now on uses the memory at `place`, which the storage does not own; `place` may be null.
   void move_to(char* place);
 
  private:
@@ -103,7 +104,7 @@ class Storage : public detail::Ref<detail::StorageImpl> {
   Device device() const { return get()->device; }
   /// Number of tensors and Storage objects that refer to this memory.
   int64_t use_count() const { return get() ? get()->use_count() : 0; }
-  /// Whether both are the same memory.
+  /// Whether both handles refer to the same memory.
   bool is_alias_of(const Storage& other) const { return *this == other; }
 };
 

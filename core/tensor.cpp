@@ -1,4 +1,5 @@
-// Tensor and TensorBase: sizes and strides, views that autograd does not record, and access to elements.
+// Implements parts of Tensor and TensorBase: sizes and strides, views that autograd does not record, access to
+// elements.
 #include "tandem/core/tensor.h"
 
 #include "tandem/core/cuda/allocator.h"
@@ -14,7 +15,7 @@ Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int6
   view.impl()->inference = x.impl()->inference;
   return view;
 }
-/// A view of all of x, which is contiguous, with other sizes.
+/// Returns a row-major view of all elements of x with other sizes. x must be contiguous.
 Tensor make_row_major_view(const Tensor& x, const Shape& sizes) {
   Tensor view(Ref<TensorImpl>(new TensorImpl(x.impl()->storage, sizes, x.storage_offset(), x.dtype())));
   view.impl()->own_version = x.impl()->own_version;
@@ -51,7 +52,7 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
       offset(first),
       dtype(type),
       inference(InferenceMode::is_enabled()) {
-  int64_t elements = 1;  // product of the sizes, leaving out zeros
+  int64_t elements = 1;  // product of the sizes, counting 0 as 1
   numel = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = elements;
@@ -117,7 +118,8 @@ Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
 }
 
 int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
-  int64_t widest = element_size(dtype);  // sizes of 0 are left out, because strides must not overflow either
+  // Number of bytes if sizes of 0 counted as 1, because strides must not overflow either.
+  int64_t widest = element_size(dtype);
   bool empty = false;
   for (int64_t s : sizes) {
     TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
@@ -194,8 +196,8 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
   return make_view(x, sizes, strides, offset);
 }
 
-// Each run of dimensions of x that is contiguous in itself can be split differently; sizes that merge parts of two runs
-// need a copy.
+// Adjacent dimensions of x that are contiguous together form a run, which can be divided into other dimensions. If a
+// new dimension would contain parts of two runs, there is no such view.
 Tensor try_view(const Tensor& x, IntArrayRef sizes) {
   if (x.numel() == 0 || x.is_contiguous()) return make_row_major_view(x, sizes);
   Shape strides(sizes.size(), 1);
@@ -284,7 +286,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor alias(const Tensor& x) {
-  const int64_t offset = x.storage_offset();  // throws where x is undefined
+  const int64_t offset = x.storage_offset();  // read first, because it throws Error if x is undefined
   return make_view(x, x.impl()->sizes, x.impl()->strides, offset);
 }
 
@@ -305,7 +307,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
                "; accepted: the same number of both");
   checked_bytes("from_blob", sizes, options.dtype());
-  int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // from the first element to the last
+  int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // number of elements from the first to the last, gaps included
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(strides[d] >= 0, "from_blob: strides are ", strides, "; none may be negative");
     if (span > 0) span += (sizes[d] - 1) * strides[d];

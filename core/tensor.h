@@ -37,8 +37,8 @@ class Node;
 
 namespace detail {
 
-/// Matches Scalar, nullopt and std::optional of a number, but no plain number or bool: a bool in that place is
-/// `unbiased`.
+/// Matches Scalar, nullopt and std::optional of a number, but no plain number or bool: a bool argument of var() and
+/// std() means `unbiased`.
 template <class T>
 concept OptionalNumber = !std::is_arithmetic_v<T> && std::is_convertible_v<T, std::optional<Scalar>>;
 /// Variance and standard deviation with divisor n - correction. nullopt means a correction of 1.
@@ -75,7 +75,7 @@ class Tensor : public TensorBase {
   bool is_nonzero() const;
   /// LibTorch's name for the tensor's type: "CPUFloatType", "CUDALongType", ...
   std::string toString() const;
-  using TensorBase::data;  // declared again because data(), below, would hide it
+  using TensorBase::data;  // otherwise data() below would hide the data<T>() of TensorBase
   /// Returns the only element as a number. @throws Error unless the tensor has exactly one element
   Scalar item() const;
   template <class T> T item() const { return item().to<T>(); }
@@ -87,7 +87,8 @@ class Tensor : public TensorBase {
   /// not a leaf
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
-  /// As requires_grad_(), but does nothing to a tensor that is not a leaf, for which requires_grad_(false) throws.
+  /// As requires_grad_(), but does nothing if the tensor is not a leaf, whereas requires_grad_(false) throws in that
+  /// case.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
   /// Whether no recorded operation made this tensor. backward() stores gradients in leaves only.
@@ -261,7 +262,8 @@ class Tensor : public TensorBase {
   /// already.
   /// @throws Error if the tensor is not on a CPU device, or there is no GPU
   Tensor pin_memory() const;
-  /// A copy with each dimension repeated this many times; more numbers than dimensions add dimensions in front.
+  /// Returns a copy in which each dimension is repeated the given number of times. If there are more numbers than
+  /// dimensions, new dimensions are added in front.
   Tensor repeat(IntArrayRef repeats) const;
 
   // ---- elementwise (documented in core/elementwise_ops.h; defined in ops/elementwise/, by name, and in
@@ -327,7 +329,7 @@ class Tensor : public TensorBase {
   Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
   Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
-  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
+  Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor operator-() const { return neg(); }
@@ -340,10 +342,11 @@ class Tensor : public TensorBase {
   Tensor& sub_(const Scalar& other, const Scalar& alpha = 1) const;
   Tensor& subtract_(const Tensor& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
   Tensor& subtract_(const Scalar& other, const Scalar& alpha = 1) const { return sub_(other, alpha); }
-  /// Copies the elements of `source`, which broadcasts and is converted, from any device. non_blocking as in to().
+  /// Copies the elements of `source`, on any device, into this tensor; `source` broadcasts and is converted to this
+  /// dtype. For `non_blocking`, see to().
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
   Tensor& fill_(const Scalar& value) const;
-  Tensor& fill_(const Tensor& value) const;  // 0-dimensional
+  Tensor& fill_(const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& zero_() const;
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
   Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
@@ -354,7 +357,7 @@ class Tensor : public TensorBase {
   Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp_(min, max); }
   Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
-  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // 0-dimensional
+  Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& uniform_(double low = 0, double high = 1) const;
   /// Fills the tensor with normal numbers of this mean and standard deviation, from the generator of its device.
   /// @throws Error unless the dtype is floating point
@@ -365,7 +368,7 @@ class Tensor : public TensorBase {
   Tensor& random_(int64_t low, int64_t high) const;
   Tensor& random_(int64_t high) const { return random_(0, high); }
   Tensor& random_() const;
-  // The distributions are documented in ops/random/, in the header of the same name.
+  // Fill the tensor with random numbers; ops/random/distributions.h documents the distributions.
   Tensor& exponential_(double lambd = 1) const;
   Tensor& geometric_(double p) const;
   Tensor& cauchy_(double median = 0, double sigma = 1) const;
@@ -726,7 +729,7 @@ class Tensor : public TensorBase {
   Tensor alias() const;
   Tensor diagflat(int64_t offset = 0) const;
   /// Writes the value to the diagonal of a matrix, or of a tensor whose dimensions all have one size. With `wrap`, the
-  /// diagonal of a tall matrix starts again below each square block, after a row without it.
+  /// diagonal of a tall matrix starts again below each square block; one row between two blocks is left out.
   Tensor& fill_diagonal_(const Scalar& value, detail::Flag wrap = false) const;
   /// Sums over the dimensions along which `sizes` would broadcast to this shape. @throws Error if it does not broadcast
   Tensor sum_to_size(IntArrayRef sizes) const;
@@ -740,13 +743,13 @@ class Tensor : public TensorBase {
   Tensor& swapdims_(int64_t dim0, int64_t dim1) const;
   Tensor& t_() const;
   Tensor& as_strided_(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> storage_offset = {}) const;
-  /// Changes the sizes; row-major, or in the given format. Elements keep their order in memory, and added elements are
-  /// uninitialised. @throws Error if the tensor requires a gradient, or if the storage would have to grow while other
-  /// tensors share it
+  /// Changes the sizes, and makes the strides row-major or those of the given memory format. Elements keep their order
+  /// in memory, and added elements are uninitialised. @throws Error if the tensor requires a gradient, or if the
+  /// storage would have to grow while other tensors share it
   const Tensor& resize_(IntArrayRef sizes, std::optional<MemoryFormat> format = {}) const;
   const Tensor& resize_as_(const Tensor& other, std::optional<MemoryFormat> format = {}) const;
-  /// Makes this tensor an alias of source's storage, which must have the same dtype and device; without a source, an
-  /// empty tensor. @throws Error if the tensor requires a gradient
+  /// Gives this tensor the storage, sizes and strides of `source`, which must have the same dtype and device. Without a
+  /// source, makes this tensor empty. @throws Error if the tensor requires a gradient
   Tensor& set_(const Tensor& source) const;
   Tensor& set_() const;
 
@@ -781,4 +784,4 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace tandem
 
-#include "tandem/core/tensor_functions.h"  // at the end, because it needs Tensor
+#include "tandem/core/tensor_functions.h"  // included last, because it needs the class Tensor

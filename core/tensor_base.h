@@ -40,7 +40,7 @@ class TensorBase {
   // ---- properties
   /// Whether this handle refers to a tensor. A default-constructed one does not; most of its methods throw.
   bool defined() const { return bool(impl_); }
-  /// The tensor that this handle refers to; null if undefined. For the library.
+  /// The tensor that this handle refers to; null if undefined. For use by the library only.
   detail::TensorImpl* impl() const { return impl_.get(); }
   /// Whether both handles refer to the same tensor. Tensors that are merely equal, or aliases, are not the same.
   bool is_same(const TensorBase& other) const { return impl_ == other.impl_; }
@@ -102,7 +102,8 @@ class TensorBase {
   bool is_contiguous(MemoryFormat format) const;
   /// Whether the elements fill a block of memory without gaps or overlaps, in any order of the dimensions.
   bool is_non_overlapping_and_dense() const;
-  /// ChannelsLast if the strides say so, else Contiguous. Dimensions of size 1 are ambiguous; their strides decide.
+  /// Returns ChannelsLast if the strides are channels-last, else Contiguous. If sizes of 1 make both possible, the
+  /// strides of these dimensions decide.
   MemoryFormat suggest_memory_format() const {
     const detail::TensorImpl& x = checked();
     return !x.row_major && detail::core::suggests_channels_last(x.sizes, x.strides) ? MemoryFormat::ChannelsLast
@@ -110,7 +111,7 @@ class TensorBase {
   }
   /// Whether the dtype is float32, float64 or a half type.
   bool is_floating_point() const { return tandem::is_floating_point(dtype()); }
-  /// Always false: Tandem has none of these kinds of tensors.
+  /// Methods is_complex(), is_sparse() and others that return false, because Tandem has no such tensors.
 #define TANDEM_ABSENT_KIND_METHOD(name) \
   bool name() const { return false; }
   TANDEM_ABSENT_KINDS(TANDEM_ABSENT_KIND_METHOD)
@@ -140,8 +141,8 @@ class TensorBase {
   /// Whether the tensor was made under an InferenceMode, or is a view of such a tensor.
   bool is_inference() const { return checked().inference; }
   /// Tells the allocator that work on `stream` uses this tensor's memory. Call it for a stream other than the one on
-  /// which the tensor was allocated: the memory is not reused until the work queued on `stream` when the tensor is
-  /// freed is done.
+  /// which the tensor was allocated: after the tensor is freed, the memory is reused only when the work that is then
+  /// queued on `stream` is done.
   void record_stream(const tandem::cuda::Stream& stream) const;
   /// Whether the tensor is in page-locked host memory.
   bool is_pinned() const;
@@ -168,7 +169,8 @@ class TensorBase {
   /// data_ptr() without the check that the tensor is defined.
   void* raw_data() const {
     char* const begin = impl_->storage->data;
-    return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;  // null: no elements
+    // If the storage is empty, its address is null.
+    return begin ? begin + impl_->offset * detail::element_size(impl_->dtype) : nullptr;
   }
   /// An accessor for unchecked access to elements by a[i][j], on CPU devices. @throws Error unless dim() is N, T is the
   /// C++ type of the dtype and the tensor is on a CPU device

@@ -1,13 +1,13 @@
 // Functions that create tensors and views without recording them. from_blob() is for programs; the functions in
-// detail::core are for kernels, planners and the engine.
+// detail::core are for kernels, code that prepares kernel calls, and the autograd engine.
 #pragma once
 #include "tandem/core/tensor.h"
 
 namespace tandem {
 
 namespace detail {
-/// @throws Error that names `op` if x is an inference tensor and this thread is not in inference mode: x must not be
-/// changed in place
+/// Checks that x may be changed in place. @throws Error that names `op` if x is an inference tensor and this thread is
+/// not in inference mode
 inline void check_changeable(const char* op, const Tensor& x) {
   if (x.is_inference() && !InferenceMode::is_enabled()) [[unlikely]]
     throw_inference_inplace(op, x.sizes());
@@ -20,7 +20,7 @@ int64_t checked_bytes(const char* op, IntArrayRef sizes, DType dtype);
 }  // namespace detail
 
 namespace detail::core {
-// Views and allocations that autograd does not record: for kernels, planners and the engine.
+// Views and allocations that autograd does not record: for kernels, code that prepares kernel calls, and the engine.
 /// @param op  operation that an error names
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device);
@@ -38,7 +38,7 @@ template <class... Inputs> Tensor empty_for(IntArrayRef sizes, DType dtype, Devi
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
 }
-/// Gives x, which has no elements, these sizes and a new storage for them.
+/// Gives x, which has no elements yet, these sizes and a new, uninitialised storage.
 void allocate(Tensor& x, IntArrayRef sizes);
 /// Uninitialised tensor in page-locked memory, row-major unless strides (without gaps) are given. `device` is a virtual
 /// CPU device.
@@ -53,7 +53,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 Tensor select(const Tensor& x, int64_t dim, int64_t index);
 /// A new tensor with the same storage and geometry as x, but its own autograd metadata.
 Tensor alias(const Tensor& x);
-/// A 0-dimensional tensor on a CPU device.
+/// Returns a 0-dimensional tensor with this value on a CPU device.
 Tensor scalar(const Scalar& value, DType dtype, Device device);
 }  // namespace detail::core
 

@@ -14,7 +14,7 @@ namespace tandem::detail {
 /// Throws because `op` was given an inference tensor outside of InferenceMode.
 [[noreturn]] void throw_inference_inplace(const char* op, IntArrayRef sizes);
 
-/// Autograd metadata of a tensor; opaque here, derived in autograd/meta.h.
+/// Base class of a tensor's autograd metadata; the derived class is in autograd/meta.h.
 struct AutogradRecord {
   virtual ~AutogradRecord() = default;
 };
@@ -25,10 +25,13 @@ struct TensorImpl : RefCounted {
   int64_t offset = 0;    // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
-  bool contiguous = true;  // row-major; strides of dimensions of size 1 are ignored
-  bool inference = false;  // made under an InferenceMode, or a view of such a tensor: its version is not counted
-  bool row_major = true;   // row-major, strides of dimensions of size 1 included: the fast path of core::empty_for
-  Ref<VersionCounter> own_version;  // null: the version is the storage's
+  // Whether the elements are row-major without gaps; strides of dimensions of size 1 are ignored.
+  bool contiguous = true;
+  // Whether the tensor was made under an InferenceMode, or is a view of such a tensor. Its version is not counted.
+  bool inference = false;
+  // Whether all strides are row-major, also of dimensions of size 1. Allows the fast path of core::empty_for().
+  bool row_major = true;
+  Ref<VersionCounter> own_version;  // null if the tensor shares the version of its storage
   Owned<AutogradRecord> autograd;
 
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);

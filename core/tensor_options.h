@@ -41,7 +41,8 @@ class TensorOptions {
   /// format of the given tensor.
   TensorOptions memory_format(MemoryFormat format) const { return with(&TensorOptions::memory_format_, format); }
 
-  /// The option if set, else its default: the default dtype, the CPU, false. `..._or` returns `otherwise` instead.
+  /// Each getter returns the option if set, else its default: get_default_dtype(), the CPU, or false. The getters with
+  /// `_or` return `otherwise` in place of the default.
   DType dtype() const { return dtype_.value_or(get_default_dtype()); }
   DType dtype_or(DType otherwise) const { return dtype_.value_or(otherwise); }
   Device device() const { return device_.value_or(kCPU); }
@@ -74,7 +75,7 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
  private:
-  /// A copy with this member set.
+  /// Returns a copy of the options with one member set.
   template <class Member, class Value> TensorOptions with(Member TensorOptions::*member, Value value) const {
     TensorOptions copy = *this;
     copy.*member = value;

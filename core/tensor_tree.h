@@ -29,7 +29,7 @@ template <class T> struct TensorTree {
   static constexpr bool kKnown = !std::is_class_v<T>;
   /// Whether a T consists only of tensors, so that DataParallel can gather it.
   static constexpr bool kOnly = false;
-  /// Calls f with each tensor of a T or const T, in a fixed order. A specialisation visits each part.
+  /// Calls f with each tensor of a T or const T, in a fixed order. This primary template has no tensors to visit.
   template <class Value, class F> static void visit(Value&, const F&) {}
 };
 
@@ -52,7 +52,7 @@ template <class T> struct ListTree : TreeOf<T> {
     for (auto& each : list) visit_tensors(each, f);
   }
 };
-/// The tree of a tuple or a pair.
+/// TensorTree of a tuple or a pair.
 template <class... Parts> struct TupleTree : TreeOf<Parts...> {
   template <class Value, class F> static void visit(Value& tuple, const F& f) {
     std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, tuple);
@@ -60,7 +60,7 @@ template <class... Parts> struct TupleTree : TreeOf<Parts...> {
 };
 /// Passed to the visitor before each value of a map, if the visitor accepts it.
 template <class K> struct MapKey { const K& key; };
-/// The tree of a map: keys hold no tensors.
+/// TensorTree of a map, in which only the values hold tensors.
 template <class K, class T> struct MapTree : TreeOf<T> {
   template <class Value, class F> static void visit_entry(const K& key, Value& value, const F& f) {
     if constexpr (std::is_invocable_v<const F&, MapKey<K>>) f(MapKey<K>{key});
@@ -114,7 +114,7 @@ template <class K, class T, class... R> struct TensorTree<std::unordered_map<K, 
   template <class Value, class F> static void visit(Value& map, const F& f) {
     std::vector<decltype(&*map.begin())> entries;
     for (auto& entry : map) entries.push_back(&entry);
-    if constexpr (detail::HasOrder<K>)  // two maps with equal keys may iterate in different orders
+    if constexpr (detail::HasOrder<K>)  // sort by key, because two maps with equal keys may iterate in different orders
       std::sort(entries.begin(), entries.end(), [](auto a, auto b) { return a->first < b->first; });
     for (const auto entry : entries) TensorTree::visit_entry(entry->first, entry->second, f);
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t(1) << 47;
 
-// The results of in_capture() and idle() are valid while captured_streams_mutex() is held.
+// Lock of captured_streams_mutex(). The results of in_capture() and idle() are valid only while it is held.
 using CapturesHeld = std::shared_lock<std::shared_mutex>;
 
 bool in_capture(gpu::StreamHandle stream) noexcept {
@@ -56,7 +56,7 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
   const gpu::StreamHandle stream = segment.stream;
   const gpu::UnsafeCallsGuard guard;
   const CapturesHeld held(captured_streams_mutex());
-  if (in_capture(stream)) return;  // else the capture would include the marking, which would be repeated at each replay
+  if (in_capture(stream)) return;  // otherwise the capture would include the marking and repeat it at each replay
   if (idle(stream)) return (usable ? unpoison : poison)(data, bytes);
   struct Range {
     char* data;
@@ -71,7 +71,7 @@ void mark(const Segment& segment, char* data, size_t bytes, bool usable) noexcep
           (range->usable ? unpoison : poison)(range->data, range->bytes);
         },
         new Range{data, bytes, usable});
-  } catch (const std::exception&) {  // an error of the device, which the following work meets as well
+  } catch (const std::exception&) {  // ignored: the device has failed, and later work reports it
   }
 }
 
@@ -114,9 +114,11 @@ class DeviceMemory {
 
   std::mutex mutex_;
   Blocks blocks_;
-  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;  // in the order in which they were freed
-  std::vector<uint64_t> captures_;                            // pools that a capture under way allocates from
-  Block* waiting_private_ = nullptr;  // freed during captures, but used by several of their streams
+  // List of waiting blocks, in the order in which they were freed.
+  Block *first_waiting_ = nullptr, *last_waiting_ = nullptr;
+  std::vector<uint64_t> captures_;  // private pools of the captures under way
+  // List of blocks that were freed during a capture while several of its streams used them.
+  Block* waiting_private_ = nullptr;
   MemoryStats stats_;
 };
 
@@ -140,7 +142,7 @@ void DeviceMemory::queue(Block* block) noexcept {
   (first_waiting_ ? last_waiting_->next_waiting : first_waiting_) = block;
   last_waiting_ = block;
 }
-/// Makes waiting blocks free whose other streams are done with them. Unless `all`, stops at the first that is not.
+/// Frees the waiting blocks that no other stream uses any more. Unless `all`, stops at the first block still in use.
 void DeviceMemory::collect(bool all) noexcept {
   Block* before = nullptr;
   for (Block* block = first_waiting_; block;) {
@@ -158,8 +160,8 @@ void DeviceMemory::collect(bool all) noexcept {
   }
 }
 
-/// An event after all work of the segment's stream, recorded the first time that this is called since the segment
-/// became free.
+/// Returns an event that follows all work of the segment's stream. The first call after the segment became free records
+/// it.
 gpu::EventHandle left_of(Segment& segment, int device) {
   if (!segment.left) {
     PooledEvent now(device);
@@ -169,10 +171,12 @@ gpu::EventHandle left_of(Segment& segment, int device) {
   return segment.left->handle();
 }
 
-/// Takes over the smallest whole segment of another stream: one whose stream is done with it or, with `wait`, any; then
-/// `stream` waits for the work of the other stream.
+/// Takes over the smallest suitable free segment of another stream, or returns null. If `wait` is false, considers only
+/// segments whose stream is done with them. If `wait` is true, considers all, and `stream` waits for the work of the
+/// other stream.
 Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t bytes, bool wait) {
-  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);  // keep huge segments while others may do
+  // Unless `wait`, leaves segments that are much larger than needed to larger requests.
+  const size_t most = wait ? kMaxBytes : 2 * segment_bytes(bytes);
   Block* best = nullptr;
   const CapturesHeld held(captured_streams_mutex());
   for (Block* const each : blocks_.free(bytes)) {
@@ -194,7 +198,7 @@ Block* DeviceMemory::find_elsewhere(int device, gpu::StreamHandle stream, size_t
 Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   auto segment = std::make_unique<Segment>(
       Segment{nullptr, segment_bytes(bytes), bytes <= kSmallRequest, stream, {}, pool, false});
-  lock.unlock();  // the call may take long
+  lock.unlock();  // gpu::allocate() may take long
   segment->data = static_cast<char*>(gpu::allocate(device, segment->bytes));
   if (!segment->data && segment->bytes > least_segment_bytes(bytes)) {
     segment->bytes = least_segment_bytes(bytes);
@@ -207,8 +211,8 @@ Block* DeviceMemory::grow(Lock& lock, int device, gpu::StreamHandle stream, size
   return blocks_.add(std::move(segment));
 }
 
-/// Called when the device has no more memory: takes segments of other streams, or returns free segments to the device
-/// and tries again.
+/// Called when the device has no more memory: takes a segment of another stream, or returns free segments to the device
+/// and allocates again.
 Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes) {
   if (Block* const waited = find_elsewhere(device, stream, bytes, /*wait=*/true)) return waited;
   wait_for_users(lock, device);
@@ -218,8 +222,8 @@ Block* DeviceMemory::make_room(Lock& lock, int device, gpu::StreamHandle stream,
   return grow(lock, device, stream, bytes);
 }
 
-/// Allocates for a capture: from its pool, or from the device. Does not make room on the device, because releasing
-/// memory may wait. Note [Private pools]
+/// Allocates a block for a capture, from the capture's pool or else from the device. Does not make room on a full
+/// device, because releasing memory may wait. See Note [Private pools].
 Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stream, size_t bytes, uint64_t pool) {
   if (Block* const found = blocks_.find(stream, bytes, pool)) return found;
   const gpu::UnsafeCallsGuard guard;
@@ -227,7 +231,7 @@ Block* DeviceMemory::take_private(Lock& lock, int device, gpu::StreamHandle stre
 }
 
 /// Waits for the streams that own memory, and for streams, also of other devices, that still use freed blocks. Does not
-/// synchronize the whole device, because that is forbidden while any of its streams is capturing, on whichever thread.
+/// synchronize the whole device, because that is forbidden while any of its streams is capturing, on any thread.
 void DeviceMemory::wait_for_users(Lock& lock, int device) {
   std::set<gpu::StreamHandle> streams;
   blocks_.each([&](const Block& block) { streams.insert(block.segment->stream); });
@@ -239,7 +243,7 @@ void DeviceMemory::wait_for_users(Lock& lock, int device) {
       if (in_capture(stream)) continue;
       gpu::record_event(now.handle(), stream);
     }
-    gpu::synchronize_event(now.handle());  // not the stream: it may be capturing by now
+    gpu::synchronize_event(now.handle());  // waits for the event, because the stream may be capturing by now
   }
   lock.lock();
   Block* waiting = std::exchange(first_waiting_, nullptr);
@@ -250,7 +254,7 @@ void DeviceMemory::wait_for_users(Lock& lock, int device) {
   collect(/*all=*/true);
 }
 
-/// Returns segments to the device that are wholly free and whose streams are idle.
+/// Returns to the device the segments that are wholly free and whose streams are idle.
 void DeviceMemory::hand_back(Lock& lock, int device) {
   std::vector<Block*> whole;
   CapturesHeld held(captured_streams_mutex());
@@ -258,7 +262,9 @@ void DeviceMemory::hand_back(Lock& lock, int device) {
     for (Block* const block : blocks_.free(kind))
       if (const Segment& segment = *block->segment;
           block->is_whole_segment() && (segment.pool ? segment.retired : idle(segment.stream)))
-        whole.push_back(block);  // in a retired pool even if the stream is not idle: release waits for the device
+        // A segment of a retired pool is returned even if its stream is not idle, because gpu::release() waits for the
+        // device.
+        whole.push_back(block);
   held.unlock();
   std::vector<std::unique_ptr<Segment>> segments;
   segments.reserve(whole.size());
@@ -293,7 +299,8 @@ void* DeviceMemory::take(Device device, size_t bytes) {
   TANDEM_CHECK_AS(OutOfMemoryError, block, "allocate: ", out_of_memory_report(device, stream, bytes, blocks_, stats_));
   blocks_.use(block, wanted);
   block->requested = bytes;
-  mark(*block->segment, block->data, bytes, true);  // but not the rest of the block, so that overruns are detected
+  // The rest of the block stays poisoned, so that AddressSanitizer detects overruns.
+  mark(*block->segment, block->data, bytes, true);
   stats_.current += static_cast<int64_t>(bytes);
   stats_.peak = std::max(stats_.peak, stats_.current);
   ++stats_.allocations;
@@ -310,7 +317,8 @@ void DeviceMemory::give(Device device, void* data) noexcept {
     trace_memory(device, data, -static_cast<int64_t>(block->requested));
   const uint64_t pool = block->segment->pool;
   const bool captured = pool && is_captured(pool);
-  if (pool && !captured) block->uses.clear();  // nothing else gets the block while graphs of the pool exist
+  // Forgets which other streams use the block: nothing else gets the block while graphs of the pool exist.
+  if (pool && !captured) block->uses.clear();
   if (block->uses.empty()) return set_free(block);
   block->state = Block::State::waiting;
   if (captured) {
@@ -323,7 +331,7 @@ void DeviceMemory::give(Device device, void* data) noexcept {
 void DeviceMemory::begin_pool(uint64_t pool) {
   const std::lock_guard lock(mutex_);
   captures_.push_back(pool);
-  set_retired(pool, false);  // an ID from graph_pool_handle() may be used again
+  set_retired(pool, false);  // the pool may have been retired: a capture may use the ID of an earlier pool again
 }
 void DeviceMemory::end_pool(uint64_t pool) noexcept {
   const std::lock_guard lock(mutex_);
@@ -374,7 +382,7 @@ void DeviceMemory::empty(int device) noexcept {
   try {
     wait_for_users(lock, device);
     hand_back(lock, device);
-  } catch (const std::exception&) {  // a lost device keeps its memory
+  } catch (const std::exception&) {  // ignored: memory of a failed device cannot be returned
   }
 }
 
@@ -432,7 +440,7 @@ int64_t memory_allocated(Device device) { return cuda::memory_stats(device).curr
 int64_t max_memory_allocated(Device device) { return cuda::memory_stats(device).peak; }
 int64_t memory_reserved(Device device) { return cuda::memory_stats(device).reserved; }
 void empty_cache() noexcept {
-  if (is_current_stream_capturing()) return;  // done-queries are forbidden during a capture
+  if (is_current_stream_capturing()) return;  // a capturing thread must not query whether work is done
   for (int i = 0; i < std::min(gpu::device_count(), kMaxDevices); ++i) memory(Device(kCUDA, i)).empty(i);
 }
 

@@ -12,8 +12,8 @@ namespace tandem::cuda {
 // allocated. After the block is freed, work queued earlier on that stream may still use it. Later work on the same
 // stream may get the block at once, because it runs later. So scratch memory may be freed right after the launch that
 // uses it. Work on another stream must be ordered after the allocation by an event, as all work across streams, and be
-// announced by record_stream(). Then the block is not reused until the work that those streams hold when the block is
-// freed is done.
+// announced by record_stream(). After the block is freed, it is reused only when the work that these streams hold at
+// that time is done.
 
 // Note [Private pools]: allocations during a Graph's capture come from a private pool, because replays use the memory
 // again and again. Nothing else uses the pool until the last graph that uses it is gone. Blocks freed during the
@@ -45,8 +45,8 @@ int64_t private_pool_reserved(Device device, uint64_t pool);
 
 MemoryStats memory_stats(Device device);
 void reset_peak_memory_stats(Device device = kCUDA);
-/// Bytes in use, as requested; maximum of that since the last reset; bytes obtained from the device, free blocks
-/// included.
+/// memory_allocated(): bytes in use, as requested. max_memory_allocated(): maximum of memory_allocated() since the last
+/// reset. memory_reserved(): bytes obtained from the device, including free blocks.
 int64_t memory_allocated(Device device = kCUDA);
 int64_t max_memory_allocated(Device device = kCUDA);
 int64_t memory_reserved(Device device = kCUDA);

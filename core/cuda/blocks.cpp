@@ -6,8 +6,9 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr size_t kSmallSegment = 2 * kMiB;                              // for requests of at most kSmallRequest
-constexpr size_t kLargeRequest = 10 * kMiB, kLargeSegment = 20 * kMiB;  // larger ones get their own segment
+constexpr size_t kSmallSegment = 2 * kMiB;  // segment size for requests of at most kSmallRequest
+// Requests below kLargeRequest share segments of kLargeSegment bytes; larger ones get a segment of their own.
+constexpr size_t kLargeRequest = 10 * kMiB, kLargeSegment = 20 * kMiB;
 constexpr size_t kSmallGrain = 512, kLargeGrain = 128 * 1024, kSegmentGrain = 2 * kMiB;
 
 constexpr size_t round_up(size_t bytes, size_t grain) { return (bytes + grain - 1) / grain * grain; }

@@ -28,11 +28,11 @@ struct Segment {
   size_t bytes;
   bool small;
   gpu::StreamHandle stream;  // stream whose requests the segment serves
-  /// Set while the segment is wholly free and another stream has asked for it: event after all earlier work of
-  /// `stream`.
+  /// Event that follows all earlier work of `stream`. Set only while the segment is wholly free and another stream has
+  /// asked for it.
   std::optional<PooledEvent> left;
-  uint64_t pool = 0;     // private pool that the segment belongs to; 0: none
-  bool retired = false;  // the private pool no longer allocates
+  uint64_t pool = 0;     // private pool that the segment belongs to; 0 if none
+  bool retired = false;  // whether nothing uses the private pool any more
 };
 
 struct Block {
@@ -41,7 +41,7 @@ struct Block {
   char* data;
   size_t bytes, requested = 0;
   State state = State::in_use;
-  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
+  Block *before = nullptr, *after = nullptr;  // neighbouring blocks in the same segment
   StreamUses uses;
   Block* next_waiting = nullptr;
   bool is_free() const { return state == State::free; }
@@ -60,8 +60,9 @@ struct Block {
     bool operator()(const Block* a, const Wanted& b) const;
   };
   using Set = std::set<Block*, Order>;
-  std::unique_ptr<Segment> owned;  // set in the segment's first block
-  Set::node_type node;  // set node for this block, kept while the block is not free, so that freeing needs no memory
+  std::unique_ptr<Segment> owned;  // the first block of a segment owns the segment; null in other blocks
+  // Node for the set of free blocks, kept here while the block is not free, so that freeing needs no memory.
+  Set::node_type node;
 };
 
 class Blocks {
@@ -71,16 +72,18 @@ class Blocks {
   Block* add(std::unique_ptr<Segment> segment);
   /// The block that starts at `data`, or null.
   Block* at(void* data) const;
-  /// The smallest free block of a stream that fits a size class, in a private pool or (pool 0) outside of all; null if
-  /// there is none.
+  /// Returns the smallest free block of a stream that fits a size class, or null. Looks in private pool `pool`, or if
+  /// it is 0, outside of all pools.
   Block* find(gpu::StreamHandle stream, size_t bytes, uint64_t pool = 0) const;
-  /// Free blocks for requests of this size (small or large), ordered by pool, stream, size and address.
+  /// Set of free blocks for small or for large requests, depending on `bytes`; ordered by pool, stream, size and
+  /// address.
   const Block::Set& free(size_t bytes) const { return bytes <= kSmallRequest ? small_ : large_; }
-  /// Marks a free block as in use for `bytes` of a size class. If the rest is large enough, it becomes a free block.
+  /// Marks a free block as in use for a request of size class `bytes`. If the rest of the block is large enough, makes
+  /// it a free block.
   void use(Block* block, size_t bytes);
   /// Marks a block as free and merges it with free neighbours. The merged block may start at a neighbour's address.
   void set_free(Block* block) noexcept;
-  /// Moves a free block that is a whole segment to another stream.
+  /// Assigns a free block that is a whole segment to another stream.
   void move(Block* block, gpu::StreamHandle stream);
   /// Removes a block that is a whole segment, and returns the segment.
   std::unique_ptr<Segment> remove(Block* block);

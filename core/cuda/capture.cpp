@@ -16,7 +16,7 @@ uint64_t next_number() {
   static std::atomic<uint64_t> next{1};
   return next++;
 }
-/// All pools in use, by number.
+/// All memory pools in use, by number.
 struct Pools {
   std::mutex mutex;
   std::unordered_map<uint64_t, std::weak_ptr<MemoryPool>> all;
@@ -99,7 +99,7 @@ Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before
 Capture::~Capture() {
   try {
     end();
-  } catch (const std::exception&) {  // the captured work is dropped
+  } catch (const std::exception&) {  // ignored: the captured work is dropped
   }
 }
 
@@ -117,9 +117,11 @@ const Stream& Capture::stream_for(const Stream& current) {
 void Capture::begin(const Stream& current) {
   const Device device = current.device();
   const gpu::UnsafeCallsGuard unsafe;
-  fault_word(device);  // allocate now the page-locked memory that kernels may need: impossible during the capture
+  // Kernels may need the fault word. It is allocated before the capture, because the capture forbids the allocation.
+  fault_word(device);
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
-  pool_->stream(device);  // creates the pool's stream; streams_ lists the devices that the pool has memory on
+  // Creates the pool's stream, because the streams of a pool tell on which devices it has memory.
+  pool_->stream(device);
   begin_private_pool(device, pool_number_);
   try {
     const std::lock_guard alone(captured_streams_mutex());

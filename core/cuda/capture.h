@@ -16,8 +16,8 @@
 
 namespace tandem::cuda {
 
-/// Memory for captures: a private pool in each device's caching allocator, and the streams that captures into it run
-/// on. Shared by captures and captured work; when the last of these is gone, the memory is released.
+/// Memory for captures: a private pool in each device's caching allocator, and the streams on which captures into the
+/// pool run. Captures and captured work share it; when the last of them is gone, the memory is released.
 class MemoryPool {
  public:
   /// The pool with this ID, created if nothing holds it; for {0, 0} a new pool. @throws Error if the ID is invalid
@@ -26,7 +26,8 @@ class MemoryPool {
   MempoolId_t id() const { return id_; }
   /// ID of the pool in the allocator.
   uint64_t number() const { return id_.first + id_.second; }
-  /// Stream on which captures run, one capture at a time, so that blocks freed by one serve the next.
+  /// Stream on which captures into this pool run, one capture at a time. All use the same stream, so that each can
+  /// reuse blocks that earlier captures freed.
   const Stream& stream(Device device);
 
  private:
@@ -51,7 +52,8 @@ class CapturedWork {
   void synchronize() const;
   /// Launches the work; it is ordered like work queued on the current streams of all its devices.
   void launch();
-  /// Call this before freeing memory outside of the pool that launches use: it is reused only after the last launch.
+  /// Call this before freeing memory that launches use and that is not from the pool. Then the memory is reused only
+  /// after the last launch.
   void record_use(Device device, void* data) const;
   const MemoryPool& pool() const { return *pool_; }
   const std::vector<Device>& devices() const { return devices_; }
@@ -59,7 +61,7 @@ class CapturedWork {
  private:
   gpu::GraphHandle graph_;
   std::shared_ptr<MemoryPool> pool_;
-  std::vector<Device> devices_;  // the work is launched on the current stream of the first device
+  std::vector<Device> devices_;  // devices of the work, which is launched on the current stream of the first one
   Event last_;
   std::unique_ptr<Stream> launched_on_;
 };
@@ -92,14 +94,14 @@ class Capture {
 
   const std::thread::id thread_ = std::this_thread::get_id();
   const Streams base_;
-  std::shared_ptr<MemoryPool> pool_;  // null after the end
+  std::shared_ptr<MemoryPool> pool_;  // null after end()
   const uint64_t pool_number_;
   const std::function<void()> before_allocation_;
   std::atomic<bool> on_{false};
   std::mutex mutex_;
   bool over_ = false;
   std::map<int, Stream> streams_;  // by device index
-  std::vector<Device> devices_;    // in the order of first use
+  std::vector<Device> devices_;    // captured devices, in the order of first use
 };
 
 }  // namespace detail
@@ -117,8 +119,8 @@ class UncapturedGuard {
   std::optional<gpu::UnsafeCallsGuard> unsafe_;
 };
 
-/// Locked exclusively while a stream joins a capture. Locked shared by a thread that checks whether a stream is
-/// capturing and then uses it as one that is not. No thread waits for a GPU while holding it.
+/// A thread locks this mutex exclusively while a stream joins a capture. A thread locks it shared while it relies on
+/// the fact that a stream is not capturing. No thread waits for a GPU while holding it.
 std::shared_mutex& captured_streams_mutex();
 /// The capture that records this thread's GPU work, or null.
 Capture* current_capture();

@@ -17,7 +17,7 @@ static void check_exists(Device device, const char* op) {
   check_device_exists(device);
 }
 
-/// Unused streams of one device and priority. The one unused for longest is reused first, because work left on it is
+/// Unused streams of one device and priority. The one unused for longest is reused first, because its earlier work is
 /// most likely done.
 class StreamPool {
  public:
@@ -88,7 +88,7 @@ void Event::record(const Stream& stream) {
 void Event::wait(const Stream& stream) const {
   if (!impl_) return;
   std::unique_lock alone(captured_streams_mutex(), std::defer_lock);
-  if (current_capture()) alone.lock();  // the stream may join the capture
+  if (current_capture()) alone.lock();  // waiting for the event may make the stream join the capture
   gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {
@@ -111,7 +111,8 @@ float Event::elapsed_time(const Event& end) const {
 class detail::StreamSet : public std::map<int, Stream> {};
 
 static const Stream& default_of(Device device, const char* op) {
-  static std::atomic<const Stream*> streams[kMaxDevices];  // created at first use, never destroyed
+  // Default stream of each device: created at first use, never destroyed.
+  static std::atomic<const Stream*> streams[kMaxDevices];
   std::atomic<const Stream*>& mine = streams[device.index()];
   if (const Stream* const known = mine.load(std::memory_order_acquire)) [[likely]]
     return *known;
@@ -170,7 +171,7 @@ void connect_peers(Device a, Device b) {
   if (known[a.index()][b.index()].load(std::memory_order_acquire)) return;
   for (const auto& [device, peer] : {std::pair(a.index(), b.index()), std::pair(b.index(), a.index())}) try {
       if (gpu::can_access_peer(device, peer)) gpu::enable_peer_access(device, peer);
-    } catch (const CudaError&) {  // a GPU has a limited number of peers; copies then go through the host
+    } catch (const CudaError&) {  // ignored: if a GPU has too many peers, copies go through the host
     }
   known[a.index()][b.index()].store(true, std::memory_order_release);
 }

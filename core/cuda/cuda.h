@@ -43,7 +43,7 @@ class Stream {
     Device device;
     bool high_priority;
     tandem::detail::gpu::StreamHandle handle;
-    Impl* next = nullptr;  // next of the streams kept for reuse
+    Impl* next = nullptr;  // next stream in the list of streams kept for reuse
   };
   std::shared_ptr<Impl> impl_;
 };
@@ -67,12 +67,12 @@ class Event {
  private:
   struct Impl;
   bool timing_;
-  std::shared_ptr<Impl> impl_;  // null until the first record: an event belongs to a device
+  std::shared_ptr<Impl> impl_;  // null until record(), which determines the event's device
 };
 
-/// The stream to which this thread's work on a device goes: the device's default stream, unless a StreamGuard or
-/// set_stream() chose another. Worker threads of the autograd engine and of data loaders use their creator's. The
-/// reference is valid until the guard ends; copy the Stream to keep it.
+/// The stream on which this thread's work for a device is queued: the device's default stream, unless a StreamGuard or
+/// set_stream() chose another. Worker threads of the autograd engine and of data loaders use the current streams of the
+/// thread that created them. The reference is valid until the guard ends; copy the Stream to keep it.
 const Stream& current_stream(Device device = kCUDA);
 /// The stream of a device that is current unless a guard chose another.
 const Stream& default_stream(Device device = kCUDA);
@@ -90,7 +90,8 @@ class StreamGuard {
   detail::Streams saved_;
 };
 
-/// ID of a memory pool that captures of Graphs can share: {graph, handle}, one of which is 0. {0, 0}: no ID.
+/// ID of a memory pool that captures of Graphs can share: {graph, handle}, where one of the numbers is 0. {0, 0} means
+/// no ID.
 using MempoolId_t = std::pair<uint64_t, uint64_t>;
 /// Returns a new pool ID for Graph::capture_begin(), for graphs that are replayed in the order of their captures.
 MempoolId_t graph_pool_handle();

@@ -25,7 +25,7 @@ gpu::EventHandle take(int device) {
   EventPool& mine = pool(device);
   const std::lock_guard lock(mine.mutex);
   if (mine.free.empty()) {
-    mine.free.reserve(mine.made + 1);  // room for all events, so that returning one cannot fail
+    mine.free.reserve(mine.made + 1);  // reserves room for all events, so that ~PooledEvent() needs no memory
     const gpu::EventHandle made = gpu::create_event(device);
     ++mine.made;
     return made;

@@ -34,12 +34,12 @@ class StreamUses {
   bool empty() const { return uses_.empty(); }
   void add(const Stream& stream);
   /// Call this when the block is freed: records the work now queued on the streams, which may still use the block. For
-  /// a capturing stream, the first done() after the capture records it. Errors, for example of a lost device, end the
-  /// waiting.
+  /// a capturing stream, the first done() after the capture records it. After an error, for example of a lost device,
+  /// the work counts as done.
   void close() noexcept;
   /// Forgets all uses.
   void clear() { uses_.clear(); }
-  /// Whether the recorded work is done. Only after close().
+  /// Whether the recorded work is done. Call this only after close().
   bool done() noexcept;
   /// Blocks until the recorded work is done.
   void wait() noexcept;

@@ -12,7 +12,7 @@
 namespace tandem::cuda {
 namespace {
 
-std::atomic<Fault*> words[kMaxDevices];  // null until a kernel first needs it; never freed
+std::atomic<Fault*> words[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
 
 struct HostFailure {
   std::atomic<bool> there{false};
@@ -20,7 +20,8 @@ struct HostFailure {
   std::exception_ptr failure;
 };
 HostFailure& host_failure(Device device) {
-  static auto& all = *new std::array<HostFailure, kMaxDevices>();  // never destroyed: groups may be static
+  // Never destroyed: static process groups may report failures.
+  static auto& all = *new std::array<HostFailure, kMaxDevices>();
   return all[static_cast<size_t>(device.index())];
 }
 
@@ -32,8 +33,8 @@ Fault* fault_word(Device device) {
   std::atomic<Fault*>& word = word_of(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
-  // Without a lock, because the driver may wait: see page_locked.cpp. If two threads come here, one frees its word
-  // again.
+  // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a word at once, one
+  // of them frees its word again.
   const gpu::DeviceGuard guard(device.index());
   void* const memory = gpu::allocate_host(sizeof(Fault));
   TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: no page-locked memory for ", device);
@@ -65,7 +66,7 @@ void check_faults(Device device) {
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;
   const Fault found = *word;
-  int complete = 2;  // if two threads come here, one throws
+  int complete = 2;  // if two threads get here at once, only one of them throws
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
   tandem::detail::fail<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.place, " is ", found.index,
                                    "; accepted: 0 to ", found.limit - 1);

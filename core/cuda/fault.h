@@ -8,11 +8,12 @@
 
 namespace tandem::cuda {
 
-/// In page-locked host memory, one for each device. The first fault is kept until it is thrown; later ones are dropped.
+/// Fault word of a device, in page-locked host memory. Keeps the first fault until it is thrown; later faults are
+/// dropped.
 struct Fault {
-  int state;  // 0: none; 1: being written; 2: complete
+  int state;  // 0: no fault; 1: a kernel is writing the fault; 2: complete
   const char* op;
-  int64_t place, index, limit;  // element `place` of the index tensor is `index`, which is not in [0, limit)
+  int64_t place, index, limit;  // element number `place` of the index tensor is `index`, which is not in [0, limit)
 };
 
 /// The device's fault word, to be passed to kernels. Never freed.
@@ -24,7 +25,7 @@ void report_failure(Device device, std::exception_ptr failure);
 
 /// Throws and clears the error that a kernel or a host thread reported. Call this after a synchronization; otherwise
 /// errors of running work are missed.
-/// @throws IndexError with the text of the CPU's check
+/// @throws IndexError with the same text as the check on CPU devices
 void check_faults(Device device);
 
 }  // namespace tandem::cuda

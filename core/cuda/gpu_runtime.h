@@ -31,7 +31,7 @@ struct MemoryInfo {
   int64_t free, total;
 };
 MemoryInfo memory_info(int device);
-int driver_version();  // for example 13000 for 13.0
+int driver_version();  // CUDA version that the driver supports: 13000 for 13.0
 int runtime_version();
 
 /// The device that this thread's runtime calls apply to. Kernels and streams specify their own device; use DeviceGuard.
@@ -43,7 +43,7 @@ void restore_device(int device) noexcept;
 /// Blocks until all work of a device is done.
 void synchronize(int device);
 bool can_access_peer(int device, int peer);
-/// Lets kernels and copies of `device` access memory of `peer`. May be called again.
+/// Lets kernels and copies of `device` access memory of `peer`. Repeated calls do nothing.
 void enable_peer_access(int device, int peer);
 
 // ---- memory
@@ -126,8 +126,8 @@ class UnsafeCallsGuard {
 
 // ---- launches: the stream's device must be current when a kernel is launched
 
-/// Call this after a launch. @throws CudaError with the kernel's name if it could not start. With
-/// TANDEM_SYNC_LAUNCHES=1 it waits for the kernel, so that an asynchronous fault is reported at its launch.
+/// Call this after a launch. @throws CudaError that names the kernel if the kernel could not start. With
+/// TANDEM_SYNC_LAUNCHES=1, waits for the kernel, so that an asynchronous fault is reported at its launch.
 void check_launch(const char* kernel, StreamHandle stream);
 /// Lets a kernel use more than 48 KiB of dynamic shared memory.
 void allow_shared_memory(const void* kernel, size_t bytes);

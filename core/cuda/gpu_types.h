@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Failed call of the GPU runtime, or failed kernel.
+/// Thrown if a call of the GPU runtime or a kernel fails.
 class CudaError : public Error {
  public:
   using Error::Error;
@@ -23,7 +23,7 @@ struct DeviceProperties {
   int multiprocessors = 0;
   int64_t memory = 0;            // bytes
   int64_t l2_cache = 0;          // bytes
-  int64_t shared_per_block = 0;  // most shared memory in bytes that a block can request, after allow_shared_memory()
+  int64_t shared_per_block = 0;  // maximum shared memory of a block in bytes, after allow_shared_memory()
 };
 
 }  // namespace detail::gpu

@@ -7,7 +7,8 @@
 
 namespace tandem::cuda {
 
-/// Lists the request and the memory in use, lost to rounding, free and waiting, and the device's free and total memory.
+/// Returns a message with the request; the memory in use, lost to rounding, free, and waiting; and the device's free
+/// and total memory.
 std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const Blocks& blocks,
                                  const MemoryStats& stats);
 

@@ -13,7 +13,8 @@
 namespace tandem {
 namespace {
 
-// Size classes are powers of two: batches come in few sizes, and a page is the smallest unit that can be locked.
+// Base-2 logarithms of the smallest and the largest size class. Size classes are powers of two, because batches come in
+// few sizes and a page is the smallest unit that can be locked.
 constexpr int kMinLog = 9, kMostLog = 47;
 
 int log_of(size_t bytes) { return std::max(kMinLog, static_cast<int>(std::bit_width(bytes - 1))); }
@@ -38,7 +39,7 @@ class PageLockedMemory {
     if (!free_[static_cast<size_t>(log)]) {
       auto made = std::make_unique<Block>();
       made->log = log;
-      lock.unlock();  // Note [No lock while the driver may wait]
+      lock.unlock();  // see Note [No lock while the driver may wait]
       const gpu::UnsafeCallsGuard guard;
       const gpu::DeviceGuard current(gpu_of_rank());
       made->data = gpu::allocate_host(size_t(1) << log);
@@ -52,7 +53,7 @@ class PageLockedMemory {
     Block& mine = *std::exchange(free, free->next);
     mine.requested = bytes;
     poison(mine.data, size_t(1) << log);
-    unpoison(mine.data, bytes);  // but not the rest of the block, so that overruns are detected
+    unpoison(mine.data, bytes);  // the rest of the block stays poisoned, so that AddressSanitizer detects overruns
     stats_.current += static_cast<int64_t>(bytes);
     stats_.peak = std::max(stats_.peak, stats_.current);
     ++stats_.allocations;
@@ -93,8 +94,8 @@ class PageLockedMemory {
         stats_.reserved -= int64_t(1) << block->log;
         first = std::exchange(block->next, std::exchange(unused, block));
       }
-    lock.unlock();        // Note [No lock while the driver may wait]
-    if (!unused) return;  // there may be no driver to call
+    lock.unlock();        // see Note [No lock while the driver may wait]
+    if (!unused) return;  // nothing to free; without a GPU there is no driver to call
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));
@@ -116,7 +117,7 @@ class PageLockedMemory {
     Block* next = nullptr;  // next free block of the class, or next waiting block
   };
 
-  /// Makes waiting blocks free whose copies are done. A capturing thread must not query this.
+  /// Frees the waiting blocks whose copies are done. Does nothing on a capturing thread, which must not query events.
   void collect() noexcept {
     if (cuda::is_current_stream_capturing()) return;
     for (Block** at = &waiting_; *at;) {

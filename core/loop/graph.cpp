@@ -17,21 +17,22 @@
 namespace tandem {
 namespace {
 
-/// When the groups of loops use a storage, and how.
+/// Use of a storage by the groups of loops.
 struct Use {
   Storage storage;
   int64_t bytes;
-  size_t order;     // position among the storages of the record, by first use
-  int first, last;  // groups; last is -1 if no group uses the storage
-  bool filled;      // has contents that the record does not produce
+  size_t order;     // position of the storage in the order of first use
+  int first, last;  // first and last group that use the storage; last is -1 if none does
+  bool filled;      // whether the storage has contents that the recorded loops do not produce
   bool written;
   std::vector<char> start;  // contents to restore before each replay
   /// Whether the contents are not needed before or after a replay.
   bool is_temporary() const { return storage->use_count() == 1 && !filled; }
 };
 
-/// Assigns memory so that temporaries with disjoint lifetimes can share it. The largest come first, of equal ones the
-/// one used first; each gets the lowest offset that is free during its lifetime. @return bytes needed
+/// Assigns offsets in a block of memory, which temporaries with disjoint lifetimes can share. The largest temporaries
+/// are placed first, and of equal sizes the one that is used first. Each gets the lowest offset that is free during its
+/// lifetime. @return number of bytes needed
 int64_t place(std::vector<std::pair<Use*, int64_t>>& uses) {
   constexpr int64_t kAlignment = 64;
   std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
@@ -67,7 +68,8 @@ class Graph::Record {
     const int group = static_cast<int>(groups_.size());
     LoopGroup& kept = groups_.emplace_back();
     for (const Loop& loop : loops)
-      for (int k = loop.operand_count - 1; k >= 0; --k)  // operands that are read first: they may be written as well
+      // Notes reads before writes, because a tensor that is changed in place is read before it is written.
+      for (int k = loop.operand_count - 1; k >= 0; --k)
         if (loop.operands[k].buffer) note(loop.operands[k], group, k < loop.write_count);
     for (const Loop& loop : loops) kept.loops.emplace_back(loop);
     release_temporaries();
@@ -84,7 +86,7 @@ class Graph::Record {
     std::erase_if(gpu_live_, [this](StorageImpl* impl) { return impl->use_count() == 1 && gpu_uses_.erase(impl) > 0; });
   }
 
-  /// Call this when everything is recorded.
+  /// Plans the memory and prepares the replay. Call this when everything is recorded.
   void finish(std::unique_ptr<cuda::CapturedWork> work, bool optimize) {
     release_gpu_temporaries();
     for (auto& [impl, use] : gpu_uses_) {
@@ -134,7 +136,8 @@ class Graph::Record {
   }
 
   void replay() {
-    if (work_ && !pointers_.empty()) work_->synchronize();  // the last launch may read what the loops write
+    // The last launch may still read memory that the loops write.
+    if (work_ && !pointers_.empty()) work_->synchronize();
     if (work_) work_->wait();
     for (const auto& update : updates_) update();
     for (const Use* use : restored_) std::memcpy(use->storage->data, use->start.data(), use->start.size());
@@ -165,8 +168,8 @@ class Graph::Record {
       live_.push_back(impl);
       impl->recorded = true;
     }
-    // Contents that the first group does not write completely come from elsewhere: for example a value that the host
-    // wrote.
+    // If the first group that uses the storage does not write all of it, the contents come from elsewhere, for example
+    // from the host.
     if (use.first == group && (!write || operand.bytes < impl->bytes)) use.filled = true;
     use.last = group;
     use.written = use.written || write;
@@ -227,20 +230,20 @@ class Graph::Record {
 
   std::vector<LoopGroup> groups_;
   std::vector<const Loop*> pointers_;  // loops that a replay runs
-  std::vector<size_t> ends_;           // end of each group in pointers_
+  std::vector<size_t> ends_;           // index in pointers_ of the end of each group
   std::vector<std::function<void()>> updates_;
   std::unordered_map<StorageImpl*, Use> uses_;
   std::vector<StorageImpl*> live_;
   std::unordered_map<StorageImpl*, GpuUse> gpu_uses_;
-  std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is the pool's
-  std::vector<Storage> kept_;           // memory outside of the pool that launches use
+  std::vector<StorageImpl*> gpu_live_;  // keys of gpu_uses_ whose memory is from the graph's pool
+  std::vector<Storage> kept_;           // memory that launches use and that is not from the pool
   std::unique_ptr<cuda::CapturedWork> work_;
   std::vector<Storage> written_, memory_;
   std::vector<Use*> restored_;
   Summary summary_;
 };
 
-/// Observer that records the kernels and loops of this context and its copies, without executing them.
+/// Observer that records the kernels and loops of a RankContext and its copies, without executing them.
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)
@@ -272,7 +275,7 @@ class Graph::Recorder : public Observer {
     pass(op, why);
   }
   bool records() const override { return on_ || Observer::records(); }
-  /// @return the record of the loops
+  /// Ends the recording. @return the record of the loops
   Owned<Record> stop() {
     const std::lock_guard lock(mutex_);
     on_ = false;
@@ -303,7 +306,8 @@ Owned<Graph::Record> Graph::stop(bool keep) {
   if (context.capture == recorder->capture()) context.capture = nullptr;
   Owned<Record> record = recorder->stop();
   try {
-    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();  // before the record's memory is released
+    // Ends the capture before the record's memory is released.
+    std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end();
     if (!keep) return {};
     record->finish(std::move(work), optimize_);
   } catch (const std::exception&) {  // the runtime has invalidated the capture

@@ -59,11 +59,12 @@ class Graph {
 
   /// Size of a record: its work and its memory.
   struct Summary {
-    /// Loops on CPU devices; bytes that their temporaries share; bytes that the temporaries would take without sharing.
+    /// `loops`: number of loops on CPU devices. `bytes`: size of the memory that their temporaries share.
+    /// `unshared_bytes`: size of the memory that the temporaries would need without sharing.
     int64_t loops = 0, bytes = 0, unshared_bytes = 0;
     /// Number of loops that run as part of a chain.
     int64_t chained_loops = 0;
-    /// Kernel calls on GPUs; bytes that their memory pool holds.
+    /// `gpu_calls`: number of kernel calls on GPUs. `gpu_bytes`: size of their memory pool.
     int64_t gpu_calls = 0, gpu_bytes = 0;
   };
   /// Summary of the current record; zeros if there is none.

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-constexpr int kMaxOperands = 12;  // most tensors that a loop reads and writes
+constexpr int kMaxOperands = 12;  // maximum number of tensors that a loop reads and writes
 constexpr int kMaxScalars = 12;
 
 /// A tensor operand of a loop: buffer, byte offset in the buffer, size in bytes, and byte strides along the loop's
@@ -50,19 +50,21 @@ using LoopBody = void (*)(const Loop& loop, int64_t begin, int64_t end);
 struct Loop {
   LoopBody body;
   const char* name;
-  DType dtype;                     // selects the body
-  bool elementwise;                // each element written depends only on the elements read at the same index
-  int operand_count, write_count;  // the first write_count operands are written; one changed in place is also among the
-                                   // rest, which are read
+  DType dtype;       // selects the body
+  bool elementwise;  // whether each element written depends only on the elements read at the same index
+  // The first write_count operands are written, the others are read. A tensor changed in place is in both groups.
+  int operand_count, write_count;
   Extents extents;
   LoopScalar scalars[kMaxScalars];
-  LoopContext context;             // null pointers if the body needs none
-  int64_t scratch;                 // bytes of scratch memory for each running part: see loop_scratch()
-  int64_t range, grain;            // the grain depends only on sizes, never on the number of threads
-  Operand operands[kMaxOperands];  // last member, so that a RecordedLoop can hold only operand_count of them
+  LoopContext context;  // further data for the body; null pointers if it needs none
+  int64_t scratch;      // bytes of scratch memory for each running part: see loop_scratch()
+  // Number of indices, and number of indices in a chunk. The grain depends only on sizes, never on the number of
+  // threads.
+  int64_t range, grain;
+  Operand operands[kMaxOperands];  // last member, so that the copy in a RecordedLoop can omit the unused operands
 };
 
-/// Scratch memory of the part that this thread runs: the loop's `scratch` bytes, aligned to 64.
+/// Scratch memory of the part of a loop that this thread runs: `scratch` bytes of the loop, aligned to 64 bytes.
 char* loop_scratch();
 
 /// Bodies of one operation by dtype; null if the operation does not exist for a dtype.

@@ -10,13 +10,15 @@
 namespace tandem::detail {
 namespace {
 
-// Elements in a tile. So few that a core, which executes a few hundred instructions ahead, starts to read for the next
-// loop before the current one ends. With 64, the calls would take longer than the work.
+// Number of elements in a tile. It is so small that an out-of-order core starts to load for the next loop before the
+// current loop ends. With 64 elements, the calls would take longer than the work.
 constexpr int64_t kTile = 256;
-constexpr int64_t kAhead = 2 * kTile;  // prefetch distance; in such pieces the hardware detects no stream
-constexpr size_t kLongest = 32;        // most loops in a chain
+// Prefetch distance in elements. Tiles are too short for the prefetcher of the hardware to detect a stream.
+constexpr int64_t kAhead = 2 * kTile;
+constexpr size_t kLongest = 32;  // maximum number of loops in a chain
 
-/// Memory of an operand's elements. A storage whose memory was released shares no bytes with any other.
+/// Memory range of an operand's elements. `storage` is null unless the storage's memory was released; such a storage
+/// overlaps no other.
 struct Place {
   const StorageImpl* storage;
   int64_t begin, stride, bytes;
@@ -24,7 +26,8 @@ struct Place {
 Place place_of(const Loop& loop, const Operand& operand) {
   const auto* const storage = static_cast<const StorageImpl*>(operand.buffer);
   const int64_t stride = operand.strides[0];
-  const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);  // at most 8, the largest element size
+  // Upper bound of the size of the last element in bytes: 8 is the largest element size.
+  const int64_t last = std::min<int64_t>(stride > 0 ? stride : 8, 8);
   const auto begin = reinterpret_cast<intptr_t>(storage->data) + operand.offset;
   return {storage->data ? nullptr : storage, begin, stride, (loop.range - 1) * stride + last};
 }
@@ -106,7 +109,7 @@ const Loop& LoopChain::finish(const std::function<bool(const StorageImpl*)>& is_
   whole_.name = "chain";
   whole_.dtype = loops_[0].get().dtype;
   whole_.operand_count = whole_.write_count = 1;
-  whole_.operands[0] = loops_[0].get().operands[0];  // tells the device
+  whole_.operands[0] = loops_[0].get().operands[0];  // tells on which device the chain runs
   whole_.context = {this, nullptr, nullptr};
   whole_.scratch = end;
   whole_.range = loops_[0].get().range;
@@ -124,7 +127,8 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
   for (size_t i = 0; i < count; ++i) {
     const Loop& loop = chain.loops_[i].get();
     std::memcpy(static_cast<void*>(copy(i)), &loop, RecordedLoop::size_of(loop));
-    copy(i)->operands[0].bytes = 0;  // tile results should stay in the cache, however large the whole operand is
+    // Pretends that the operand is small, because a loop that writes a large operand bypasses the cache.
+    copy(i)->operands[0].bytes = 0;
   }
   for (const Redirected& each : chain.redirected_)
     copy(each.loop)->operands[each.operand].buffer = &buffers[each.temporary];
@@ -135,7 +139,7 @@ void LoopChain::run(const Loop& whole, int64_t begin, int64_t end) {
       const int64_t bytes = (to - from) * stream->strides[0];
       for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
     }
-    for (const Redirected& each : chain.redirected_) {  // index `from` is at the start of the tile
+    for (const Redirected& each : chain.redirected_) {  // index `from` becomes the start of the tile
       Operand& operand = copy(each.loop)->operands[each.operand];
       operand.offset = -from * operand.strides[0];
     }

@@ -18,7 +18,7 @@ bool is_pure_elementwise(const Loop& loop);
 /// element is complete before the next loop reads it, regardless of the tiles.
 class LoopChain {
  public:
-  /// Moves the loop to the end of the chain if it fits. @return whether it did
+  /// Appends the loop to the chain (by std::move) if it can run in the chain. @return whether it was appended
   bool add(RecordedLoop& loop);
   bool empty() const { return loops_.empty(); }
   const std::vector<RecordedLoop>& loops() const { return loops_; }
@@ -31,7 +31,7 @@ class LoopChain {
   const Loop& loop() const { return loops_.size() == 1 ? loops_[0].get() : whole_; }
 
  private:
-  /// An operand that lies in a temporary.
+  /// An operand whose storage is a temporary.
   struct Redirected {
     size_t loop;
     int operand;
@@ -41,9 +41,10 @@ class LoopChain {
 
   std::vector<RecordedLoop> loops_;
   std::vector<Redirected> redirected_;
-  std::vector<int64_t> places_;  // offsets in scratch memory of the loops' copies, then of the temporaries' tiles
+  // Offsets in scratch memory: first of the copies of the loops, then of the tiles of the temporaries.
+  std::vector<int64_t> places_;
   size_t temporaries_ = 0;
-  std::vector<const Operand*> streams_;  // operands to prefetch: one for each storage in memory
+  std::vector<const Operand*> streams_;  // operands to prefetch: one for each storage that is not a temporary
   Loop whole_{};
 };
 

@@ -33,10 +33,10 @@ enum class DType : uint8_t {
 namespace detail {
 
 constexpr int kDTypeCount = 10;
-constexpr int kMaxDims = 8;  // of a tensor, and so of a loop
+constexpr int kMaxDims = 8;  // maximum number of dimensions of a tensor or a loop
 
-/// Address of the memory that holds an operand: the base of StorageImpl. A recorded step may move the memory, so a loop
-/// must not keep a copy of `data`.
+/// Address of the memory that holds an operand: the base class of StorageImpl. A recorded step may move the memory, so
+/// a loop must not keep a copy of `data`.
 struct Buffer {
   char* data;
 };

@@ -1,4 +1,4 @@
-// Runs Loops: splits them into chunks for the pool.
+// Runs loops: splits them into chunks for the thread pool.
 #include "tandem/core/loop/run_loop.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ template <class At> void run_each(size_t count, At at) {
     const Loop& loop = at(0);
     return parallel_for(loop.range, loop.grain, [&](int64_t begin, int64_t end) { run_part(loop, begin, end); });
   }
-  std::vector<int64_t> first(count + 1, 0);  // number of each loop's first chunk among the chunks of all loops
+  std::vector<int64_t> first(count + 1, 0);  // index of each loop's first chunk among the chunks of all loops
   for (size_t i = 0; i < count; ++i) first[i + 1] = first[i] + chunk_count(at(i));
   parallel_for(first.back(), 1, [&](int64_t chunk, int64_t) {
     const size_t i = static_cast<size_t>(std::upper_bound(first.begin(), first.end(), chunk) - first.begin()) - 1;

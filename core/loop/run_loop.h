@@ -1,4 +1,4 @@
-// Runs Loops: split over the thread pool, or passed to the observer if there is one.
+// Runs loops on the thread pool, or passes them to the observer if there is one.
 #pragma once
 #include "tandem/core/rank_context.h"
 #include "tandem/core/trace/observer.h"

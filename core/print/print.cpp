@@ -20,7 +20,7 @@ constexpr int64_t kIndent = 7;  // indentation of all lines but the first
 
 std::string with_precision(const char* format, double value) {
   if (std::isnan(value)) return "nan";  // printf shows the sign of a NaN, Python does not
-  char text[400];                       // 1e308 with %f has 309 digits
+  char text[400];                       // long enough for 1e308, which has 309 digits in the format %f
   std::snprintf(text, sizeof text, format, kPrecision, value);
   return text;
 }
@@ -86,7 +86,7 @@ class Printer {
   Scalar at(int64_t offset) const {
     return visit_dtype(x_.dtype(), [&]<class T>() { return Scalar(x_.data<T>()[offset]); });
   }
-  /// Positions along a dimension that are printed; -1 stands for those left out.
+  /// Returns the indices along a dimension that are printed; -1 stands for the indices left out.
   std::vector<int64_t> positions(int64_t dim) const {
     const int64_t size = x_.size(dim);
     std::vector<int64_t> out;
@@ -104,7 +104,8 @@ class Printer {
     for (const int64_t i : positions(dim))
       if (i >= 0) collect(dim + 1, offset + i * x_.stride(dim), shown);
   }
-  /// Text in brackets of the part with fixed indices in the dimensions before `dim`, which starts at `offset`.
+  /// Returns the text, in brackets, of the sub-tensor at fixed indices in the dimensions before `dim`. Its first
+  /// element is at `offset`.
   std::string block(int64_t dim, int64_t offset, int64_t indent) const {
     const bool innermost = dim == x_.dim() - 1;
     const int64_t per_line = innermost ? std::max<int64_t>(1, (kLineWidth - indent) / (format_.width() + 2)) : 1;
@@ -138,7 +139,8 @@ bool dtype_goes_without_saying(const Tensor& x) {
 
 }  // namespace
 
-/// Returns the name of x's node, "Invalid" for a view that may no longer be used (as Python prints it), or nothing.
+/// Returns the name of x's node, "Invalid" for a view that may no longer be used (as Python prints it), or an empty
+/// string.
 static std::string node_name(const Tensor& x) {
   try {
     return x.grad_fn_name();

@@ -26,7 +26,7 @@ std::string shortest(double x) {
 struct Notation {
   int width = 0;
   double scale = 1;
-  std::ios_base::fmtflags flags = {};  // none: shortest form
+  std::ios_base::fmtflags flags = {};  // if no flag is set, numbers have the shortest form
 
   explicit Notation(std::span<const double> numbers) {
     bool whole = true;
@@ -38,7 +38,8 @@ struct Notation {
     }
     const auto digits = [](double x) { return x == 0 ? 1.0 : std::floor(std::log10(x)) + 1; };
     const bool any = std::isfinite(least);
-    const double low = any ? digits(least) : 1, high = any ? digits(most) : 1;  // digits before the decimal point
+    // Numbers of digits before the decimal point, of the smallest and the largest magnitude.
+    const double low = any ? digits(least) : 1, high = any ? digits(most) : 1;
     if (whole && high <= 9) {
       width = static_cast<int>(high) + 1;
     } else if (whole || high - low > 4) {
@@ -58,8 +59,8 @@ struct Notation {
   std::string scale_line() const { return shortest(scale) + " *\n"; }
 };
 
-/// Prints a matrix. If its rows do not fit into `line_width` characters, it is split into groups of columns. `deeper`
-/// indents a block of a tensor with more dimensions by one blank.
+/// Prints a matrix. If its rows do not fit into `line_width` characters, splits it into groups of columns. If `deeper`,
+/// the matrix is a block of a tensor with more dimensions, and is indented by one blank.
 void put_matrix(std::ostream& out, const double* x, int64_t rows, int64_t columns, bool deeper, int64_t line_width) {
   const std::string indent(deeper ? 1 : 0, ' ');
   const Notation notation({x, static_cast<size_t>(rows * columns)});
@@ -102,7 +103,7 @@ void put_elements(std::ostream& out, const Tensor& x, int64_t line_width) {
     const int64_t rows = x.size(-2), columns = x.size(-1), above = x.dim() - 2;
     int64_t blocks = 1;
     for (int64_t d = 0; d < above; ++d) blocks *= x.size(d);
-    for (int64_t n = 0; n < blocks; ++n) {  // the first dimension changes fastest
+    for (int64_t n = 0; n < blocks; ++n) {  // in LibTorch's order: the first dimension changes fastest
       out << (n > 0 ? "\n(" : "(");
       int64_t offset = 0;
       for (int64_t d = 0, rest = n; d < above; rest /= x.size(d++)) {

@@ -66,12 +66,13 @@ std::string names(std::span<const CpuIsa> isas) {
 detail::CgroupLimits detail::read_cgroup_limits(const std::string& root, const std::string& self) {
   CgroupLimits limits;
   std::ifstream groups(self);
-  for (std::string line; std::getline(groups, line);) {  // "4:memory:/a/b"; version 2: "0::/a/b"
+  // Lines are "4:memory:/a/b" in cgroup version 1, "0::/a/b" in version 2.
+  for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    // If version 2 is mounted beside version 1, it is at `unified`. A container may see only its own part of the
-    // hierarchy: then the lower folders are missing, and its limits are at the root, where the walk up ends.
+    // If cgroup version 2 is mounted beside version 1, it is at `unified`. A container may see only its own part of the
+    // hierarchy. Then the lower folders are missing, and its limits are in the root folder, where the inner loop ends.
     for (const std::string& mount : {root + "/" + controllers, root + "/unified"}) {
       std::string path = line.substr(second + 1);
       for (;;) {
@@ -90,7 +91,7 @@ double cpu_quota() { return this_process().cores; }
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  int cores = sched_getaffinity(0, sizeof set, &set) == 0  // fails if there are more than 1024 processors
+  int cores = sched_getaffinity(0, sizeof set, &set) == 0  // the call fails if there are more than 1024 processors
                   ? CPU_COUNT(&set)
                   : static_cast<int>(std::thread::hardware_concurrency());
   if (const double quota = cpu_quota(); quota > 0 && quota < cores) cores = static_cast<int>(std::ceil(quota));

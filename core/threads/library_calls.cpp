@@ -1,4 +1,4 @@
-// Guards calls into other libraries against exit(), which waits for them.
+// Implements LibraryCall: makes exit() wait for calls into other libraries, whose data it frees.
 #include "tandem/core/threads/library_calls.h"
 
 #include <unistd.h>
@@ -43,7 +43,7 @@ Threads& threads() {
 
 /// State of a thread that has called a library.
 struct ThreadState {
-  std::atomic<Ending> inside{Ending::none};  // stage `end` of the current call; none outside of calls
+  std::atomic<Ending> inside{Ending::none};  // argument of the current LibraryCall; Ending::none outside of calls
 
   ThreadState() {
     const std::lock_guard lock(threads().mutex);
@@ -67,8 +67,8 @@ void come_to(Ending next) {
   ThreadState* const mine = &ThreadKept<ThreadState>::get();
   exiting = mine;
   ending = next;
-  if (threads().process != ::getpid()) return;  // a forked child: the listed threads do not exist here
-  // Polls, because ThreadSanitizer does not support the wait of a timed_mutex.
+  if (threads().process != ::getpid()) return;  // in a forked child, the listed threads do not exist
+  // Polls the mutex, because ThreadSanitizer does not support the timed wait of a std::timed_mutex.
   std::unique_lock lock(threads().mutex, std::try_to_lock);
   for (; !lock.owns_lock() && Clock::now() < deadline; (void)lock.try_lock())
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -100,7 +100,8 @@ LibraryCall::LibraryCall(Ending end) : end_(end) {
 }
 LibraryCall::~LibraryCall() {
   static std::atomic<int> seen{0};
-  // After a thousand calls a library has created all its tables.
+  // Registers exit_begins() again, so that it runs before the destructors of tables that the call has created. After a
+  // thousand calls, the library has created all its tables.
   if (end_ == Ending::exit_began && allowed_ && seen.fetch_add(1, std::memory_order_relaxed) < 1000)
     std::atexit(exit_begins);
   ThreadKept<ThreadState>::get().inside.store(Ending::none, std::memory_order_release);

@@ -20,7 +20,8 @@ class Spinner {
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
-    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);  // about the gap between two small ops
+    // About the time between two small operations.
+    if (turns_ == kPauses + 1) end_ = now + std::chrono::microseconds(50);
     std::this_thread::yield();
     return now < end_;
   }

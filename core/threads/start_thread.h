@@ -11,10 +11,10 @@
 
 namespace tandem::detail {
 
-/// While this object lives, blocks signals that a program may handle in this thread and in every thread started from
-/// it. Started threads keep them blocked until they end. Signal handlers then run on the program's own threads. Not
-/// blocked: fault signals, which only the faulting thread receives, and SIGPROF, so that a profiler can sample every
-/// thread.
+/// While this object lives, the signals that a program may handle are blocked in this thread and in every thread
+/// started from it. Started threads keep them blocked until they end. Signal handlers then run on the program's own
+/// threads. Not blocked: fault signals, which only the faulting thread receives, and SIGPROF, so that a profiler can
+/// sample every thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

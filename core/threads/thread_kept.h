@@ -17,7 +17,8 @@ template <class T> class ThreadKept {
  private:
   static void make() {
     static const pthread_key_t key = [] {
-      pthread_key_t made = ~pthread_key_t(0);  // invalid; stays so if no key is left: then no T is destroyed
+      // Invalid key. It stays invalid if the system has no key left, and then no T is destroyed.
+      pthread_key_t made = ~pthread_key_t(0);
       ::pthread_key_create(&made, [](void* kept) {
         mine_ = nullptr;
         delete static_cast<T*>(kept);

@@ -39,7 +39,7 @@ namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kSlots = 64;  // jobs that can have helpers at the same time; further callers work alone
+constexpr size_t kSlots = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
 constexpr size_t kLine = 128;  // two cache lines, because processors prefetch them in pairs
 constexpr int kParts = kLine / sizeof(int64_t);
 
@@ -69,7 +69,7 @@ class alignas(kLine) Slot {
   void leave() {
     if (seats_.fetch_sub(kTaken, std::memory_order_acq_rel) == kTaken) seats_.notify_one();
   }
-  /// Part that thread i starts with.
+  /// Returns the part that thread i starts with.
   int part_of(size_t i) const { return static_cast<int>(i % static_cast<size_t>(parts_)); }
   /// Runs one chunk of `part`, or of the next part that has chunks left, and sets `part` to it. Returns false if no
   /// chunk is left.
@@ -96,7 +96,7 @@ class alignas(kLine) Slot {
   }
 
  private:
-  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ counts taken seats and, times kFree, free seats
+  static constexpr uint32_t kTaken = 1, kFree = 1 << 16;  // seats_ = taken seats * kTaken + free seats * kFree
 
   int64_t first_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
   void run(int64_t chunk) {
@@ -118,14 +118,15 @@ class alignas(kLine) Slot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  alignas(kLine) std::atomic<int64_t> next_[kParts];  // next chunk of each part
+  alignas(kLine) std::atomic<int64_t> next_[kParts];  // index of the next chunk of each part
 };
 
 class Pool {
  public:
   static Pool& instance() {
     static Pool* const pool = [] {
-      auto* const made = new Pool;  // never destroyed: loops may run, without helpers, while statics are destroyed
+      // Never destroyed: loops may run, without helpers, while static objects are destroyed.
+      auto* const made = new Pool;
       std::atexit([] { instance().shut_down(); });
       return made;
     }();
@@ -148,7 +149,8 @@ class Pool {
     const int called = call(helpers - awake());
     inside_chunk = true;
     int part = 0;
-    if (slot->run_chunk(part)) {  // workers that were awake may be busy with other jobs
+    // Workers that were awake may be busy with other jobs. If seats are free, wakes more workers.
+    if (slot->run_chunk(part)) {
       if (const int missing = slot->free_seats() - called; missing > 0) call(missing);
     }
     while (slot->run_chunk(part)) continue;
@@ -191,7 +193,7 @@ class Pool {
     }
     running_.store(true, std::memory_order_release);
   }
-  /// Requires mutex_. Workers leave jobs in progress after their current chunk.
+  /// Stops all workers, which leave jobs in progress after their current chunk. The caller holds mutex_.
   void stop() {
     running_ = false;
     stopping_ = true;
@@ -231,8 +233,8 @@ class Pool {
     }
     return woken;
   }
-  /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that they
-  /// spread.
+  /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that
+  /// workers spread over the slots.
   Slot* find_seat(size_t first) {
     const size_t used = used_slots_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < used; ++i)

@@ -29,7 +29,7 @@ std::optional<GpuTimer::Span> GpuTimer::begin(const KernelCall& call) {
     span.event.stream =
         streams_.try_emplace({call.device, stream.handle()}, static_cast<int>(streams_.size()) + 1).first->second;
     span.event.correlation = ++calls_;
-    constexpr size_t kMost = 4096;  // CUDA events are not free
+    constexpr size_t kMost = 4096;  // limits the number of CUDA events in use
     if (spans_.size() >= kMost) collect();
   }
   span.event.kind = TraceEvent::Kind::gpu;

@@ -19,19 +19,19 @@ class GpuTimer {
     TraceEvent event;
     cuda::Event begin{true}, end{true};
   };
-  /// Starts a span; nullopt if the stream is being captured, so that the work does not run now.
+  /// Starts to measure a call. Returns nullopt if the stream is being captured, because then the work does not run now.
   std::optional<Span> begin(const KernelCall& call);
   void end(Span span);
   /// Waits for calls under way, and returns the events of all calls.
   std::vector<TraceEvent> take();
 
  private:
-  /// A moment known on both clocks, the host's and the GPU's.
+  /// A moment that is known both as host time and as an event of the GPU.
   struct Anchor {
     double host = 0;
     cuda::Event event{true};
   };
-  void collect();  // converts all of `spans_`; the caller holds the lock
+  void collect();  // moves all of `spans_` to `events_`; the caller holds the lock
   std::mutex mutex_;
   std::map<Device, Anchor> anchors_;
   std::map<std::pair<Device, const void*>, int> streams_;

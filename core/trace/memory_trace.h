@@ -10,11 +10,11 @@
 namespace tandem::detail {
 
 struct MemoryEvent {
-  double time;  // seconds of std::chrono::steady_clock
+  double time;  // time of std::chrono::steady_clock, in seconds
   Device device;
   const void* data;   // start of the block
-  int64_t bytes;      // as requested; negative if the block was freed
-  const char* phase;  // phase of the thread (tracer.h); null without a trace
+  int64_t bytes;      // size of the block as requested; negative if it was freed
+  const char* phase;  // name of the thread's current phase (tracer.h); null without a trace
 };
 
 inline constinit std::atomic<bool> memory_trace_on{false};
@@ -22,7 +22,8 @@ inline bool memory_trace_is_on() { return memory_trace_on.load(std::memory_order
 
 /// Starts to record the memory of all devices, for the whole process. Drops an earlier record.
 void start_memory_trace();
-/// Stops recording and returns the events; events of one device are in the order of its allocator.
+/// Stops recording and returns the events; the events of a device are in the order in which its allocator recorded
+/// them.
 std::vector<MemoryEvent> take_memory_trace();
 /// Records an event; called by allocators while memory_trace_is_on(). If memory runs out, the event is dropped.
 void trace_memory(Device device, const void* data, int64_t bytes) noexcept;

@@ -1,4 +1,4 @@
-// Observers: attaching and detaching them, and passing on to the outer observer.
+// Attaches and detaches observers, and passes calls on to the outer observer.
 #include "tandem/core/trace/observer.h"
 
 #include "tandem/core/dispatch.h"

@@ -1,4 +1,4 @@
-// Observers: they intercept kernel calls on every device, and the Loops that a CPU kernel runs.
+// Observers, which intercept kernel calls on every device, and the loops that CPU kernels run.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -30,7 +30,7 @@ namespace detail {
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Called instead of a kernel. For a CPU kernel, on_run() follows when the call is passed on.
+  /// Called instead of a kernel. If the call of a CPU kernel is passed on, on_run() is called for the kernel's loops.
   virtual void on_call(const KernelCall& call) { pass(call); }
   /// Called instead of running `loops`, which do not depend on each other and are destroyed after the call.
   virtual void on_run(ArrayRef<Loop> loops) { pass(loops); }
@@ -44,7 +44,7 @@ class Observer {
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 
  protected:
-  /// Passes on to the outer observer; without one, executes.
+  /// Passes the call on to the outer observer; if there is none, executes it.
   void pass(const KernelCall& call) const;
   void pass(ArrayRef<Loop> loops) const;
   void pass(const std::function<void()>& update) const;
@@ -61,7 +61,8 @@ void attach_observer(std::shared_ptr<Observer> observer);
 
 }  // namespace detail
 
-/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied meanwhile keep it.
+/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied while it was attached
+/// keep it.
 class ObserverGuard {
  public:
   explicit ObserverGuard(std::shared_ptr<Observer> observer) { attach_observer(std::move(observer)); }

@@ -13,7 +13,8 @@
 namespace tandem::detail {
 namespace {
 
-/// Maximum number of events; further ones are only counted. An event takes about 300 bytes, and viewers become slow.
+/// Maximum number of events; further events are only counted. The limit exists because an event takes about 300 bytes,
+/// and viewers become slow.
 constexpr size_t kMostEvents = 500'000;
 
 struct ProcessTrace {
@@ -35,7 +36,7 @@ ProcessTrace* process_trace() {
 
 void write_at_exit() {
   ProcessTrace& trace = *process_trace();
-  if (trace.process != ::getpid()) return;  // in a forked child the events are the parent's
+  if (trace.process != ::getpid()) return;  // a forked child writes nothing: the events are its parent's
   try {
     write_process_trace(trace.folder + "/" + std::to_string(trace.process), *trace.tracer, process_rank);
   } catch (const std::exception& error) {

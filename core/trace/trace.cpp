@@ -1,4 +1,4 @@
-// Starts and stops traces, and TraceSpan.
+// Implements start_trace(), take_trace(), stop_trace() and TraceSpan.
 #include "tandem/core/trace/trace.h"
 
 #include "tandem/core/trace/tracer.h"

@@ -1,5 +1,5 @@
-// Traces: records of kernel calls, phases of each lane, transfers and collectives, with their times. A trace can be
-// written as Chrome's trace JSON, or returned as a list of events.
+// Traces: records of kernel calls, phases of each device's thread, transfers and collectives, with their times. A trace
+// can be written as Chrome's trace JSON, or returned as a list of events.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,8 +25,8 @@ struct TraceEvent {
   enum class Kind : int8_t {
     kernel,         // a kernel call on `device`; for a GPU, it ends when the work is queued on the stream
     gpu,            // work of a GPU, from start to end; its kernel call has the same `correlation`
-    phase,          // what a lane is doing: "forward", "scatter", "wait"; of nested phases, the innermost counts
-    communication,  // a collective, from the start of its turn on this rank; `queued` is the time of the call
+    phase,          // a phase such as "forward", "scatter" or "wait"; of nested phases, the innermost counts
+    communication,  // a collective, from the time when this rank starts it; `queued` is the time of the call
     transfer,       // a copy between devices, from `device` to `to`
     gradient,       // an instant: DistributedDataParallel received the gradient of parameter `name`
     span            // a TraceSpan
@@ -35,8 +35,8 @@ struct TraceEvent {
   Kind kind = Kind::span;
   /// Name of the kernel, collective or phase; for a gradient, name of the parameter.
   std::string name;
-  int rank = 0;    // set by code that merges the traces of several ranks
-  int lane = 0;    // within the rank: index of the device that the thread works for, under DataParallel
+  int rank = 0;    // rank that recorded the event; set by code that merges traces
+  int lane = 0;    // index of the DataParallel device that the thread works for
   int thread = 0;  // number of the thread within the process
   /// Device of the activity; for a transfer, source and destination.
   Device device = {}, to = {};
@@ -47,7 +47,7 @@ struct TraceEvent {
   double cpu_start = 0, cpu_end = 0;
   int64_t correlation = 0;  // ID that links a kernel call to its GPU activity; 0 if there is none
   int stream = 0;           // for Kind::gpu: number of the stream, from 1
-  int64_t bytes = 0;        // for a kernel call: size of all its tensors; for a collective: of its tensor
+  int64_t bytes = 0;        // total size of the tensors of a kernel call, or size of the tensor of a collective
   /// For a kernel call: the tensors that it read and wrote.
   std::vector<TraceTensor> reads = {}, writes = {};
 };

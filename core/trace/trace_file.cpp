@@ -72,7 +72,7 @@ void write_trace(const std::string& path, const std::vector<TraceEvent>& events)
   out.precision(16);
   const int rank = events.empty() ? 0 : events[0].rank;
   out << "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": " << rank << "}, \"traceEvents\": [\n";
-  std::map<std::pair<int, int>, std::string> rows;  // names of the rows, by rank and row
+  std::map<std::pair<int, int>, std::string> rows;  // name of each row in the view of a trace, by rank and row number
   for (const TraceEvent& e : events) {
     std::string name = e.kind == TraceEvent::Kind::gpu
                            ? e.device.str() + " stream " + std::to_string(e.stream)

@@ -19,15 +19,15 @@ double trace_clock();
 double thread_clock();
 
 /// Observer that times each call and collects events. Copies of a context may keep it after the end of the trace; then
-/// it only passes on.
+/// it only passes calls on.
 class Tracer final : public Observer {
  public:
-  /// @param around  trace that encloses this one and gets the same marks; null: none
+  /// @param around  enclosing trace, which gets the same events; null if there is none
   /// @param most    maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
       : kernels_(kernels), most_(most), around_(std::move(around)) {}
   void on_call(const KernelCall& call) override;
-  /// Adds an event to this trace and the enclosing ones, with the caller's thread and lane.
+  /// Adds an event to this trace and the enclosing ones, with the thread and the `lane` of the caller.
   void add(TraceEvent event);
   /// Stops recording and returns the events, sorted by start time.
   std::vector<TraceEvent> stop();
@@ -54,13 +54,13 @@ void set_process_trace_rank(int rank);
 /// Stops the tracer and writes its events to `path`.json with this rank. If the tracer left out events, writes their
 /// number to `path`.left_out. Writes nothing if there are no events. @throws Error if `path`.json cannot be written
 void write_process_trace(const std::string& path, Tracer& tracer, int rank);
-/// Whether this tracer is that of the whole program, which stops only when the program ends.
+/// Whether this tracer records the whole program; such a tracer stops only when the program ends.
 bool is_process_trace(const Tracer& tracer);
 
 /// The tracer of this thread's current trace, or null.
 inline Tracer* current_tracer() { return RankContext::current().tracer.get(); }
 
-/// Marks a phase of this thread's lane until it goes out of scope. Without a trace it costs only a branch.
+/// Marks a phase of this thread in the trace, from construction to destruction. Without a trace it costs only a branch.
 class PhaseSpan {
  public:
   explicit PhaseSpan(const char* name) {
