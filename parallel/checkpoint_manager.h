@@ -27,7 +27,7 @@ struct CheckpointOptions {
 ///     checkpoints.add("epoch", epoch);
 ///     int64_t step = checkpoints.restore().value_or(0);
 ///     for (; epoch < epochs; ++epoch)
-/// after a restore, the first epoch has only the batches that were left
+///       for (auto& batch : *loader) {  // after a restore, the first epoch has only the batches that were left
 ///         ...
 ///         if (++step % 100 == 0) checkpoints.save(step);
 ///       }

@@ -135,8 +135,8 @@ struct DataParallelOptions {
 /// trained as usual.
 ///
 ///   DataParallel dp(net, {"cpu:0", "cpu:1"});
-/// x may be on any device; the output is on cpu:0
-/// the same loss, computed on the devices that hold the outputs
+///   cross_entropy(dp(x), target).backward();                // x may be on any device; the output is on cpu:0
+///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed on each replica's device
 ///
 /// On the first device the module itself runs on shard 0, so the members that its forward writes keep their values. The
 /// replicas on the other devices are built once, by clone() or by a factory. From then on their parameters, buffers,

@@ -83,7 +83,7 @@ void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
   lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { serve(lane, jobs); });
 }
 void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
-  // set only if needed, because a CUDA context on the first GPU would take up memory there
+  // makes the GPU of the jobs current: otherwise CUDA would create a context on the first GPU, which takes up memory
   std::optional<gpu::DeviceGuard> device;
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;
