@@ -133,9 +133,9 @@ class StoreClient {
   void end(int rank, std::chrono::milliseconds answer = kHasty);
   /// Returns the ranks that have left the group, and how.
   LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
-  /// Result of blame(): the rank for which `rank` waits, directly or through other waiting ranks; `rank` itself if it
-  /// waits for none. `silence` is "has not been heard of for 1234 ms" if the reports of that rank are overdue,
-  /// otherwise "".
+  /// Result of blame(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which it waits,
+  /// directly or through other waiting ranks. `silence` is "has not been heard of for 1234 ms" if the reports of that
+  /// rank are overdue, otherwise "".
   struct Blame {
     int rank = 0;
     std::string silence = {};
