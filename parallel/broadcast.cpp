@@ -1,4 +1,4 @@
-// Broadcasts and reduce-adds many tensors over devices, packed into flat buffers.
+// Implements the broadcast and the addition of many tensors over devices: tensors are packed into flat buffers.
 #include "tandem/parallel/broadcast.h"
 
 #include <algorithm>
@@ -149,7 +149,7 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
           return autograd::wants_grad(list[i]);
         }))
       continue;
-    // a sum of one addend is that addend itself, which must keep its history
+    // if there is one addend, the sum is that tensor: alias it, because it must keep its own history
     if (!ours[i]) sums[i] = core::alias(sums[i]);
     recorded.push_back(i);
     outputs.push_back(sums[i]);

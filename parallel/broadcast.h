@@ -28,7 +28,7 @@ class FlatBuffers {
  public:
   FlatBuffers() = default;
   FlatBuffers(const std::vector<Tensor>& like, Device device);
-  /// Copies the tensors into their views. They must have the shapes of this list.
+  /// Copies the tensors into the views, whose shapes they must have.
   void pack(const std::vector<Tensor>& tensors);
   /// Copies all buffers of `other`, which has the same layout and is on another device, with one transfer per dtype.
   void receive(const FlatBuffers& other);

@@ -83,7 +83,7 @@ struct DevicePower {
 /// Returns a warning if a device has less than three quarters of the memory or multiprocessors of another one,
 /// otherwise an empty string.
 std::string unequal_devices(const std::vector<DevicePower>& devices);
-/// Prints this warning for GPUs.
+/// Prints the warning of unequal_devices() to standard error if the devices are GPUs.
 void warn_of_unequal_devices(const std::vector<Device>& devices);
 /// Checks that chunk_sizes is empty, or has one positive number for each device. @throws Error
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
@@ -170,8 +170,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [factory](const std::vector<Device>& on) {
-                       // used while the factory initialises parameters, so that the caller's random numbers stay the
-                       // same
+                       // keeps the factory from using the caller's random numbers
                        Generator scratch;
                        const GeneratorGuard guard(scratch);
                        std::vector<std::shared_ptr<ModuleType>> replicas;

@@ -27,9 +27,9 @@ struct DDPLoggingData {
   /// kBucketCapFromLink, otherwise 0.
   double link_latency = 0, link_bandwidth = 0;
 
-  /// Values of the options of the same names.
+  /// Values of the options of DistributedDataParallel that have the same names.
   bool find_unused_parameters = false, gradient_as_bucket_view = true, broadcast_buffers = true;
-  /// Value of the option of the same name.
+  /// Value of the option of DistributedDataParallel that has the same name.
   int64_t check_parameters_every = 0;
 
   /// Number of parameters that required a gradient in the last step but got none on this rank.

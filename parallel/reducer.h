@@ -11,9 +11,10 @@ namespace tandem::nn::parallel::detail {
 
 struct ReducerOptions {
   int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
-  /// If true, a parameter may have no gradient. It counts as zero if another rank has a gradient for it, and keeps its
-  /// old gradient if no rank has. If false, a missing gradient is an error. On the CPU the same backward throws; on a
-  /// GPU the next one does, because the host does not wait for each step.
+  /// If true, a parameter may have no gradient. If another rank has a gradient for it, this rank counts as having a
+  /// gradient of zeros; if no rank has one, the parameter keeps its old gradient. If false, a missing gradient is an
+  /// error. On the CPU the same backward throws; on a GPU the next one does, because the host does not wait for each
+  /// step.
   bool find_unused_parameters = false;
   /// If true, grad() is a view of a bucket, so that gradients need no memory in addition to the buckets. A grad() kept
   /// by the program then changes in the next backward. If false, grad() is a tensor of its own, copied to the bucket

@@ -65,7 +65,7 @@ class CallQueue {
   int64_t sequence_ = 0;
   bool coalescing_ = false;
   std::vector<Job> held_;                                 // collectives called since start_coalescing()
-  std::map<std::tuple<int, int, bool>, Lane> transfers_;  // by peer, tag and direction
+  std::map<std::tuple<int, int, bool>, Lane> transfers_;  // one lane for each peer, tag and direction
   Lane lane_;
 };
 

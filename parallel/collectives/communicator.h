@@ -11,15 +11,15 @@ namespace tandem::distributed {
 /// A group's name and the ranks of its members in the default group.
 struct Members {
   std::string name;        // empty if the group has no name
-  std::vector<int> ranks;  // by rank in the group
-  /// Returns "group tp of ranks 1, 3, 5".
+  std::vector<int> ranks;  // rank of each member in the default group
+  /// Describes the group for errors: "group tp of ranks 1, 3, 5".
   std::string str() const;
 };
 using MembersPtr = std::shared_ptr<const Members>;  // null for the default group
 inline int global_rank(int rank, const MembersPtr& members) {
   return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
 }
-/// Returns "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
+/// Describes a rank for errors: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
 std::string rank_text(int rank, const MembersPtr& members);
 
 /// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
@@ -31,7 +31,7 @@ struct Call {
   Device device = {};
   int64_t numel = -1;    // number of elements of one tensor; -1 if the call has no tensor
   int other = -1;        // rank of the root, destination or source; -1 if the call has none
-  bool reduces = false;  // if true, `op` is set
+  bool reduces = false;  // whether the call reduces, so that `op` is set
   ReduceOp op = ReduceOp::SUM;
   MembersPtr group = nullptr;
   detail::Shape shape = {};  // shape of the tensor that has `numel` elements
@@ -41,7 +41,7 @@ struct Call {
   std::vector<int64_t> sends = {}, receives = {};
   int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
   int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
-  /// Returns "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
+  /// Describes the call for errors: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
   bool agrees(const Call& other_rank) const;

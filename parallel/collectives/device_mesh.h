@@ -37,7 +37,7 @@ class DeviceMesh {
   int64_t dim(const std::string& name) const;
   std::vector<int64_t> shape_, coordinate_;
   std::vector<std::string> names_;
-  std::vector<ProcessGroupPtr> groups_;  // by dimension
+  std::vector<ProcessGroupPtr> groups_;  // group of this rank along each dimension
 };
 
 /// Makes a mesh of the given shape. The product of the sizes must be the number of ranks in the default group. All

@@ -30,7 +30,7 @@ struct InitOptions {
 /// Makes this rank part of a default group. Returns when all ranks have joined. Backends:
 ///   local  ranks are threads that run_ranks started, with tensors on the CPU or on GPUs, one rank to a GPU or several
 ///   gloo   processes, or threads of run_ranks; over TCP and, on one machine, shared memory (docs/launch.md)
-///   nccl   the same, each with a GPU of its own
+///   nccl   processes, or threads of run_ranks; each has a GPU of its own
 /// If `backend` is empty, it is chosen as in PyTorch: nccl for GPUs, gloo for the CPU (local if ranks are threads).
 /// Options::device decides; without it, nccl is chosen if there are GPUs. Emulated GPUs do not count.
 ///

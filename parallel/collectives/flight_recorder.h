@@ -18,7 +18,7 @@ class FlightRecorder {
     std::string id;  // such as "0" or "0/1.2": the same on all ranks of the group, and unique in the job
     std::string name, backend;
     std::vector<int> ranks;  // the members' ranks in the default group, by rank in this group
-    int rank = 0;            // this rank's rank in the group
+    int rank = 0;            // rank of this process in the group
     std::chrono::milliseconds timeout{0};
   };
 
@@ -44,7 +44,7 @@ class FlightRecorder {
     bool reduces, failed, cuda;
     detail::Shape shape;
     std::array<char, 128> about;  // truncated to 127 bytes
-    cuda::Event begin, end;       // for CUDA tensors, set once the host is done
+    cuda::Event begin, end;  // for CUDA tensors: events around the operation, set once the host is done with the call
   };
   [[gnu::cold]] static void append_entry(std::string& out, const Entry& entry);
   Entry* find(int64_t call);

@@ -10,7 +10,8 @@ std::string process_variable(const char* name);
 
 /// Settings of a rank, from the options and the environment.
 struct JobEnvironment {
-  std::string launcher;  // "the environment", "tandem launch", "torchrun", "Open MPI", "PMI", "Slurm"
+  // name of the launcher: "the environment", "tandem launch", "torchrun", "Open MPI", "PMI" or "Slurm"
+  std::string launcher;
   int rank = 0, size = 1;
   std::string address = {};
   int port = 0;

@@ -69,7 +69,8 @@ class LocalHub {
     const size_t me = static_cast<size_t>(rank);
     {
       std::unique_lock lock(mutex_);
-      if (!failure_.empty()) fail_here(call);  // before the slot is overwritten, because other ranks may still read it
+      // throws before the slot is overwritten, because other ranks may still read it
+      if (!failure_.empty()) fail_here(call);
       calls_[me] = call;
       seats_[me].tensors = std::move(tensors);
       seats_[me].ready = ready;
@@ -261,7 +262,7 @@ class LocalHub {
   std::vector<Call> calls_;
   std::vector<bool> left_;
   Barrier first_, second_;
-  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // by sender, receiver and tag
+  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // pending sends, by sender, receiver and tag
   std::map<std::string, std::weak_ptr<LocalHub>> children_;
 };
 

@@ -15,7 +15,7 @@ const char* to_string(ReduceOp op);
 
 /// Purpose of a call, and the source line that makes it. Converts from a string, or from {}.
 struct About {
-  /// By default, file and line are where this About is passed as an argument.
+  /// Stores the purpose of a call. By default, `file` and `line` are those of the call to which this About is passed.
   About(std::string text = {}, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : text(std::move(text)), file(file), line(line) {}
   About(const char* text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -24,7 +24,7 @@ struct About {
   std::string text;
   /// Source file of the call.
   const char* file;
-  /// Line in that file, counted from 1.
+  /// Line of the call in its source file, counted from 1.
   int line;
 };
 
@@ -77,17 +77,16 @@ struct GroupOptions {
 
 /// A group of ranks that communicate. All ranks must call the same collectives in the same order, with tensors of equal
 /// dtype and size. Calls start in that order and run asynchronously. Tensors may have any strides, any size (0 too) and
-/// any dtype. MIN and MAX propagate NaN. SUM, AVG and PRODUCT reduce in rank order, so all ranks get bitwise equal
-/// results in every run: ((x0
-/// + x1) + x2) + ..., which AVG then multiplies by 1 / size. Exceptions: gloo on several machines with more than 8
-/// ranks adds around a ring, and NCCL with more than 2 ranks uses an order of its own. `about` says what the collective
-/// is for. Errors show it, and the call fails if the ranks' texts differ (over gloo, in the first 127 bytes), even if
-/// dtype and size agree. (The texts of sends and receives are not compared.)
+/// any dtype. MIN and MAX propagate NaN. SUM, AVG and PRODUCT reduce in rank order: a sum is ((x0 + x1) + x2) + ...,
+/// which AVG multiplies by 1 / size. So all ranks get bitwise equal results in every run. Exceptions: gloo on several
+/// machines with more than 8 ranks adds around a ring, and NCCL with more than 2 ranks uses an order of its own.
+/// `about` says what the collective is for. Errors show it, and the call fails if the ranks' texts differ (over gloo,
+/// in the first 127 bytes), even if dtype and size agree. (The texts of sends and receives are not compared.)
 ///
 /// If ranks call different collectives, they fail with an error that names both calls. `local` and `gloo` compare the
 /// calls before any data moves. NCCL does not compare; the group compares the ranks' calls in the background, some ten
-/// times a second. Wrong results may be seen before this error comes. A send and a receive that do not match fail at
-/// the timeout.
+/// times a second. Wrong results may be seen before this error comes. With NCCL, a send and a receive that do not
+/// match fail at the timeout.
 ///
 /// All tensors of a call must be on the CPU, or all of them on the same GPU. For CUDA tensors the operation runs on a
 /// stream of the group, after all work that the calling thread's current stream holds at the call, and keeps the

@@ -62,13 +62,13 @@ class Agreement {
   const distributed::ProcessGroupPtr group_;
   const bool weighted_, static_graph_;
   double unit_ = 1;
-  bool unit_known_;     // true without weights
+  bool unit_known_;     // always true without weights
   Tensor apart_;        // the status, if it is outside the buckets
   Tensor all_used_;     // first element of the status: whether this rank used all parameters
   Tensor rank_weight_;  // second element of the status: the weight of this rank, and after averaging the mean weight
   cuda::Event used_known_;
-  Tensor all_used_here_;         // page-locked copy of all_used_
-  Tensor last_all_used_;         // same as all_used_here_, after a backward has started to copy to it
+  Tensor all_used_here_;  // page-locked copy of all_used_
+  Tensor last_all_used_;  // same tensor as all_used_here_; defined after the first backward has started a copy to it
   bool used_under_way_ = false;  // true if last_all_used_ has not been evaluated yet
   std::vector<bool> last_fine_;
 };

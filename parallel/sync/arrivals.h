@@ -134,7 +134,7 @@ class Arrivals {
   const std::vector<std::string> names_;
   const ArrivalRules rules_;
   std::vector<size_t> bucket_of_;
-  std::vector<Progress> progress_;  // by bucket
+  std::vector<Progress> progress_;  // progress of each bucket
   bool synchronize_ = true, running_ = false;
   std::weak_ptr<const bool> under_way_;  // token of the running backward, which expires if the backward throws
   ForwardPtr forward_;

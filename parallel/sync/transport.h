@@ -10,7 +10,7 @@ namespace tandem::nn::parallel::detail {
 /// Communication times of one synchronized backward.
 struct ReduceTimes {
   double communication = 0;  // total seconds of the collectives
-  // seconds for which the end of backward waited, on a GPU including optimizer steps made meanwhile
+  // seconds for which the end of backward waited; on a GPU, this includes optimizer steps made meanwhile
   double exposed = 0;
   double backward = 0;      // seconds from the beginning to the end of backward, including exposed communication
   bool overlapped = false;  // whether the first collective began before the last gradient existed

@@ -311,7 +311,7 @@ class GlooCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // before link_ and the others, so that it outlives them
+  StoreHost host_;  // declared before link_ and the others, so that it outlives them
   GlooLink link_;
   size_t me_, size_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -145,7 +145,7 @@ GlooLink::~GlooLink() {
 }
 
 void GlooLink::connect() {
-  const NoPipeSignal no_signal;  // Gloo's thread inherits the signal mask
+  const NoPipeSignal no_signal;  // blocks SIGPIPE before Gloo starts a thread, which inherits the signal mask
   try {
     const Deadline deadline = after(timeout_);
     std::shared_ptr<Mesh> mesh;

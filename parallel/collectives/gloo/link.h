@@ -143,7 +143,7 @@ class GlooLink {
   std::string name_;  // name of the group in the store
   const MembersPtr members_;
   const bool may_share_;
-  mutable std::mutex mutex_;  // guards failure_ to shared_
+  mutable std::mutex mutex_;  // guards the members from failure_ to shared_
   std::string failure_;
   bool names_call_ = false;
   const Call* current_ = nullptr;
@@ -155,8 +155,8 @@ class GlooLink {
   uint64_t calls_ = 0;  // number of headers written into shared memory
 };
 
-/// Kinds of messages. Gloo matches a send with a receive if their slots are equal. Gloo's own collectives use the first
-/// bytes 1 to 8.
+/// Kinds of messages. Gloo matches a send with a receive if their slots are equal. The highest byte of a slot is the
+/// kind; Gloo's own collectives use the kinds 1 to 8.
 enum class Slot : uint64_t { header = 0x40, parts, results, pair_send, pair_recv, pair_data };
 constexpr char kHasLeft[] = " has left the group";  // text that follows the name of a rank in errors
 constexpr uint64_t slot(Slot kind, uint32_t tag = 0) { return static_cast<uint64_t>(kind) << 56 | tag; }

@@ -42,7 +42,8 @@ class NcclComm {
   const Library& lib_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
-  std::mutex mutex_;     // held during each call of the library, which does not block, except the call that ends comm_
+  // held during every call of the library, because these do not block; not held by the call that ends comm_
+  std::mutex mutex_;
   Comm comm_ = nullptr;  // null after close() or abort()
 };
 

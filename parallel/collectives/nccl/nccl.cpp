@@ -354,7 +354,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // before watch_ and the others, so that it outlives them
+  StoreHost host_;  // declared before watch_ and the others, so that it outlives them
   const nccl::Library& lib_;
   const int rank_, size_;
   const Device device_;
@@ -366,7 +366,7 @@ class NcclCommunicator final : public Communicator {
   NcclComm* comm_ = nullptr;  // communicator of all ranks; watch_ owns it
 
   std::mutex mutex_;                                      // guards pairs_
-  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // by sender, receiver and tag
+  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by pair(), by sender, receiver and tag
 
   bool grouping_ = false;  // Only the thread that runs collectives uses grouping_, group_ and after_.
   std::vector<Launch> group_;

@@ -58,7 +58,7 @@ void NcclWatch::called(const Call& call) {
   last_ = call;
   if (call.sequence == 0 || size_ == 1) return;  // a send or receive involves only two ranks, so it is not compared
   hash_ = mixed(hash_, call);
-  // rank 0 publishes only its latest call, with which the other ranks compare their own of the same number
+  // rank 0 needs only its latest call, which it publishes; other ranks keep theirs until they have been compared
   if (rank_ == 0) called_.clear();
   called_.push_back({call, hash_});
 }

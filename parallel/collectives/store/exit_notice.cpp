@@ -12,7 +12,7 @@ namespace tandem::distributed {
 using std::chrono::milliseconds;
 
 struct ExitNotice::Entry {
-  pid_t process;  // a forked child inherits the list but is not a rank, so its id differs
+  pid_t process;  // process that made the entry: a forked child inherits the list, but is not a rank
   int rank;       // rank in the default group
   bool has_launcher;
   // name of the group made by init_process_group, from which all other groups of this rank are made

@@ -10,7 +10,7 @@
 
 namespace tandem::distributed {
 
-/// What a rank needs to know about a group in order to join it.
+/// Data that a rank needs to join a group.
 struct Rendezvous {
   int rank = 0, size = 1;
   std::shared_ptr<StoreClient> store;

@@ -29,8 +29,8 @@ AddressList look_up(const std::string& address, int port, int flags) {
   addrinfo* found = nullptr;
   const std::string service = std::to_string(port);
   int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
-  // "localhost" always means this machine (RFC 6761), even if /etc/hosts lacks it
-  if (status != 0 && address == "localhost") status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
+  if (status != 0 && address == "localhost")  // localhost is this machine (RFC 6761), even if /etc/hosts lacks it
+    status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
                   " is not known: ", ::gai_strerror(status));
   return {found, &::freeaddrinfo};
@@ -47,7 +47,7 @@ bool is_connected_to_itself(int fd) {
          ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) == 0 && own_length == peer_length &&
          std::memcmp(&own, &peer, own_length) == 0;
 }
-/// Returns 0, or an errno.
+/// Connects a socket before the deadline. Returns 0, or an errno.
 int try_connect(int fd, const addrinfo& a, Deadline deadline) {
   if (::connect(fd, a.ai_addr, a.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;

@@ -101,7 +101,7 @@ class StoreClient {
   /// which it was made. Returns the first failure.
   std::string publish_failure(const std::string& group, const std::string& why,
                               std::chrono::milliseconds answer = kUsual);
-  /// As the methods of KeyValues.
+  /// Perform the operations of KeyValues in the store.
   int64_t add(const std::string& key, int64_t amount);
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);

@@ -39,7 +39,7 @@ bool same_token(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-/// A rank that sends reports, or another member of a group that does so, which has a name.
+/// A rank, or another member of a group, that sends reports. Only members that are not ranks have a name.
 struct Member {
   std::string group;
   int rank = 0, waits_for = -1;

@@ -92,8 +92,7 @@ void Watchdog::end_process_unless_told(const std::string& error) {
   const std::string text =
       "tandem: rank " + std::to_string(options_.rank) + " ends, as its job has failed: " + error.substr(0, 3000) + "\n";
   if (wait_until_ready(STDERR_FILENO, POLLOUT,
-                       // a short wait, because the reader of standard error may be blocked
-                       after(std::chrono::milliseconds(100))))
+                       after(std::chrono::milliseconds(100))))  // a short wait: the reader may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }
