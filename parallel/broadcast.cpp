@@ -1,4 +1,4 @@
-// Broadcasts and reduce-adds many tensors over devices, packed into flat buffers.
+// Implements the broadcast and the addition of many tensors over devices: tensors are packed into flat buffers.
 #include "tandem/parallel/broadcast.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace tandem::nn::parallel {
 namespace detail {
 
-/// Number of elements that a tensor takes up in a buffer. Each tensor begins at an alignment that an allocation would
-/// have, so that kernels treat copies like the originals.
+/// Returns the number of elements that a tensor takes up in a buffer. Every tensor begins at a multiple of 64 elements:
+/// this alignment lets kernels treat a view in a buffer like a tensor with memory of its own.
 static int64_t room(const Tensor& t) { return (t.numel() + 63) / 64 * 64; }
 
 FlatBuffers::FlatBuffers(const std::vector<Tensor>& like, Device device) : tensors_(like.size()) {
@@ -52,7 +52,7 @@ void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std:
   for (size_t i = 0; i < tensors.size(); ++i)
     if (autograd::wants_grad(tensors[i])) learning.push_back(i);
   if (learning.empty()) return;
-  std::vector<Tensor> inputs, outputs;  // outputs: all of the first device, then all of the second, ...
+  std::vector<Tensor> inputs, outputs;  // outputs: all tensors on the first device, then all on the second, ...
   inputs.reserve(learning.size()), outputs.reserve(learning.size() * copies.size());
   for (const size_t i : learning) inputs.push_back(tensors[i]);
   for (const std::vector<Tensor>& on_device : copies)
@@ -120,7 +120,7 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
   TANDEM_CHECK(!tensors.empty(), "reduce_add_coalesced: there is nothing to add; accepted: one list or more");
   const size_t count = tensors[0].size();
   std::vector<Tensor> sums(count), inputs;
-  std::vector<bool> ours(count, false);  // sums[i] is a tensor of its own that may be changed in place
+  std::vector<bool> ours(count, false);  // whether sums[i] is a new tensor, which may be changed in place
   std::vector<Device> devices;
   for (const std::vector<Tensor>& list : tensors) {
     TANDEM_CHECK(list.size() == count, "reduce_add_coalesced: list 0 holds ", count, " tensors and list ",
@@ -142,14 +142,15 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
       ours[i] = true;
     }
   }
-  std::vector<size_t> recorded;  // sums for which some addend requires a gradient
+  std::vector<size_t> recorded;  // indices of the sums with an addend that requires a gradient
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < count; ++i) {
     if (!is_grad_enabled() || std::none_of(tensors.begin(), tensors.end(), [i](const std::vector<Tensor>& list) {
           return autograd::wants_grad(list[i]);
         }))
       continue;
-    if (!ours[i]) sums[i] = core::alias(sums[i]);  // an addend that is also the sum keeps its own history
+    // if there is one addend, the sum is that tensor: alias it, because it must keep its own history
+    if (!ours[i]) sums[i] = core::alias(sums[i]);
     recorded.push_back(i);
     outputs.push_back(sums[i]);
   }

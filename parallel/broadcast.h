@@ -1,4 +1,5 @@
-// Broadcast and reduce-add of many tensors at once, packed into flat buffers. Each is the other's backward.
+// Broadcasts many tensors, or reduces many tensors by addition, at once: they are packed into flat buffers. Each
+// operation is the backward of the other.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -21,18 +22,18 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
 
 namespace detail {
 
-/// Memory for copies of a list of tensors on one device: one buffer per dtype, with one view per tensor. Each view
-/// begins at a multiple of 64 elements.
+/// Flat buffers for copies of a list of tensors on one device: one buffer per dtype, with one view per tensor. Each
+/// view begins at a multiple of 64 elements.
 class FlatBuffers {
  public:
   FlatBuffers() = default;
   FlatBuffers(const std::vector<Tensor>& like, Device device);
-  /// Copies the tensors into their views. They must have the shapes of this list.
+  /// Copies the tensors into the views, whose shapes they must have.
   void pack(const std::vector<Tensor>& tensors);
-  /// Copies all buffers from equal FlatBuffers on another device, with one transfer per dtype.
+  /// Copies all buffers of `other`, which has the same layout and is on another device, with one transfer per dtype.
   void receive(const FlatBuffers& other);
   /// Returns the views. Each has a version counter of its own: an in-place write to one view does not change the
-  /// version of another.
+  /// version of another view.
   const std::vector<Tensor>& tensors() const { return tensors_; }
   /// Returns whether the views have the dtypes, shapes and strides of these tensors.
   bool fits(const std::vector<Tensor>& tensors) const;
@@ -41,7 +42,7 @@ class FlatBuffers {
   std::vector<Tensor> buffers_, tensors_;
 };
 
-/// Sets the history of copies[r][i]: a copy of tensors[i]. If tensors[i] requires no gradient, its copies get no
+/// Records in autograd that copies[r][i] is a copy of tensors[i]. If tensors[i] requires no gradient, its copies get no
 /// history.
 void record_broadcast(const std::vector<Tensor>& tensors, const std::vector<std::vector<Tensor>>& copies);
 

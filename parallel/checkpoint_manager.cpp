@@ -1,5 +1,5 @@
-// CheckpointManager. A file holds: {"tandem_checkpoint": 1, "step": 100, "shared": {name: ...}, "ranks": [{"random":
-// [...], name: ...}, ...]}
+// Implements CheckpointManager. The dictionary in a checkpoint file:
+// {"tandem_checkpoint": 1, "step": 100, "shared": {name: ...}, "ranks": [{"random": [...], name: ...}, ...]}
 #include "tandem/parallel/checkpoint_manager.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using serialize::OutputArchive;
 constexpr int64_t kVersion = 1;
 constexpr char kBegin[] = "step_", kEnd[] = ".pt", kBeside[] = ".pt.tmp.";
 
-/// Lists the random streams that a rank's operations draw from, by device: the device's own stream, and the streams
-/// that DataParallel and DDP give to shards and ranks.
+/// Lists the random streams from which the operations of a rank draw, by device: the device's own stream, and the
+/// streams that DataParallel gives to shards and DDP to ranks.
 std::vector<std::pair<Device, uint64_t>> streams_of(int rank) {
   std::vector<std::pair<Device, uint64_t>> out;
   for (const DeviceType type : {kCPU, kCUDA}) {
@@ -54,13 +54,13 @@ IValue random_value(int rank) {
     out.insert(key_of(device, stream), value_of(default_generator(device, stream)));
   return out;
 }
-/// Restores the default generators. A stream that was not saved continues at the offset of the device's first stream,
-/// because ranks draw about equally many numbers.
+/// Restores the default generators. A stream that the checkpoint does not have continues at the offset of the device's
+/// first stream, because all streams are at about the same offset.
 void restore_random(const IValue& value, int rank) {
   for (const auto& [device, stream] : streams_of(rank)) {
     const IValue* found = value.find(key_of(device, stream));
     if (!found) found = value.find(key_of(device, 0));
-    if (!found) continue;  // the checkpoint was saved without this device
+    if (!found) continue;  // the checkpoint was saved on a machine without this device
     detail::PhiloxState state = state_of(*found);
     state.stream = stream;
     default_generator(device, stream).set_state(state);
@@ -114,7 +114,7 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
                " cannot be made: ", error.message());
   const auto lock = FolderLock::try_lock(folder_);
-  if (!lock) return;  // another job is saving, and the unfinished files belong to it
+  if (!lock) return;  // If another job is saving into this folder, the unfinished files belong to that job.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kBegin) && name.find(kBeside) != std::string::npos) fs::remove(entry.path(), error);
@@ -273,7 +273,7 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
           throw Error(std::string(error.what()) + "; the one before it is of step " +
                       std::to_string(there[there.size() - 2]) + ", which restore(/*or_before=*/true) goes back to");
         if (!or_before || there.size() == 1)
-          throw;  // no older file: starting from scratch must be the caller's decision
+          throw;  // there is no older file, and only the caller may decide to start from scratch
         std::fprintf(stderr, "tandem: %s; it is passed over\n", error.what());
         fs::rename(path_of(there.back()), path_of(there.back()) + ".damaged");
       }

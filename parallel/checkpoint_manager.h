@@ -1,4 +1,4 @@
-// CheckpointManager: saves the whole state of a training, of all ranks, in one file per step.
+// CheckpointManager: saves the whole state of a training run, over all ranks, in one file per step.
 #pragma once
 #include "tandem/core/generator.h"
 #include "tandem/parallel/collectives/distributed.h"
@@ -10,7 +10,7 @@ class FolderLock;
 }  // namespace detail
 
 struct CheckpointOptions {
-  /// Number of checkpoints to keep: the latest ones.
+  /// Number of checkpoints to keep. Older ones are deleted.
   int64_t keep = 3;
   /// Ranks that save and restore together: the default group, or this process alone if there is no default group.
   distributed::ProcessGroupPtr group = nullptr;
@@ -27,7 +27,7 @@ struct CheckpointOptions {
 ///     checkpoints.add("epoch", epoch);
 ///     int64_t step = checkpoints.restore().value_or(0);
 ///     for (; epoch < epochs; ++epoch)
-/// after a restore, the first epoch has only the batches that were left
+///       for (auto& batch : *loader) {  // after a restore, the first epoch has only the batches that were left
 ///         ...
 ///         if (++step % 100 == 0) checkpoints.save(step);
 ///       }
@@ -52,9 +52,10 @@ class CheckpointManager {
   /// load(InputArchive&), such as modules, module handles, optimizers, schedules, samplers and loaders; or a number; or
   /// a generator. The part must outlive this CheckpointManager. Parts are restored in the order in which they were
   /// added: add a schedule after its optimizer.
-  /// @throws Error if there is a part of this name already
+  /// @throws Error if a part of this name was added before
   template <class T> void add(const std::string& name, T& part) {
-    constexpr bool kOfRank = requires { typename T::BatchRequestType; };  // samplers and loaders differ by rank
+    // true for samplers and loaders, whose state differs by rank
+    constexpr bool kOfRank = requires { typename T::BatchRequestType; };
     if constexpr (requires(serialize::OutputArchive & a) { part.save(a); })
       add_part({name, kOfRank, [&part](serialize::OutputArchive& a) { part.save(a); },
                 [&part](serialize::InputArchive& a) { part.load(a); }});
@@ -67,8 +68,8 @@ class CheckpointManager {
   /// Adds a generator that the program created. Its state is saved for each rank.
   void add(const std::string& name, Generator& generator);
 
-  /// Saves everything as the checkpoint of `step`, and removes the oldest files beyond the last `keep`. All ranks call
-  /// it.
+  /// Saves everything as the checkpoint of `step`, and deletes the oldest files until `keep` are left. All ranks must
+  /// call this.
   /// @throws Error on all ranks if the file cannot be written, if the folder has a checkpoint of a later step (another
   /// training has gone further), or if another job saves into this folder, naming the job's process
   void save(int64_t step);
@@ -76,8 +77,8 @@ class CheckpointManager {
   /// @param or_before  if true and the latest file is damaged or comes from another program, restores the checkpoint
   ///                   before it, if there is one, and warns on standard error. The damaged file is renamed to end in
   ///                   ".damaged"
-  /// @throws Error on all ranks, naming the file and its fault. The parts then keep their state; only if a part rejects
-  /// its value in the file, the parts before it are already restored
+  /// @throws Error on all ranks, naming the file and its fault. The parts then keep their state, except if a part
+  /// rejects its value in the file: the parts added before it are already restored
   std::optional<int64_t> restore(bool or_before = false);
   /// Restores the checkpoint of `step`. @throws Error as restore(), and if there is no such file
   void restore_step(int64_t step);
@@ -105,7 +106,7 @@ class CheckpointManager {
   std::string folder_;
   CheckpointOptions options_;
   std::vector<Part> parts_;
-  std::shared_ptr<detail::FolderLock> lock_;  // held by rank 0 from its first save on
+  std::shared_ptr<detail::FolderLock> lock_;  // held by rank 0 from its first save() on
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The built-in communication hooks: all-reduce, and all-reduce in half types.
+// Implements CommFuture and the built-in communication hooks: all-reduce, and all-reduce in half types.
 #include "tandem/parallel/comm_hooks.h"
 
 #include "tandem/core/internal.h"
@@ -18,8 +18,8 @@ Tensor CommFuture::wait() {
 }
 
 namespace {
-/// Averages in a narrower dtype. Gradients are divided before they are narrowed and summed, so that a sum over many
-/// ranks stays in range if the average does.
+/// Averages a bucket in a narrower dtype. Divides the gradients before they are converted and summed: if the average is
+/// in the dtype's range, so are all partial sums, even over many ranks.
 CommFuture average_in(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
   const NoGradGuard guard;
   const Tensor narrow = Tensor(bucket.buffer()).mul_(1.0 / group->size()).to(dtype);

@@ -1,4 +1,5 @@
-// Communication hooks: functions with which a program replaces the way DistributedDataParallel averages a bucket.
+// Communication hooks: functions by which a program replaces the way in which DistributedDataParallel averages a
+// bucket.
 #pragma once
 #include <utility>
 
@@ -6,7 +7,7 @@
 
 namespace tandem::nn::parallel {
 
-/// The gradients of some parameters in one flat tensor. All of them have been computed on this rank. Corresponds to
+/// The gradients of some parameters, in one flat tensor, after this rank has computed them all. Corresponds to
 /// PyTorch's dist.GradBucket.
 class GradBucket {
  public:
@@ -40,18 +41,18 @@ class GradBucket {
   std::string about_;
 };
 
-/// A tensor that is ready when a collective has completed.
+/// A future tensor: its value is ready when a collective has completed.
 class CommFuture {
  public:
-  /// @param work  the collective to wait for; null if the tensor is ready
+  /// @param work  the collective to wait for; null if `tensor` is ready
   CommFuture(distributed::WorkPtr work, Tensor tensor) : work_(std::move(work)), tensor_(std::move(tensor)) {}
   /// Adds a function that wait() applies to the tensor, in the thread that waits. All ranks wait for their buckets in
-  /// the same order at the end of backward, so `f` may call collectives too.
+  /// the same order, at the end of backward, so `f` may call collectives too.
   CommFuture then(std::function<Tensor(const Tensor&)> f) &&;
   /// Waits as Work::wait() does, and returns the tensor. @throws the exceptions of the work and of the functions given
   /// to then()
   Tensor wait();
-  /// The collective that wait() waits for; null if there is none.
+  /// Returns the collective that wait() waits for; null if there is none.
   const distributed::WorkPtr& work() const { return work_; }
 
  private:
@@ -60,9 +61,10 @@ class CommFuture {
   std::vector<std::function<Tensor(const Tensor&)>> then_;
 };
 
-/// Starts to average a bucket and returns a future of the average: as many elements as the buffer has, in any floating
-/// dtype. The result may be the buffer itself. DistributedDataParallel calls the hook as soon as the bucket's gradients
-/// exist, while backward goes on, in the same order on all ranks. The hook should not wait for communication.
+/// Function that starts to average a bucket and returns a future of the average. The average must have as many elements
+/// as the buffer, in any floating dtype; it may be the buffer itself. DistributedDataParallel calls the hook as soon as
+/// the bucket's gradients exist, while backward goes on, in the same order on all ranks. The hook should not wait for
+/// communication.
 using CommHook = std::function<CommFuture(const distributed::ProcessGroupPtr& group, const GradBucket& bucket)>;
 
 /// Averages the bucket in the gradients' dtype, as DistributedDataParallel does without a hook.

@@ -1,4 +1,4 @@
-// The parts of DataParallel that are not templates: the choice of devices, and checks of modules and options.
+// Implements the parts of DataParallel that are not templates: chooses the devices, and checks modules and options.
 #include "tandem/parallel/data_parallel.h"
 
 #include <cstdio>

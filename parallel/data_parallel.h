@@ -30,12 +30,12 @@ namespace parallel {
 
 namespace detail {
 
-/// Type that stores an input for one replica: a copy that holds the shard if the input contains tensors, otherwise a
-/// reference to the input.
+/// Type in which an input is stored for one replica. An input that contains tensors is copied, and the copy holds the
+/// shard; any other input is a reference to the original.
 template <class T>
 using ShardArgument = std::conditional_t<TensorTree<std::decay_t<T>>::kHolds, std::decay_t<T>, const T&>;
 
-/// Visitor that appends the keys of maps to a list.
+/// Appends the keys of maps to a list. visit_tensors() calls it for every tensor and map key.
 struct KeyList {
   std::ostringstream& out;
   void operator()(const Tensor&) const {}
@@ -43,19 +43,20 @@ struct KeyList {
     out << (out.tellp() > 0 ? ", " : "") << at.key;
   }
 };
-/// Returns the keys of all maps inside `value`, in the order of a visit: "logits, hidden".
+/// Returns the keys of all maps inside `value`, separated by commas: "logits, hidden".
 template <class T> std::string keys_of(const T& value) {
   std::ostringstream out;
   tandem::detail::visit_tensors(value, KeyList{out});
   return out.str();
 }
 
-/// A module given by handle, by shared pointer or by reference. A module given by reference must outlive its users,
-/// unless a shared pointer owns it.
+/// Argument type for a module that is given by handle, by shared pointer or by reference. A module given by reference
+/// must outlive the objects that use it, unless a shared pointer owns it.
 template <class M> struct ModuleRef {
   ModuleRef(std::shared_ptr<M> module) : ptr(std::move(module)) {}
   ModuleRef(const ModuleHolder<M>& module) : ptr(module.ptr()) {}
-  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}  // shares ownership if the module has an owner
+  // if a shared pointer owns the module, shares ownership with it
+  ModuleRef(M& module) : ptr(module.weak_from_this().lock(), &module) {}
   std::shared_ptr<M> ptr;
 };
 
@@ -64,29 +65,29 @@ template <class M> struct ModuleOf<std::shared_ptr<M>> { using type = M; };
 /// Type of the module behind a handle, a shared pointer or a reference.
 template <class H> using ModuleOfT = typename ModuleOf<std::remove_cvref_t<H>>::type;
 
-/// True if M has a clone() of its own. The clone() inherited from Module only throws.
+/// True if M defines clone(). The clone() inherited from Module only throws.
 template <class M> inline constexpr bool kHasClone = !std::is_same_v<decltype(&M::clone), decltype(&Module::clone)>;
 
-/// Returns `devices`. @throws Error if the list is empty, or if a device does not exist
+/// Checks `devices` and returns them. @throws Error if the list is empty, or if a device does not exist
 std::vector<Device> checked_devices(std::vector<Device> devices);
-/// Lists devices of the type that the module is on (the CPU if the module has no parameters and buffers): those with
-/// the numbers `ids`, or all if `ids` is empty.
+/// Lists the devices with the numbers `ids`; if `ids` is empty, all devices. Their type is the type of the module's
+/// device (the CPU if the module has no parameters and buffers).
 std::vector<Device> devices_of(const Module& module, const std::vector<int>& ids = {});
-/// The properties in which devices are compared.
+/// Properties of a device that unequal_devices() compares.
 struct DevicePower {
   Device device;
   std::string name;
   int64_t memory;  // bytes
   int multiprocessors;
 };
-/// Returns a warning if a device has less than three quarters of another's memory or multiprocessors, otherwise an
-/// empty string.
+/// Returns a warning if a device has less than three quarters of the memory or multiprocessors of another one,
+/// otherwise an empty string.
 std::string unequal_devices(const std::vector<DevicePower>& devices);
-/// Prints this warning for GPUs.
+/// Prints the warning of unequal_devices() to standard error if the devices are GPUs.
 void warn_of_unequal_devices(const std::vector<Device>& devices);
-/// @throws Error unless chunk_sizes is empty or has one number above 0 for each device
+/// Checks that chunk_sizes is empty, or has one positive number for each device. @throws Error
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
-/// Returns module.clone(device), without drawing from the caller's random number generator.
+/// Returns module.clone(device), without using the caller's random number generator.
 std::shared_ptr<Module> clone_to(const Module& module, Device device);
 
 template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module, const std::vector<Device>& devices) {
@@ -110,20 +111,20 @@ template <class M> std::vector<std::shared_ptr<Module>> as_modules(const std::ve
 struct DataParallelOptions {
   /// Dimension along which inputs are split and outputs are joined.
   TANDEM_ARG(int64_t, dim) = 0;
-  /// Dimensions along which single inputs are split, by position; an input with std::nullopt goes to each replica
-  /// whole. {0, std::nullopt, 1} splits the rows of the first input, passes the second on whole, and splits the columns
-  /// of the third. Further inputs are split along `dim`.
+  /// Dimension along which each input is split, by position of the input. An input with std::nullopt goes to each
+  /// replica whole. {0, std::nullopt, 1} splits the rows of the first input, passes the second on whole, and splits the
+  /// columns of the third. Inputs without an entry are split along `dim`.
   TANDEM_ARG_DECLARED(std::vector<std::optional<int64_t>>, input_dims);
-  /// Number of rows for each device, for devices of unequal speed. A batch of another size is split in this proportion;
-  /// each device gets at least one row if there are enough. If empty, the batch is split evenly.
+  /// Number of rows for each device, for devices of unequal speed. A batch of another size is split in the same
+  /// proportion; each device gets at least one row if the batch has enough rows. If empty, the batch is split evenly.
   TANDEM_ARG_DECLARED(std::vector<int64_t>, chunk_sizes);
-  /// Numbers of the devices to use, such as {0, 2}, instead of a list of devices. The device type is the module's. If
-  /// empty, all devices of that type are used.
+  /// Numbers of the devices to use, such as {0, 2}, for a DataParallel that gets no list of devices. Their type is the
+  /// type of the module's device. If empty, all devices of that type are used.
   TANDEM_ARG_DECLARED(std::vector<int>, device_ids);
   /// If true, values are copied to the other devices only if a version counter shows that they changed: parameters
   /// after an optimizer's step, buffers after a batch. This saves the copies in evaluation and while gradients are
   /// accumulated. Off by default, because a version counter does not see writes through data() or a raw pointer; such a
-  /// write would reach the first device only.
+  /// write would have an effect on the first device only.
   TANDEM_ARG(bool, persistent_replicas) = false;
   /// If true, each call builds new replicas, as LibTorch does, so that they follow every member of the module (see
   /// DataParallel::refresh). Each call then costs a clone() or a call of the factory on every device but the first.
@@ -135,8 +136,8 @@ struct DataParallelOptions {
 /// trained as usual.
 ///
 ///   DataParallel dp(net, {"cpu:0", "cpu:1"});
-/// x may be on any device; the output is on cpu:0
-/// the same loss, computed on the devices that hold the outputs
+///   cross_entropy(dp(x), target).backward();                // x may be on any device; the output is on cpu:0
+///   dp.loss(nn::CrossEntropyLoss(), x, target).backward();  // the same loss, computed on each replica's device
 ///
 /// On the first device the module itself runs on shard 0, so the members that its forward writes keep their values. The
 /// replicas on the other devices are built once, by clone() or by a factory. From then on their parameters, buffers,
@@ -151,10 +152,11 @@ template <class M> class DataParallel : public detail::WrapperModule {
   using ModuleType = detail::ModuleOfT<M>;
   using Factory = std::function<std::shared_ptr<ModuleType>(Device)>;
 
-  /// Uses options.device_ids(), or all devices of the module's type if that is empty.
+  /// Uses the devices of options.device_ids(), or all devices of the module's type if there are none.
   explicit DataParallel(detail::ModuleRef<ModuleType> module, const DataParallelOptions& options = {})
       : DataParallel(module, detail::devices_of(*module.ptr, options.device_ids()), {},
                      DataParallelOptions(options).device_ids({})) {}
+  /// Uses the given devices.
   /// @param module         must be on the first of `devices`
   /// @param output_device  device of the outputs; by default the first device
   /// @throws Error         if a tensor of the module is on another device, naming it, or if a device does not exist
@@ -162,12 +164,14 @@ template <class M> class DataParallel : public detail::WrapperModule {
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [net = module.ptr](const std::vector<Device>& on) { return detail::make_replicas(*net, on); }) {}
-  /// Builds the replicas by `factory(device)`, for modules without clone(). Values are copied from the module.
+  /// Builds the replicas by `factory(device)`, for modules without clone(). Values of parameters and buffers are copied
+  /// from the module.
   DataParallel(detail::ModuleRef<ModuleType> module, const Factory& factory, std::vector<Device> devices,
                std::optional<Device> output_device = {}, DataParallelOptions options = {})
       : DataParallel(module.ptr, detail::checked_devices(std::move(devices)), output_device, options,
                      [factory](const std::vector<Device>& on) {
-                       Generator scratch;  // initial values must not use up the caller's random numbers
+                       // keeps the factory from using the caller's random numbers
+                       Generator scratch;
                        const GeneratorGuard guard(scratch);
                        std::vector<std::shared_ptr<ModuleType>> replicas;
                        replicas.reserve(on.size());
@@ -189,8 +193,8 @@ template <class M> class DataParallel : public detail::WrapperModule {
   /// (options.input_dims()); they may also be inside vectors, pairs, tuples, optionals, maps and structs with
   /// tensor_parts() (core/tensor_tree.h). Scalar tensors and values that are not tensors go to each replica whole, the
   /// latter by const reference.
-  /// @return       the replicas' tensors joined; scalars become a vector. Members of a struct that are not tensors come
-  /// from the first replica
+  /// @return the outputs of all replicas, joined; scalars become a vector. Members of a struct that are not tensors
+  /// come from the first replica
   /// @throws Error if no input has rows, if the numbers of rows differ, or if the replicas return maps with different
   /// keys. An exception of a replica, in forward or in backward, is thrown again with the replica's device
   template <class... Inputs> auto forward(const Inputs&... inputs) {
@@ -215,9 +219,9 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return tandem::detail::call_module(*this, inputs...);
   }
 
-  /// Returns the loss of a batch, computed shard by shard inside the replicas: (sum of the sums) / (sum of the
-  /// weights). The result is the batch's true mean even with shards of different sizes, ignored targets or class
-  /// weights.
+  /// Returns the loss of a batch. Each replica computes the sum and the weight for its shard; the loss is (sum of the
+  /// sums) / (sum of the weights). The result is the batch's true mean even with shards of different sizes, ignored
+  /// targets or class weights.
   /// @param loss_fn  a loss module such as nn::CrossEntropyLoss, or a function of (output, target) that returns a
   ///                 LossPart
   /// @param inputs_and_target  the arguments of forward(), then the target, which is split along with them
@@ -266,7 +270,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     refresh();
   }
 
-  /// Returns the results of call(replica, shard...) for every shard of the inputs.
+  /// Splits the inputs into shards, and returns the result of call(replica, shard...) for every shard.
   template <class Call, class... Inputs> auto on_shards(const Call& call, const Inputs&... inputs) {
     using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
     using Result =
@@ -286,7 +290,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return results;
   }
 
-  /// Returns for each tensor in the inputs the dimension along which it is split.
+  /// Returns, for each tensor in the inputs, the dimension along which it is split.
   template <class... Inputs> std::vector<std::optional<int64_t>> dims_of(const Inputs&... inputs) const {
     const std::vector<std::optional<int64_t>>& given = options_.input_dims();
     TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims are of ", given.size(),
@@ -307,7 +311,7 @@ template <class M> class DataParallel : public detail::WrapperModule {
   Device output_device_;
   DataParallelOptions options_;
   Make make_;
-  std::vector<std::shared_ptr<ModuleType>> replicas_;  // by device; the first one is the module itself
+  std::vector<std::shared_ptr<ModuleType>> replicas_;  // replica for each device; the first one is the module itself
   tandem::detail::Owned<detail::Replicas> contents_;
   detail::DeviceThreads threads_;
 };

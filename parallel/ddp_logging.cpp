@@ -1,4 +1,5 @@
-// The parts of DistributedDataParallel that measure the link, choose the bucket size, log, and check parameters.
+// Implements the parts of DistributedDataParallel that choose the bucket size, return logging data, and check
+// parameters.
 #include "tandem/parallel/ddp_logging.h"
 
 #include "tandem/parallel/distributed_data_parallel.h"

@@ -1,4 +1,4 @@
-// DeviceThreads: starts one thread per device, hands out a step, and waits for all of them.
+// Implements DeviceThreads: starts one thread per device, gives each a job, and waits for all of them.
 #include "tandem/parallel/device_threads.h"
 
 #include <algorithm>
@@ -22,9 +22,10 @@ DeviceThreads::~DeviceThreads() = default;
 void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
   check_not_recorded("DataParallel", "each device has a thread that would have to record");
   const int cores = get_thread_share() > 0 ? get_thread_share() : get_num_threads(), parts = static_cast<int>(count);
-  const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;  // rounded up: no core is idle
+  // rounded up, so that no core is idle
+  const int share = count == 1 ? get_thread_share() : (cores + parts - 1) / parts;
   const ThreadShareGuard cores_of_each(share);
-  RankContext::current().state();  // creates this rank's state, so that the threads share it
+  RankContext::current().state();  // creates the state of this rank now, so that the copies of the context share it
   RankContext context = RankContext::current();
   std::vector<std::exception_ptr> failures(count);
   std::vector<uint64_t> sequences(count);
@@ -52,8 +53,8 @@ void DeviceThreads::run(size_t count, const std::function<void(size_t)>& job) {
     const PhaseSpan phase("wait");
     others.wait();
   }
-  // The shards numbered their nodes at the same time, beginning with the same number. Nodes of the joined graph come
-  // after them all.
+  // The jobs ran in parallel and numbered their autograd nodes from the same first number. Nodes that are created from
+  // now on must get higher numbers than all of these.
   RankContext::current().next_sequence = *std::max_element(sequences.begin(), sequences.end());
   for (size_t r = 0; r < count; ++r)
     if (failures[r])

@@ -11,7 +11,7 @@ class WorkerThread;
 
 namespace tandem::nn::parallel::detail {
 
-/// One thread for each device but the first. The calling thread does the work of the first device.
+/// Threads for all devices but the first. The calling thread does the work of the first device.
 class DeviceThreads {
  public:
   explicit DeviceThreads(std::vector<Device> devices);
@@ -21,7 +21,8 @@ class DeviceThreads {
   /// from the caller's generator, and job r > 0 from default_generator(first device, r). So manual_seed makes all jobs
   /// repeatable, and a single device reproduces the numbers of shard r under `const GeneratorGuard
   /// guard(default_generator(device, r));`.
-  /// @throws the exception of the first failed job (by number), with replica and device in front of the message
+  /// @throws the exception of the first failed job (by number), with the replica's number and device in front of its
+  /// message
   void run(size_t count, const std::function<void(size_t)>& job);
 
  private:

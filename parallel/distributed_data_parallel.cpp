@@ -1,4 +1,4 @@
-// The parts of DistributedDataParallel that are not templates: checks, broadcasts, no_sync, Join, and calls of the
+// Implements the parts of DistributedDataParallel that are not templates: checks, broadcasts, weights, and calls of the
 // reducer.
 #include "tandem/parallel/distributed_data_parallel.h"
 
@@ -20,7 +20,7 @@ TANDEM_ARG_SETTER(DistributedDataParallelOptions, std::vector<std::string>, para
 
 namespace {
 
-/// Describes each parameter and buffer in a line: "parameter fc1.weight float32 (128, 784)".
+/// Describes each parameter and buffer on a line of its own, such as "parameter fc1.weight float32 (128, 784)".
 std::string description(const NamedParameters& parameters, const NamedParameters& buffers) {
   std::ostringstream out;
   const auto list = [&](const NamedParameters& tensors, const char* kind) {
@@ -120,7 +120,8 @@ void DistributedDataParallelBase::check_same_model() const {
     all.reserve(static_cast<size_t>(group_->size()));
     for (int r = 0; r < group_->size(); ++r)
       all.push_back(empty(own.sizes(), TensorOptions(own.dtype()).device(device)));
-    group_->all_gather(all, own.to(device), about)->synchronize();  // throws before missing data are read
+    // synchronize() throws if the collective has failed, before the result is read
+    group_->all_gather(all, own.to(device), about)->synchronize();
     for (Tensor& t : all) t = t.cpu();
     return all;
   };
@@ -202,7 +203,8 @@ void DistributedDataParallelBase::set_weight(double weight) {
 }
 
 detail::ForwardPtr DistributedDataParallelBase::before_forward(int64_t examples) {
-  if (autograd::is_second_run()) return nullptr;  // activation checkpointing recomputes a forward counted before
+  // activation checkpointing runs this forward again, after it was counted
+  if (autograd::is_second_run()) return nullptr;
   forward_start_ = std::chrono::steady_clock::now();
   check_unchanged();
   const bool learns = is_grad_enabled();
@@ -228,7 +230,8 @@ void DistributedDataParallelBase::skip_batch() {
 }
 
 namespace {
-/// Passes on the gradient of an output. A second derivative passes through this node, but not through the output.
+/// Node that passes the gradient of an output on unchanged, and calls start(). A second derivative passes through this
+/// node, but not through the output and its hook.
 class GradientOfOutput final : public autograd::Node {
  public:
   explicit GradientOfOutput(std::function<void()> start) : Node("DistributedDataParallel"), start_(std::move(start)) {}
@@ -242,8 +245,8 @@ class GradientOfOutput final : public autograd::Node {
 };
 }  // namespace
 
-/// Lets a backward through the output start the reduction, so that its end waits for all buckets, even if it reaches no
-/// parameter of the module.
+/// Registers a hook on an output, by which a backward through the output starts the reduction. The end of that backward
+/// then waits for all buckets, even if it reaches no parameter of the module.
 void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& forward) const {
   const auto start = [watched = watched_, forward] {
     if (*watched) (*watched)->start_backward(forward);
@@ -255,7 +258,8 @@ void DistributedDataParallelBase::watch(const Tensor& output, const ForwardPtr& 
     autograd::link(std::make_shared<GradientOfOutput>(start), {&passed}, ArrayRef<Tensor>(grad), {});
     return passed;
   });
-  // An in-place change of a view gives its base a new history, which leads past the view's own node.
+  // If `output` is a view that is changed in place, its base gets a new history. A backward through it does not pass
+  // the node of the view, so the base needs a hook too.
   const Tensor& base = autograd::meta(output).base;
   if (base.defined() && base.grad_fn() && base.grad_fn()->sequence() >= forward->first_node)
     base.register_hook([start](const Tensor&) { start(); });

@@ -21,17 +21,17 @@ using ForwardPtr = std::shared_ptr<Forward>;
 /// measured when the module is wrapped; get_ddp_logging_data() returns them.
 constexpr double kBucketCapFromLink = -1;
 
-/// Options of DistributedDataParallel; they correspond to the arguments of torch.nn.parallel.DistributedDataParallel.
+/// Options of DistributedDataParallel. They correspond to the arguments of torch.nn.parallel.DistributedDataParallel.
 struct DistributedDataParallelOptions {
   /// Ranks that train together; by default the default group.
   TANDEM_ARG(distributed::ProcessGroupPtr, process_group) = nullptr;
   /// If true, the buffers of rank 0 replace those of the other ranks before the first forward and before each forward
-  /// that follows a synchronized one, as in PyTorch. That includes the first forward in evaluation. So either all ranks
-  /// evaluate, or a single rank evaluates the wrapped module instead of this wrapper.
+  /// that follows a synchronized one, as in PyTorch. The first forward in evaluation is such a forward. So either all
+  /// ranks must evaluate, or a single rank must call the wrapped module instead of this wrapper.
   TANDEM_ARG(bool, broadcast_buffers) = true;
   /// Maximum MiB of gradients in a bucket, or kBucketCapFromLink.
   TANDEM_ARG(double, bucket_cap_mb) = 25;
-  /// If true, a parameter may have no gradient (see ReducerOptions).
+  /// If true, a parameter may have no gradient in a step (see ReducerOptions).
   TANDEM_ARG(bool, find_unused_parameters) = false;
   /// If true, grad() is a view of a bucket (see ReducerOptions). Unlike in PyTorch, the default is true: it saves the
   /// memory and the copies of a second set of gradients. Pass false if you keep a p.grad() across the next backward.
@@ -43,15 +43,15 @@ struct DistributedDataParallelOptions {
   /// batch or calls skip_batch(). Not allowed with SyncBatchNorm, whose backward already sums over the ranks' losses.
   TANDEM_ARG(bool, weighted_average) = false;
   /// If true, the graph must be the same in each step: each parameter gets as many gradients as in the first step on
-  /// the same rank. Then parameters may have no gradient, at less cost per step than under find_unused_parameters, and
-  /// backward may run inside backward, which gives a parameter several gradients. A change of the graph is an error
-  /// that names the parameter.
+  /// the same rank. A parameter may then have no gradient, at less cost per step than with find_unused_parameters. A
+  /// parameter may also have several gradients, which it gets if backward runs inside backward. A change of the graph
+  /// is an error that names the parameter.
   TANDEM_ARG(bool, static_graph) = false;
-  /// Names, as in the module, of parameters and buffers that are neither compared, nor broadcast, nor averaged. They
-  /// may be on another device. Corresponds to PyTorch's _set_params_and_buffers_to_ignore_for_model.
+  /// Names, in the module, of parameters and buffers that are neither compared, nor broadcast, nor averaged. They may
+  /// be on another device than the rest. Corresponds to PyTorch's _set_params_and_buffers_to_ignore_for_model.
   TANDEM_ARG_DECLARED(std::vector<std::string>, parameters_to_ignore);
   /// If n > 0, every n-th forward that autograd records compares the ranks' parameters bit by bit, through checksums.
-  /// If they have drifted apart, it throws on every rank and names the first parameter that differs, and the ranks. The
+  /// If they differ, it throws on every rank, naming the first parameter that differs and the ranks where it does. The
   /// check reads all parameters, and copies those on a GPU to the host. It ignores buffers: with broadcast_buffers they
   /// follow rank 0, otherwise each rank has its own, such as running statistics. Inside a Join, forwards for which some
   /// rank has no batch are neither compared nor counted.
@@ -60,12 +60,12 @@ struct DistributedDataParallelOptions {
 
 class Join;
 
-/// The part of DistributedDataParallel that does not depend on the module's class.
+/// Base class of DistributedDataParallel: the part that does not depend on the module's class.
 class DistributedDataParallelBase : public detail::WrapperModule {
  public:
   /// While this guard lives, backward does not average gradients over ranks; they accumulate on each rank. The backward
-  /// of the first forward after it averages the accumulated gradients. As in PyTorch, the latest forward before a
-  /// backward decides, so run both forward and backward under the guard.
+  /// of the first forward after the guard averages the accumulated gradients. As in PyTorch, a backward averages or not
+  /// depending on where the latest forward ran, so run both forward and backward under the guard.
   class NoSync {
    public:
     explicit NoSync(DistributedDataParallelBase& ddp) : ddp_(ddp), saved_(std::exchange(ddp.synchronize_, false)) {}
@@ -81,17 +81,16 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// Sets the weight of this rank's next forward instead of its number of examples, for example to the number of tokens
   /// that the loss averages over. @throws Error without weighted_average, or if the weight is not finite or is negative
   void set_weight(double weight);
-  /// Takes part in a step of the other ranks in which this rank has no batch. It joins their forward and backward, and
-  /// this rank's gradients become the ranks' average. @throws Error without weighted_average
+  /// Takes part in a step in which the other ranks have a batch and this rank has none. Joins their forward and
+  /// backward; the gradients of this rank become the ranks' average. @throws Error without weighted_average
   void skip_batch();
-  /// Averages buckets with `hook` from now on: in fewer bits (fp16_compress_hook, bf16_compress_hook), or as the
-  /// program implements it. All ranks must call this between the same two steps. @throws Error if there is a hook
-  /// already
+  /// Averages buckets with `hook` from now on, for example in fewer bits (fp16_compress_hook, bf16_compress_hook). All
+  /// ranks must call this between the same two steps. @throws Error if a hook is already registered
   void register_comm_hook(CommHook hook);
   /// Returns the reducer that averages the gradients, with its plan of buckets.
   const detail::Reducer& reducer() const { return *reducer_; }
-  /// Returns settings, buckets and the times of the last step. On a GPU this waits until the step's communication is
-  /// done.
+  /// Returns the settings, the buckets and the times of the last step. On a GPU this waits until the step's
+  /// communication is done.
   [[gnu::cold]] DDPLoggingData get_ddp_logging_data() const;
   /// Returns the group of ranks that train together.
   const distributed::ProcessGroupPtr& process_group() const { return group_; }
@@ -102,14 +101,14 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  protected:
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
-  /// Begins a forward. Returns its state for backward, or nullptr if autograd does not record the forward.
+  /// Begins a forward. Returns the state that its backward needs, or nullptr if autograd does not record the forward.
   /// @param examples  number of examples in the batch
   detail::ForwardPtr before_forward(int64_t examples);
-  /// Ends a forward: observes its outputs, so that a backward through them averages gradients.
+  /// Ends a forward: registers hooks on its outputs, so that a backward through them averages gradients.
   /// @param outputs  tensors that the forward returned
   void after_forward(const detail::ForwardPtr& forward, const std::vector<Tensor>& outputs);
-  /// Returns the generator of this rank's forward. Rank r draws from stream r, so that dropout differs between ranks
-  /// with the same seed.
+  /// Returns the generator that the forward on this rank uses. Rank r draws from stream r, so dropout differs between
+  /// ranks even with the same seed.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
   template <class T> decltype(auto) moved(T&& argument) const {
@@ -134,35 +133,36 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// Returns the maximum bytes of a bucket according to the options.
   [[gnu::cold]] int64_t bucket_bytes();
   void check_same_model() const;
-  /// Returns the parameters and buffers that rank 0 sends to the others when the module is wrapped.
+  /// Returns the parameters and buffers that rank 0 broadcasts when the module is wrapped.
   std::vector<Tensor> model() const;
-  /// Copies the values of rank `source` into `tensors` on the other ranks, with one message per dtype.
+  /// Copies the values of `tensors` on rank `source` to `tensors` on the other ranks, with one message per dtype.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;
   void send_buffers(int source);
 
   distributed::ProcessGroupPtr group_;
   DistributedDataParallelOptions options_;
   Device device_;
-  std::string number_;      // name of this DDP in its process group: "DDP 1" is the first
-  DDPLoggingData logging_;  // the constant entries, and the time of the last forward
-  int64_t forwards_ = 0;    // number of forwards so far that check_parameters() counted
+  std::string number_;      // number of this object in its process group: "DDP 1" is the first
+  DDPLoggingData logging_;  // settings, and the time of the last forward; get_ddp_logging_data() adds the rest
+  int64_t forwards_ = 0;    // number of forwards that check_parameters() has counted
   std::chrono::steady_clock::time_point forward_start_;
   std::shared_ptr<Module> wrapped_;
   NamedParameters parameters_when_wrapped_;
   std::vector<bool> frozen_when_wrapped_;
   std::vector<Tensor> buffers_to_follow_;
   tandem::detail::Owned<detail::Reducer> reducer_;
-  std::shared_ptr<detail::Reducer*> watched_;  // null once this is destroyed; shared with hooks that may outlive this
+  // points to null after this object is destroyed; shared with hooks, which may outlive it
+  std::shared_ptr<detail::Reducer*> watched_;
   bool synchronize_ = true, buffers_may_differ_ = true;
   std::optional<double> next_weight_;
-  Join* join_ = nullptr;  // the Join that this module is in
-  int buffers_from_ = 0;  // inside a Join: the rank whose buffers count, because it ran the last forward
+  Join* join_ = nullptr;  // Join that this module is in; null if there is none
+  int buffers_from_ = 0;  // in a Join: rank that ran the last forward, whose buffers are broadcast before the next one
 };
 
-/// Wraps a module, given as its handle or shared pointer:
+/// Trains one module on several ranks with averaged gradients. The module is given by handle or shared pointer:
 ///
 ///     DistributedDataParallel ddp(net);
-///     loss(ddp(x), target).backward();  // gradients are the ranks' average when it returns
+///     loss(ddp(x), target).backward();  // when backward() returns, gradients are the ranks' average
 ///
 /// Construction, forward and backward are collective: every rank must run them in the same order. A backward averages
 /// gradients if it passes through an output of this wrapper's forward, or through a gradient of an output that was
@@ -180,8 +180,8 @@ template <class M> class DistributedDataParallel : public DistributedDataParalle
   explicit DistributedDataParallel(M module, const DistributedDataParallelOptions& options = {})
       : DistributedDataParallelBase(pointer(module), options), module_(std::move(module)) {}
 
-  /// Calls the module, hooks included, on inputs moved to the module's device: tensors, vectors, tuples, pairs,
-  /// optionals and maps of tensors, and structs with tensor_parts() (core/tensor_tree.h).
+  /// Moves the inputs to the module's device and calls the module, hooks included. Inputs may be tensors, vectors,
+  /// tuples, pairs, optionals and maps of tensors, and structs with tensor_parts() (core/tensor_tree.h).
   template <class... Args> auto forward(Args&&... args) { return forward_of_moved(moved(std::forward<Args>(args))...); }
   /// Calls forward(args...) with the hooks of this wrapper.
   template <class... Args> auto operator()(Args&&... args) {

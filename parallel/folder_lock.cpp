@@ -1,4 +1,4 @@
-// FolderLock: flock(2) on a file that names the process holding the folder.
+// Implements FolderLock by flock(2) on a file, whose text names the process that holds the lock.
 #include "tandem/parallel/folder_lock.h"
 
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 namespace tandem::detail {
 namespace {
 
-/// Path of the lock file. The file remains when the lock is released: a process that removed it could remove the file
-/// of the next owner.
+/// Returns the path of the lock file. The file is not removed when the lock is released, because this could remove the
+/// file of the next owner.
 std::string file_of(const std::string& folder) { return folder + "/.owner"; }
 
 }  // namespace
 
 std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<FolderLock>> locks;  // by folder
+  static std::map<std::string, std::weak_ptr<FolderLock>> locks;  // locks that this process holds, by folder
   const std::lock_guard guard(mutex);
   std::error_code error;
   std::weak_ptr<FolderLock>& known = locks[std::filesystem::canonical(folder, error).string()];
@@ -35,7 +35,8 @@ std::shared_ptr<FolderLock> FolderLock::try_lock(const std::string& folder) {
   char host[256] = "an unknown host";
   ::gethostname(host, sizeof host - 1);
   const std::string text = "process " + std::to_string(::getpid()) + " on " + host + "\n";
-  if (::ftruncate(fd, 0) != 0 || ::write(fd, text.data(), text.size()) < 0) {}  // the text is only for an error message
+  // ignore errors, because the text is only for error messages
+  if (::ftruncate(fd, 0) != 0 || ::write(fd, text.data(), text.size()) < 0) {}
   const std::shared_ptr<FolderLock> made(new FolderLock(fd));
   known = made;
   return made;

@@ -1,11 +1,12 @@
-// DataParallel as functions, as in LibTorch. Each call builds new replicas.
+// Functional form of DataParallel, as in LibTorch. Each call builds new replicas.
 #pragma once
 #include "tandem/parallel/data_parallel.h"
 
 namespace tandem::nn::parallel {
 
-/// Copies a module to `devices`; the module must be on the first one. The copies' parameters are outputs of one
-/// autograd node, which adds their gradients in device order into the gradients of the module's parameters.
+/// Copies a module to `devices`; the module must be on the first one. Autograd records one node for all copies: in
+/// backward, it adds the gradients of their parameters in device order and passes the sums on to the module's
+/// parameters.
 template <class M>
 std::vector<std::shared_ptr<M>> replicate(const std::shared_ptr<M>& module, const std::vector<Device>& devices) {
   std::vector<std::shared_ptr<M>> replicas = detail::make_replicas(*module, detail::checked_devices(devices));
@@ -18,8 +19,8 @@ std::vector<ModuleHolder<M>> replicate(const ModuleHolder<M>& module, const std:
   return {replicas.begin(), replicas.end()};
 }
 
-/// Calls modules[r] with inputs[r], for all r at the same time. Hooks run.
-/// @param devices  devices of the modules, to which the inputs are moved. Default: the devices of the inputs
+/// Calls modules[r] with inputs[r], for all r at the same time, including the modules' hooks.
+/// @param devices  device of each module, to which its input is moved. Default: the devices of the inputs
 template <class ModuleType>
 std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const std::vector<Tensor>& inputs,
                                    std::optional<std::vector<Device>> devices = {}) {

@@ -1,4 +1,4 @@
-// Join: ranks without batches take part in the collectives of the others until the last rank is done.
+// Implements Join: ranks without batches take part in the collectives of the other ranks until no rank has a batch.
 #include "tandem/parallel/join.h"
 
 #include <algorithm>

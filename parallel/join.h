@@ -1,18 +1,18 @@
-// Join: lets ranks train that run out of batches at different times.
+// Join: lets ranks with different numbers of batches train together.
 #pragma once
 #include "tandem/parallel/distributed_data_parallel.h"
 
 namespace tandem::nn::parallel {
 
-/// Options of Join; they correspond to the arguments of torch.distributed.algorithms.Join.
+/// Options of Join. They correspond to the arguments of torch.distributed.algorithms.Join.
 struct JoinOptions {
-  /// If true, gradients are divided by the number of all ranks even if some ranks have run out, so that a batch counts
-  /// as much as before. If false, they are divided by the number of ranks that still have batches. Ignored under
+  /// If true, gradients are divided by the number of all ranks even if some ranks have run out of batches, so that each
+  /// batch keeps its weight. If false, they are divided by the number of ranks that still have batches. Ignored with
   /// weighted_average, where all examples count equally.
   TANDEM_ARG(bool, divide_by_initial_world_size) = true;
-  /// If true, every rank throws as soon as one rank has run out.
+  /// If true, every rank throws as soon as one rank has run out of batches.
   TANDEM_ARG(bool, throw_on_early_termination) = false;
-  /// If false, the Join does nothing and sends nothing.
+  /// If false, the Join has no effect.
   TANDEM_ARG(bool, enable) = true;
 };
 
@@ -31,27 +31,29 @@ struct JoinOptions {
 /// second, and so on. The modules must outlive the Join.
 class Join {
  public:
-  /// @throws Error if there are no modules, if they do not share a group, or if one of them is in another Join
+  /// Adds the modules to this Join. @throws Error if there are no modules, if they do not share a group, or if one of
+  /// them is in another Join
   explicit Join(std::vector<DistributedDataParallelBase*> modules, const JoinOptions& options = {});
   Join(const Join&) = delete;
-  /// Calls finish() unless that was done or an exception is propagating. Exceptions of finish() are printed.
+  /// Calls finish(), unless it has been called or an exception is propagating. Prints exceptions of finish().
   ~Join();
-  /// Declares that this rank has no more batches. Returns when no rank has any.
-  /// @throws Error under throw_on_early_termination, unless all ranks call finish() after the same number of forwards
+  /// Declares that this rank has no more batches. Returns when no rank has any batches left.
+  /// @throws Error if throw_on_early_termination is true and the ranks call finish() after different numbers of
+  /// forwards
   void finish();
 
  private:
   friend class DistributedDataParallelBase;
-  /// The status of all ranks, exchanged before each forward.
+  /// Status of all ranks, which they exchange before each forward.
   struct Told {
-    std::vector<int> going_on;       // ranks that run the forward
-    bool synchronizes, has_buffers;  // status of the first of these ranks: the forward synchronizes; buffers must be
-                                     // broadcast before it
+    std::vector<int> going_on;  // ranks that run the forward
+    // Status of the first rank in going_on: its forward synchronizes; buffers must be broadcast before that forward.
+    bool synchronizes, has_buffers;
   };
-  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers: the first rank
-  /// that ran the previous forward, so that running statistics continue from that rank.
+  /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before it: the
+  /// first of the ranks that ran the previous forward, so that running statistics continue from there.
   int tell_others(DistributedDataParallelBase& module, bool synchronizes);
-  /// During a forward: returns whether all ranks run it.
+  /// Returns whether all ranks run the current forward.
   bool all_go_on() const { return last_.size() == static_cast<size_t>(modules_[0]->group_->size()); }
   Told tell(DistributedDataParallelBase& module, bool going_on, bool synchronizes);
   void shadow(DistributedDataParallelBase& module, const Told& told);
@@ -62,7 +64,7 @@ class Join {
   std::vector<DistributedDataParallelBase*> modules_;
   JoinOptions options_;
   int exceptions_;
-  std::vector<int> last_;  // ranks that ran the last forward
+  std::vector<int> last_;  // ranks that ran the latest forward
 };
 
 }  // namespace tandem::nn::parallel

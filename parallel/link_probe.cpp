@@ -1,4 +1,4 @@
-// Times all-reduces of two sizes, and computes the bucket size from the fitted latency and bandwidth.
+// Implements the link probe: times all-reduces of two sizes, and computes a bucket size from latency and bandwidth.
 #include "tandem/parallel/link_probe.h"
 
 #include <algorithm>

@@ -4,19 +4,19 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Model of an all-reduce: S bytes take about latency + S / bandwidth.
+/// Cost model of an all-reduce: S bytes take about latency + S / bandwidth seconds.
 struct LinkEstimate {
   double latency = 0;    // seconds
-  double bandwidth = 0;  // bytes of the tensor per second
+  double bandwidth = 0;  // bytes of the reduced tensor per second
 };
-/// Measures the link with all-reduces of two sizes. This takes some tens of milliseconds, or as long as the link needs
-/// for 30 MiB. All ranks must call it; all get the same estimate, that of the slowest rank.
-/// @param who  name of the caller, in front of the descriptions of the collectives
+/// Measures the link between the ranks by all-reduces of two sizes. This takes some tens of milliseconds, or as long as
+/// the link needs for 30 MiB. All ranks must call it. All get the same estimate, which is the slowest rank's.
+/// @param who  name of the caller, with which the descriptions of the collectives begin
 [[gnu::cold]] LinkEstimate probe_link(const std::string& who, distributed::ProcessGroup& group);
 
-/// Returns the best bucket size for `bytes` of gradients. Many small buckets pay the latency often; with few large
-/// buckets, the last one is long and no computation hides it. The sum of both costs is least at sqrt(bytes * bandwidth
-/// * latency). The result is between 64 KiB and `bytes`.
+/// Returns the bucket size that takes the least time for `bytes` of gradients. Each bucket costs the latency once, so
+/// small buckets are slow; the last bucket overlaps with no computation, so large buckets are slow too. The sum of both
+/// costs is least at sqrt(bytes * bandwidth * latency). The result is between 64 KiB and `bytes`.
 [[gnu::cold]] int64_t bucket_bytes_for(const LinkEstimate& link, int64_t bytes);
 
 }  // namespace tandem::nn::parallel::detail

@@ -1,4 +1,4 @@
-// Computes a loss as (sum, weight) for each shard of the batch, and adds the parts.
+// Computes a loss as (sum, weight) for each shard of the batch, and adds the results of the shards.
 #include "tandem/parallel/parallel_loss.h"
 
 #include "tandem/core/trace/tracer.h"
@@ -13,7 +13,7 @@ Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& 
   const NoGradGuard guard;
   const Tensor counts = target != ignore_index;
   if (!weight.defined()) return counts.to(output.dtype()).sum();
-  // Ignored targets select the weight of class 0, which `counts` then multiplies by 0.
+  // Targets that are ignored get class 0 here, and `counts` then multiplies the weight of that class by 0.
   const Tensor safe = where(counts, target, zeros_like(target)).reshape({-1});
   return (weight.to(output.dtype()).index_select(0, safe) * counts.reshape({-1}).to(output.dtype())).sum();
 }

@@ -1,4 +1,5 @@
-// Losses computed inside the replicas, as a sum and a weight, so that their total is the batch's true mean.
+// Losses that the replicas of DataParallel compute as a sum and a weight, so that the total is the true mean over the
+// batch.
 #pragma once
 #include <concepts>
 #include <utility>
@@ -14,13 +15,13 @@ namespace tandem::nn::parallel {
 using LossPart = std::pair<Tensor, Tensor>;
 
 namespace detail {
-/// Returns the sum of the class weights of the targets that are not ignored. Each class weighs 1 if `weight` is
-/// undefined.
+/// Returns the sum of the class weights of all targets that are not ignored. If `weight` is undefined, each class has
+/// weight 1.
 Tensor counted_weight(const Tensor& output, const Tensor& target, const Tensor& weight, int64_t ignore_index);
-/// Returns y, converted from half types to float32, because a sum could overflow them.
+/// Returns y. If it has a half type, converts it to float32, because a sum could overflow the half type.
 Tensor summable(const Tensor& y);
-/// Returns a loss module's options for one shard: with Reduction::sum, and class weights on the shard's device.
-/// @throws Error for Reduction::none, and for weights of single elements
+/// Returns a loss module's options for one shard: Reduction::sum, and class weights on the shard's device.
+/// @throws Error for Reduction::none, and for weights that are per element instead of per class
 template <class Options> Options shard_options(Options options, Device device) {
   TANDEM_CHECK(options.reduction() != Reduction::none,
                "DataParallel::loss: the loss has Reduction::none; accepted: mean or sum");
@@ -47,8 +48,8 @@ concept LossModule = requires(Impl& loss, const Tensor& x) {
 template <class Loss, class Output, class Target>
 concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&>;
 
-/// Returns one shard's part of a loss module such as nn::CrossEntropyLoss. Reduction::mean averages over the whole
-/// batch.
+/// Returns the LossPart of one shard for a loss module such as nn::CrossEntropyLoss. Reduction::mean averages over the
+/// whole batch, not over the shard.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
   const Tensor output = summable(y);
   const auto options = shard_options(loss->options, output.device());
@@ -62,13 +63,13 @@ template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, co
   }
   return {std::move(sum), std::move(weight)};
 }
-/// Returns one shard's part of a loss given as a function of (output, target) that returns a LossPart.
+/// Returns the LossPart of one shard for a loss that is a function of (output, target) and returns a LossPart.
 template <class Output, class Target, LossFunction<Output, Target> Loss>
 LossPart loss_part(const Loss& loss, const Output& output, const Target& target) {
   return loss(output, target);
 }
 
-/// Returns the loss of the batch: adds the parts of its shards in order, on `device`.
+/// Returns the loss of the batch: adds the LossParts of the shards in order, on `device`.
 Tensor total_loss(const std::vector<LossPart>& parts, Device device);
 }  // namespace detail
 

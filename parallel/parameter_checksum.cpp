@@ -1,4 +1,4 @@
-// Computes the hashes of parameters and buffers, and names those that differ between ranks.
+// Compares parameters between ranks by hashes of their values, and names those that differ.
 #include "tandem/parallel/parameter_checksum.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace tandem::nn::parallel {
 namespace {
 
-constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // odd, so multiplication by it modulo 2^64 is invertible
+constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // an odd factor, so that multiplication modulo 2^64 is invertible
 
 uint64_t mixed(uint64_t hash, uint64_t word) { return std::rotl((hash ^ word) * kOdd, 29); }
 
-/// Gathers the values of all ranks: values[i] of rank r is at [r][i].
+/// Gathers the values of all ranks: element [r][i] of the result is values[i] of rank r.
 [[gnu::cold]] std::vector<std::vector<int64_t>> of_all_ranks(const std::vector<int64_t>& values,
                                                              distributed::ProcessGroup& group,
                                                              const std::string& about) {
@@ -36,7 +36,7 @@ uint64_t detail::checksum(const Tensor& x) {
   const Tensor here = x.detach().cpu().contiguous();
   const char* const bytes = static_cast<const char*>(here.raw_data());
   const auto n = static_cast<size_t>(here.nbytes());
-  constexpr size_t kLanes = 4;  // independent hashes, so that multiplications overlap
+  constexpr size_t kLanes = 4;  // number of independent hashes, so that their multiplications overlap
   uint64_t lanes[kLanes] = {1, 2, 3, 4};
   size_t at = 0;
   for (; at + sizeof lanes <= n; at += sizeof lanes) {

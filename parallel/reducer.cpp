@@ -1,4 +1,5 @@
-// Reducer: begins and ends a synchronized backward by calling layout, arrivals and transport.
+// Implements Reducer: begins and ends a synchronized backward. Gradients, Arrivals, Agreement and Transport do the
+// work.
 #include "tandem/parallel/reducer.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Errors of layout, arrivals, agreement and transport begin with this name.
+/// Name with which errors of Gradients, Arrivals, Agreement and transports begin.
 static constexpr const char* kOwner = "DistributedDataParallel";
 
 Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,
@@ -45,7 +46,8 @@ void Reducer::lay_out(BucketPlan plan) {
   arrivals_.set_buckets(gradients_.buckets().of_parameters(), buckets().size());
   transport_->forget();
 }
-/// Lays the buckets out in the order in which gradients arrived on rank 0, so that they fill one after the other.
+/// Lays the buckets out in the order in which gradients arrived on rank 0, so that bucket 0 fills first, then bucket 1,
+/// and so on.
 void Reducer::rebuild_buckets() {
   const NoGradGuard guard;
   std::vector<size_t> order = arrivals_.take_order();
@@ -90,8 +92,8 @@ void Reducer::start_backward(const ForwardPtr& forward) {
   arrivals_.is_running();
   expect(*forward);
 }
-/// Expects the parameters that required a gradient in the forward and to which this backward adds. Counts the weight of
-/// the forward.
+/// Expects a gradient of each parameter that required one in the forward, if this backward adds to it. Counts the
+/// weight of the forward.
 void Reducer::expect(Forward& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {
@@ -144,12 +146,12 @@ void Reducer::on_gradient(size_t i) {
   if (!agreement_.knows_unit() || arrivals_.holds_back()) return;
   while (const auto full = arrivals_.next_full()) launch(*full, /*all_used=*/true);
 }
-/// Sends a bucket, and with the last one the status.
-/// @param all_used  whether this rank used all parameters; only the last bucket needs it
+/// Sends a bucket. With the last bucket, also sends the status.
+/// @param all_used  whether this rank used all parameters; only read for the last bucket
 void Reducer::launch(size_t b, bool all_used) {
   const Buckets& buckets = gradients_.buckets();
   const bool last = b + 1 == buckets.size();
-  if (!arrivals_.is_in_use(b) && !last) return;  // all its parameters are frozen
+  if (!arrivals_.is_in_use(b) && !last) return;  // skip: all parameters of the bucket are frozen
   if (!std::exchange(launched_, true)) first_launch_ = std::chrono::steady_clock::now();
   if (options_.weighted) agreement_.weigh(buckets.gradients(b), arrivals_.weight());
   if (last) agreement_.say(all_used, arrivals_.weight());
@@ -163,13 +165,14 @@ void Reducer::launch_rest(bool all_used) {
   while (const auto next = arrivals_.next()) launch(*next, all_used);
 }
 
-/// Ends a backward: launches the remaining buckets, waits for all and hands the gradients back.
+/// Ends a backward: launches the remaining buckets, waits for all of them, and copies the averages to grad().
 void Reducer::finish() {
   const NoGradGuard guard;
   const PhaseSpan phase("reduce");
   const std::lock_guard lock(mutex_);
   const bool all_came = arrivals_.all_came();
-  // If gradients are missing on this rank, the other ranks still wait for the buckets and must learn of it.
+  // If gradients are missing on this rank, send the buckets nevertheless: the other ranks wait for them and must learn
+  // that gradients are missing.
   for (size_t i = 0; !all_came && i < gradients_.size(); ++i)
     if (arrivals_.is_missing(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
   arrivals_.learn_graph();
@@ -189,7 +192,8 @@ void Reducer::shadow_backward() {
     if (arrivals_.is_expected(i)) gradients_.fill(i, arrivals_.may_stay_unused(i));
   const Buckets& buckets = gradients_.buckets();
   for (size_t b = 0; b < buckets.size() && arrivals_.weight() == 0; ++b) buckets.gradients(b).zero_();
-  launch_rest(/*all_used=*/!arrivals_.allows_unused());  // false makes the ranks exchange who used which parameter
+  // false makes the ranks exchange which rank used which parameter
+  launch_rest(/*all_used=*/!arrivals_.allows_unused());
   complete(/*all_came=*/false);
 }
 void Reducer::complete(bool all_came) {

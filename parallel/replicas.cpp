@@ -1,4 +1,4 @@
-// Builds the replicas of a module, and refreshes their parameters and buffers before each step.
+// Implements Replicas: copies of a module whose parameters and buffers are refreshed before each step.
 #include "tandem/parallel/replicas.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace tandem::nn::parallel {
 namespace detail {
 namespace {
 
-/// Makes `follower` an alias of `leader` in place, with the same autograd history.
+/// Makes `follower` an alias of `leader` in place, and gives it the autograd history of `leader`.
 void follow(const Tensor& follower, const Tensor& leader) {
   TensorImpl& to = *follower.impl();
   const TensorImpl& from = *leader.impl();
   to.take_layout(from);
   to.own_version = from.own_version;
   autograd::Meta& meta = autograd::meta(follower);
-  meta.requires_grad = false;  // it is part of a graph, not a leaf
+  meta.requires_grad = false;  // false, because the tensor is an output of a node and no leaf
   meta.node = autograd::grad_fn(leader);
   meta.slot = meta.node ? autograd::find_meta(leader)->slot : 0;
 }
@@ -64,7 +64,7 @@ bool Mirror::stale(const Copies& copies, size_t i) const {
 }
 
 void Mirror::transfer(size_t count, bool persistent) {
-  FlatBuffers packed;  // all originals on the first device, packed when the first copy needs them
+  FlatBuffers packed;  // copies of all originals on the first device, made when a device first needs a transfer
   for (size_t r = 1; r < count; ++r) {
     Copies& copies = copies_[r];
     if (!copies.buffers.fits(originals_)) copies = {FlatBuffers(originals_, devices_[r]), {}, {}};
@@ -91,7 +91,7 @@ Lent Mirror::refresh(size_t count, bool persistent) {
   check_on_first_device();
   if (itself_ && count == 1) return lent;
   transfer(count, persistent);
-  std::vector<std::vector<Tensor>> leaders(count);  // new tensors, which receive the history of the broadcast
+  std::vector<std::vector<Tensor>> leaders(count);  // new aliases, which receive the history of the broadcast
   for (size_t r = 0; r < count; ++r) {
     leaders[r].reserve(originals_.size());
     for (const Tensor& t : r == 0 ? originals_ : copies_[r].buffers.tensors()) leaders[r].push_back(core::alias(t));

@@ -22,7 +22,7 @@ namespace tandem::nn::parallel::detail {
 //   each tensor whose value may change, so that such a backward reports the change. A transfer of equal values may be
 //   made at any time.
 
-/// Lends tensors the history of other tensors, by swapping their autograd data. The destructor swaps it back.
+/// Gives tensors the history of other tensors, by swapping their autograd data. The destructor swaps the data back.
 class Lent {
  public:
   Lent() = default;
@@ -34,19 +34,20 @@ class Lent {
   std::vector<std::pair<Tensor, Tensor>> pairs_;
 };
 
-/// The module's parameters, or its buffers, and the corresponding tensors of all replicas.
+/// The parameters of a module, or its buffers, and the corresponding tensors of all replicas.
 class Mirror {
  public:
-  /// @param itself  whether the module is its own replica on the first device
+  /// @param itself  true if the module itself is the replica on the first device
   Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself);
   /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not in this
   /// Mirror.
   bool add(size_t replica, const Tensor& original, const Tensor& tensor);
-  /// Updates the first `count` replicas. @param persistent  if true, copies to a device only if a version there differs
+  /// Updates the tensors of the first `count` replicas.
+  /// @param persistent  if true, copies to a device only if a version counter shows a change there or in the original
   Lent refresh(size_t count, bool persistent);
 
  private:
-  struct Copies {  // copies on one device other than the first, and versions after the last transfer
+  struct Copies {  // copies of all originals on a device other than the first, and versions after the last transfer
     FlatBuffers buffers;
     std::vector<uint32_t> original_versions, versions;
   };
@@ -58,24 +59,27 @@ class Mirror {
   std::vector<Tensor> originals_;
   std::vector<Device> devices_;
   bool itself_;
-  std::vector<Copies> copies_;                                     // by device
-  std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;  // by replica: (index of original, its tensor)
+  std::vector<Copies> copies_;  // copies on each device
+  // for each replica: pairs of the index of an original and the replica's tensor
+  std::vector<std::vector<std::pair<size_t, Tensor>>> followers_;
 };
 
 class Replicas {
  public:
-  /// @param module    must outlive this and be on the first device
+  /// @param module    module to copy; must outlive this object and be on the first device
   /// @param replicas  modules with tensors of the same names, one per device; the first may be the module itself
   /// @throws Error    naming a tensor that a replica lacks, or that is not on the first device
   Replicas(const Module& module, std::vector<std::shared_ptr<Module>> replicas, std::vector<Device> devices);
-  /// Updates the first `count` replicas: values, requires_grad, training flags and hooks become the module's.
-  /// Parameters become outputs of one broadcast node; those of the module itself only while the result lives.
+  /// Updates the first `count` replicas: copies values, requires_grad, training flags and hooks from the module.
+  /// Parameters become outputs of one broadcast node. If the module is its own replica, its parameters are outputs of
+  /// that node only until the returned object is destroyed.
   [[nodiscard]] Lent refresh(size_t count, bool persistent = false);
 
  private:
   std::vector<std::shared_ptr<Module>> replicas_;
   Mirror parameters_, buffers_;
-  std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;  // by replica: each module and its copy
+  // for each replica: pairs of a module and its copy
+  std::vector<std::vector<std::pair<const Module*, Module*>>> modules_;
 };
 
 }  // namespace tandem::nn::parallel::detail

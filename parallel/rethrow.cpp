@@ -1,4 +1,4 @@
-// Rethrows an exception under its own type with a name in front of its message.
+// Implements rethrow_named(): throws a copy of an exception, of the same type, with a name in front of the message.
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::detail {

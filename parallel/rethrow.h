@@ -9,9 +9,9 @@ namespace tandem::detail {
 
 /// Returns the message of an exception.
 std::string what_of(const std::exception_ptr& exception);
-/// Throws a copy of the exception, with "who: " before its message (nothing if `who` is empty). If it is one of
-/// Tandem's errors, the copy has the same type; any other std::exception becomes an Error. No other thread shares the
-/// copy.
+/// Throws a copy of the exception. If `who` is not empty, the copy's message begins with "who: ". If the exception is
+/// one of Tandem's errors, the copy has the same type; any other std::exception becomes an Error. The copy is not
+/// shared with other threads.
 [[noreturn]] void rethrow_named(const std::exception_ptr& exception, const std::string& who);
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// Splits batches by rows over devices, and joins the outputs; both are recorded by autograd.
+// Splits batches by rows over devices, and joins outputs. Autograd records these operations.
 #include "tandem/parallel/scatter_gather.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
   for (int64_t r = 0; r < count; ++r) {
     chunks += chunk_sizes[static_cast<size_t>(r)];
     const int64_t share = (rows * chunks + total - 1) / total,
-                  most = rows - (count - 1 - r);  // leaves a row for each later shard
+                  most = rows - (count - 1 - r);  // leaves at least one row for each later shard
     const int64_t end = std::max(begin + 1, std::min(share, most));
     sizes.push_back(end - begin);
     begin = end;
@@ -53,7 +53,7 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
 }
 
 namespace {
-/// Checks the arguments. Returns `dim` counted from the front.
+/// Checks the arguments of scatter(). Returns `dim` counted from the front.
 int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
   TANDEM_CHECK(!devices.empty(), "scatter: the list of devices is empty; accepted: one device or more");
   TANDEM_CHECK(x.dim() > 0, "scatter: x is a scalar; accepted: a tensor with a dimension to cut");
@@ -160,7 +160,8 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
                   if (!grads[r].defined()) grads[r] = node.zeros_for(r);
                 return {gather(grads, device, dim)};
               });
-  // A shard that is a view of x follows the rules for views: writing to it in place reaches x and its history.
+  // Make each shard on x's device a view of x for autograd: an in-place write to the shard then changes x and its
+  // history.
   if (is_grad_enabled() && x.is_floating_point())
     for (const Tensor& shard : shards)
       if (shard.storage() == x.storage()) autograd::set_view_of(shard, x);

@@ -1,4 +1,5 @@
-// StepInBackward: steps the parameters of a bucket as soon as the bucket's gradients are averaged.
+// Implements StepInBackward: makes the optimizer's step for the parameters of a bucket as soon as their gradients are
+// averaged.
 #include "tandem/parallel/step_in_backward.h"
 
 #include <set>
@@ -42,13 +43,13 @@ StepInBackward::~StepInBackward() {
 void StepInBackward::after_bucket(size_t bucket) {
   const PhaseSpan phase("optimizer");
   const detail::BucketPlan& buckets = (*reducer_)->buckets();
-  if (bucket == 0) stepped_.clear();  // left by a backward that threw
+  if (bucket == 0) stepped_.clear();  // drop entries that are left from a backward that threw
   stepped_.resize(optimizer_.size());
   std::vector<size_t> now;
   if (bucket < buckets.size()) {
     for (const size_t i : buckets[bucket])
       if (numbers_[i]) now.push_back(*numbers_[i]);
-  } else {  // includes parameters in no bucket, which DDP ignores
+  } else {  // all other parameters, including those that DDP ignores and are in no bucket
     for (size_t i = 0; i < stepped_.size(); ++i)
       if (!stepped_[i]) now.push_back(i);
   }

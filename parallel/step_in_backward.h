@@ -1,4 +1,4 @@
-// StepInBackward: makes the optimizer's steps inside the backwards of a DistributedDataParallel.
+// StepInBackward: makes the steps of an optimizer inside the backwards of a DistributedDataParallel.
 #pragma once
 #include "tandem/optim/optimizer.h"
 #include "tandem/parallel/distributed_data_parallel.h"
@@ -7,7 +7,8 @@ namespace tandem::nn::parallel {
 
 /// Options of StepInBackward.
 struct StepInBackwardOptions {
-  /// If true, gradients remain after the step that uses them. If false, the step drops them, as zero_grad() does.
+  /// If true, gradients remain after the step that uses them. If false, the step sets them to undefined, as zero_grad()
+  /// does.
   TANDEM_ARG(bool, keep_gradients) = false;
 };
 
@@ -29,7 +30,7 @@ struct StepInBackwardOptions {
 /// Corresponds to PyTorch's _apply_optimizer_in_backward and DistributedDataParallel._register_fused_optim.
 class StepInBackward {
  public:
-  /// `optimizer` must outlive this object and must not be moved.
+  /// Registers the optimizer with `ddp`. `optimizer` must outlive this object and must not be moved.
   /// @throws Error if a parameter of the optimizer is not one of the module's; if the optimizer is LBFGS, which runs
   /// backward itself; or if the module or the optimizer is in another StepInBackward
   StepInBackward(DistributedDataParallelBase& ddp, optim::Optimizer& optimizer,
@@ -40,11 +41,12 @@ class StepInBackward {
  private:
   void after_bucket(size_t bucket);
 
-  std::shared_ptr<detail::Reducer*> reducer_;  // null once the module is gone
+  std::shared_ptr<detail::Reducer*> reducer_;  // points to null after the DDP is destroyed
   optim::Optimizer& optimizer_;
   StepInBackwardOptions options_;
-  std::vector<std::optional<size_t>> numbers_;  // by parameter of the reducer: index in the optimizer
-  std::vector<bool> stepped_;                   // by parameter of the optimizer: stepped in the running backward
+  // index in the optimizer of each parameter of the reducer; nullopt if the optimizer lacks it
+  std::vector<std::optional<size_t>> numbers_;
+  std::vector<bool> stepped_;  // for each parameter of the optimizer: whether the running backward has stepped it
 };
 
 }  // namespace tandem::nn::parallel

@@ -1,4 +1,4 @@
-// Records a step of data parallelism as one node of the autograd graph.
+// Implements record_step(): records a step of data parallelism as one autograd node.
 #include "tandem/parallel/step_node.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void record_step(const char* name, const std::vector<Tensor>& outputs, const std
       autograd::set_history(output, node);
     else
       node->add_output(output);
-  node->run_on(home);  // last: each output moved the node to its own device
+  node->run_on(home);  // after the outputs, because adding an output moves the node to the output's device
 }
 
 }  // namespace tandem::nn::parallel::detail

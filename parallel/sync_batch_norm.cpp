@@ -1,4 +1,4 @@
-// SyncBatchNorm: gathers the statistics of all ranks in forward, and all-reduces sums in backward.
+// Implements SyncBatchNorm: gathers the statistics of all ranks in forward, and all-reduces the sums of backward.
 #include "tandem/parallel/sync_batch_norm.h"
 
 #include "tandem/ops/nn/batch_norm.h"
@@ -9,7 +9,7 @@ namespace {
 
 using distributed::ProcessGroupPtr;
 
-/// Exchanges the statistics of batches between the ranks of a group.
+/// Combines the batch statistics of all ranks of a group.
 class RankBatches final : public tandem::detail::BatchParts {
  public:
   explicit RankBatches(ProcessGroupPtr group) : group_(std::move(group)) {}
@@ -21,14 +21,15 @@ class RankBatches final : public tandem::detail::BatchParts {
   int64_t join(Tensor& mean, Tensor& var, int64_t count) const override {
     const ProcessGroupPtr group = current();
     const int64_t ranks = group->size(), channels = mean.numel();
-    // In float64: float32 cannot represent every count of elements.
+    // Use float64, because float32 cannot represent every count of elements.
     const TensorOptions options = TensorOptions(kFloat64).device(mean.device());
     const Tensor mine = cat({mean.to(kFloat64), var.to(kFloat64), full({1}, static_cast<double>(count), options)});
     const Tensor all = empty({ranks, 2 * channels + 1}, options);
     group->all_gather_into_tensor(all, mine.view({1, -1}), "SyncBatchNorm's forward")->wait();
     const Tensor counts = all.narrow(1, 2 * channels, 1), total = counts.sum();
     const Tensor means = all.narrow(1, 0, channels), vars = all.narrow(1, channels, channels);
-    const Tensor shares = counts / total.clamp_min(1);  // share of each rank in the joined batch, which may be empty
+    // share of each rank in the joined batch; clamped, because that batch may be empty
+    const Tensor shares = counts / total.clamp_min(1);
     const Tensor whole = (means * shares).sum({0});
     mean.copy_(whole);
     var.copy_(((vars + (means - whole).square()) * shares).sum({0}));

@@ -1,4 +1,4 @@
-// WorkerThread: runs queued calls on a thread of its own, one after the other.
+// Implements WorkerThread: a thread that runs posted jobs one after the other.
 #include "tandem/parallel/worker_thread.h"
 
 #include "tandem/core/threads/start_thread.h"

@@ -10,9 +10,9 @@
 
 namespace tandem::detail {
 
-/// Each job runs in the context (rank, grad mode, share of the cores) that it was posted with, and must not throw. The
-/// destructor runs the remaining jobs. It must not run inside a job, so a job's context must not keep this thread's
-/// owner alive.
+/// A thread that runs posted jobs. Each job runs in the context with which it was posted (rank, grad mode, share of the
+/// cores), and must not throw. The destructor runs the remaining jobs. The destructor must not be called from a job, so
+/// the context of a job must not own the object that owns this thread.
 class WorkerThread {
  public:
   WorkerThread();
@@ -30,7 +30,7 @@ class WorkerThread {
   std::condition_variable wake_;
   std::deque<Job> jobs_;
   bool stop_ = false;
-  std::thread thread_;  // last member: the thread uses the others
+  std::thread thread_;  // last member: the thread uses the members above
 };
 
 }  // namespace tandem::detail

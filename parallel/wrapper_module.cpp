@@ -1,4 +1,4 @@
-// WrapperModule: saves and loads the wrapped module's state under the wrapped module's own names.
+// Implements WrapperModule: saves and loads the wrapped module's state under the names that the wrapped module uses.
 #include "tandem/parallel/wrapper_module.h"
 
 #include "tandem/serialize/file.h"
@@ -7,10 +7,11 @@
 namespace tandem::nn::parallel::detail {
 namespace {
 
-/// Prefix that PyTorch's wrappers put before each name.
+/// Prefix of all names in the state of PyTorch's wrappers.
 constexpr std::string_view kPrefix = "module.";
 
-/// Returns whether PyTorch's wrapper added the prefix of `name`, rather than a child of the module called "module".
+/// Returns whether `name` begins with "module." because PyTorch's wrapper added it. Otherwise the module itself has a
+/// child "module".
 bool is_prefixed(const std::string& name, const NamedParameters& mine) {
   return name.starts_with(kPrefix) && !mine.contains(name);
 }

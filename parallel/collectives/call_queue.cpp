@@ -1,4 +1,4 @@
-// CallQueue: posts calls, serves them on the lanes' threads, and coalesces transfers.
+// Implements CallQueue: posts calls to the threads of the lanes, runs them there, and coalesces collectives.
 #include "tandem/parallel/collectives/call_queue.h"
 
 #include <list>
@@ -12,8 +12,8 @@
 namespace tandem::distributed {
 namespace {
 
-/// Records the call in the trace, if a trace is on. For CUDA tensors, the event ends when the host has put the call on
-/// the stream.
+/// Records the call in the profiler's trace, if one is being recorded. For CUDA tensors, the trace shows the call as
+/// ended once the host has put it on the stream.
 void trace(const Job& job, double start) {
   Tracer* const tracer = current_tracer();
   if (!tracer) return;
@@ -75,7 +75,7 @@ WorkPtr CallQueue::start_on(Lane& lane, Job job, int tag) {
   return work;
 }
 void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
-  RankContext context;  // without the rank, whose state owns this group
+  RankContext context;  // has no rank: a rank's state owns this group, so the group must not own the state
   context.grad_enabled = false;
   context.thread_share = RankContext::current().thread_share;
   context.observer = RankContext::current().observer;
@@ -83,7 +83,8 @@ void CallQueue::post(Lane& lane, std::vector<Job> jobs) {
   lane.post(std::move(context), [this, &lane, jobs = std::move(jobs)]() mutable { serve(lane, jobs); });
 }
 void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
-  std::optional<gpu::DeviceGuard> device;  // a thread without a device takes up memory of the first GPU
+  // makes the GPU of the jobs current: otherwise CUDA would create a context on the first GPU, which takes up memory
+  std::optional<gpu::DeviceGuard> device;
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;
   const Job* at = &jobs[0];
@@ -109,16 +110,19 @@ void CallQueue::serve(Lane& lane, std::vector<Job>& jobs) {
     } catch (...) {
       if (!error) error = std::current_exception();
     }
-  // The other ranks wait for data that will not come, so fail the group. This has no effect if it has failed already.
+  // This rank's data will never reach the other ranks, so fail the group. This has no effect if the group has failed
+  // already.
   if (error) {
     const std::string why = detail::what_of(error);
     communicator_.abort(rank_text(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
-    flight_->failed(why);  // before the error reaches the program, which may exit
+    flight_->failed(why);  // write the flight record before the program sees the error, because it may then exit
   }
   for (const Job& job : jobs) trace(job, start);
-  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;  // a waiting thread may expect that the memory is free
+  // Release the tensors before finish() wakes the waiting threads, which may expect that their memory is free.
+  for (Job& job : jobs) job.tensors.clear(), job.run = nullptr;
   for (const Job& job : jobs) job.work->finish(error);
-  while (!guards.empty()) guards.pop_back();  // in reverse order: each restores the stream before it
+  // destroy in reverse order, because each guard restores the stream that was current before it
+  while (!guards.empty()) guards.pop_back();
 }
 
 }  // namespace tandem::distributed

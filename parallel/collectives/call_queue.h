@@ -8,28 +8,29 @@
 
 namespace tandem::distributed {
 
-/// A call waiting for the communicator.
+/// A queued call: what to run, and the tensors to run it on.
 struct Job {
   Call call;
   std::vector<Tensor> tensors;  // tensors that the call uses
   std::function<void(const Call&, QueuedWork&)> run;
   std::shared_ptr<QueuedWork> work = nullptr;
-  cuda::Event ready = cuda::Event();  // CUDA tensors: end of the work on the caller's stream
-  double called = 0;                  // time of the call by trace_clock(), if a trace is on
+  cuda::Event ready = cuda::Event();  // for CUDA tensors: the end of the work that the caller's stream held at the call
+  double called = 0;                  // time of the call by trace_clock(); 0 if no trace is being recorded
 };
 
 class CallQueue {
  public:
-  /// @param flight  is told of failures
-  /// @param record  a part of `flight`; is told of all calls
+  /// @param flight  log of the rank, which is told of failures
+  /// @param record  part of `flight` for this group, which records every call
   CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
             std::shared_ptr<FlightRecorder> record)
       : communicator_(communicator), rank_(rank), flight_(std::move(flight)), record_(std::move(record)) {}
 
-  /// Queues a collective. The arguments have been checked before: a refused call must not take a sequence number, so
-  /// that this rank stays in step with the others.
+  /// Queues a collective. The caller must have checked the arguments: a rejected call must not take a sequence number,
+  /// because this rank would then no longer match the others.
   WorkPtr collective(Job job);
-  /// Queues a send or receive. Calls with equal peer (-1: a receive from any rank), tag and direction run in order.
+  /// Queues a send or receive. Calls with the same peer, tag and direction run in order. The peer of a receive from any
+  /// rank is -1.
   WorkPtr transfer(Job job, int tag, bool sends);
   void start_coalescing();
   void end_coalescing();
@@ -39,32 +40,32 @@ class CallQueue {
   }
 
  private:
-  /// Calls that must run in order: a thread, and one stream for every GPU that is used with it.
+  /// Runs calls in order, on a thread of its own and on one stream for each GPU.
   class Lane {
    public:
     void post(detail::RankContext context, std::function<void()> job) {
       thread_.post(std::move(context), std::move(job));
     }
-    /// Returns the stream for a GPU. Only for use by the lane's thread.
+    /// Returns the lane's stream on a GPU. Only the lane's thread may call this.
     const cuda::Stream& stream(Device device);
 
    private:
     std::map<int, cuda::Stream> streams_;
-    detail::WorkerThread thread_;  // last: its jobs use the streams
+    detail::WorkerThread thread_;  // last member: destroyed first, because its jobs use streams_
   };
   WorkPtr start_on(Lane& lane, Job job, int tag);
   void post(Lane& lane, std::vector<Job> jobs);
-  void serve(Lane& lane, std::vector<Job>& jobs);  // releases the tensors of the jobs
+  void serve(Lane& lane, std::vector<Job>& jobs);  // also releases the tensors of the jobs
 
   Communicator& communicator_;
   const int rank_;
   const std::shared_ptr<FlightLog> flight_;
   const std::shared_ptr<FlightRecorder> record_;
-  std::mutex mutex_;  // guards the members below, and the order of collectives
+  std::mutex mutex_;  // guards the members below, and the order in which collectives are posted
   int64_t sequence_ = 0;
   bool coalescing_ = false;
-  std::vector<Job> held_;                                 // calls since start_coalescing
-  std::map<std::tuple<int, int, bool>, Lane> transfers_;  // by peer, tag, direction
+  std::vector<Job> held_;                                 // collectives called since start_coalescing()
+  std::map<std::tuple<int, int, bool>, Lane> transfers_;  // one lane for each peer, tag and direction
   Lane lane_;
 };
 

@@ -1,4 +1,4 @@
-// torch.distributed's collectives: each calls one or a few methods of ProcessGroup.
+// Implements the collectives of torch.distributed by one or a few calls of ProcessGroup's methods each.
 #include "tandem/parallel/collectives/collectives.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace tandem::distributed {
 namespace {
 
 ProcessGroupPtr chosen(const ProcessGroupPtr& group) { return group ? group : default_group(); }
-/// Converts a rank of the default group to a rank of `group`. Without a group, methods of ProcessGroup check the rank.
+/// Converts a rank of the default group to a rank of `group`. If `group` is null, returns global_rank unchecked,
+/// because the methods of ProcessGroup check it.
 int rank_in(const char* name, const ProcessGroupPtr& group, int global_rank) {
   if (!group) return global_rank;
   const std::vector<int>& ranks = group->ranks();
@@ -28,7 +29,7 @@ WorkPtr complete(WorkPtr work, bool async_op) {
   if (!async_op) work->wait();
   return work;
 }
-/// Starts f(i) for all i < count as one coalesced call.
+/// Calls f(0), ..., f(count - 1), which start one collective each, and coalesces these.
 template <class F> WorkPtr coalesced(const char* name, ProcessGroup& group, size_t count, bool async_op, const F& f) {
   TANDEM_CHECK(count > 0, name, ": there are no tensors; accepted: one or more");
   WorkPtr last;
@@ -36,7 +37,7 @@ template <class F> WorkPtr coalesced(const char* name, ProcessGroup& group, size
     const CoalescingGuard together(group);
     for (size_t i = 0; i < count; ++i) last = f(i);
   }
-  return complete(last, async_op);  // the collectives complete, or fail, in order
+  return complete(last, async_op);  // collectives complete or fail in order, so waiting for the last one is enough
 }
 void check_pairs(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
   TANDEM_CHECK(outputs.size() == inputs.size(), name, ": there are ", outputs.size(), " outputs and ", inputs.size(),
@@ -56,7 +57,7 @@ std::string bytes_of(const Tensor& x) {
 }
 TensorOptions on(const ProcessGroup& group, DType dtype) { return TensorOptions(dtype).device(group.device()); }
 
-/// Returns whether the operation is done, or has failed, before the deadline.
+/// Waits until the operation has completed or failed, or until the deadline. Returns false at the deadline.
 bool completes(const Work& work, Deadline deadline) {
   while (!work.is_completed()) {
     if (Clock::now() >= deadline) return false;
@@ -185,9 +186,10 @@ void barrier(const ProcessGroupPtr& group, const About& about) { chosen(group)->
 
 void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds timeout, bool wait_all_ranks) {
   constexpr int kTag = std::numeric_limits<int>::min();
-  constexpr std::chrono::seconds kGrace(10);  // time for rank 0's answer to reach the others
+  constexpr std::chrono::seconds kGrace(10);  // extra time in which rank 0's answer must reach the other ranks
   const ProcessGroupPtr g = chosen(group);
-  // Shorter than the group's timeout, at which sends and receives fail with errors that do not name the barrier.
+  // `most` is shorter than the group's timeout, because sends and receives fail at that timeout with errors that do not
+  // name the barrier.
   const auto most = g->timeout() * 9 / 10;
   const auto limit = timeout == kNoTimeout ? most : std::min<std::chrono::milliseconds>(timeout, most);
   const Deadline deadline = after(limit);

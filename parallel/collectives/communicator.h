@@ -1,5 +1,5 @@
-// Communicator: the interface of a backend, with blocking collectives. QueuedGroup makes a ProcessGroup of it.
-// Internal.
+// Communicator: the interface of a backend, with blocking collectives. QueuedGroup turns a Communicator into a
+// ProcessGroup. Internal.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -8,45 +8,47 @@
 
 namespace tandem::distributed {
 
-/// Name of a group, and its ranks in the default group.
+/// A group's name and the ranks of its members in the default group.
 struct Members {
-  std::string name;        // may be empty
-  std::vector<int> ranks;  // by rank in the group
-  /// Returns "group tp of ranks 1, 3, 5".
+  std::string name;        // empty if the group has no name
+  std::vector<int> ranks;  // rank of each member in the default group
+  /// Describes the group for errors: "group tp of ranks 1, 3, 5".
   std::string str() const;
 };
-using MembersPtr = std::shared_ptr<const Members>;  // null for the default group, which has all ranks in order
+using MembersPtr = std::shared_ptr<const Members>;  // null for the default group
 inline int global_rank(int rank, const MembersPtr& members) {
   return members && rank >= 0 ? members->ranks[static_cast<size_t>(rank)] : rank;
 }
-/// Returns "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
+/// Describes a rank for errors: "rank 1", or "rank 1 (global rank 5)" in a group other than the default group.
 std::string rank_text(int rank, const MembersPtr& members);
 
-/// Description of a call, for the comparison between ranks and for errors.
+/// Description of a call. Ranks compare it with the other ranks' calls, and errors show it.
 struct Call {
-  const char* name = "";  // "all_reduce"
+  const char* name = "";  // such as "all_reduce"
   int64_t sequence = 0;   // number of the collective in its group, from 1; 0 for send and recv
   std::string about = {};
   DType dtype = kFloat32;
   Device device = {};
-  int64_t numel = -1;    // of one tensor; -1 if the call has none
-  int other = -1;        // root, destination or source
-  bool reduces = false;  // if true, `op` is set
+  int64_t numel = -1;    // number of elements of one tensor; -1 if the call has no tensor
+  int other = -1;        // rank of the root, destination or source; -1 if the call has none
+  bool reduces = false;  // whether the call reduces, so that `op` is set
   ReduceOp op = ReduceOp::SUM;
   MembersPtr group = nullptr;
-  detail::Shape shape = {};  // shape of the tensor whose elements `numel` counts
-  const char* file = "";     // place of the call
+  detail::Shape shape = {};  // shape of the tensor that has `numel` elements
+  const char* file = "";     // source file that made the call
   int line = 0;
-  std::vector<int64_t> sends = {}, receives = {};  // for an exchange: elements to and from each rank
+  // for exchange(): number of elements sent to, and received from, each rank
+  std::vector<int64_t> sends = {}, receives = {};
   int64_t sends_to(int rank) const { return sends.empty() ? 0 : sends[static_cast<size_t>(rank)]; }
   int64_t receives_from(int rank) const { return receives.empty() ? 0 : receives[static_cast<size_t>(rank)]; }
-  /// Returns "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
+  /// Describes the call for errors: "all_reduce #12 (bucket 0 of 3) of float32, 1000 elements, SUM".
   std::string str() const;
   /// Returns whether two ranks' calls match in everything on which all ranks must agree.
   bool agrees(const Call& other_rank) const;
 };
 
-/// Returns an error if sender and receiver of an exchange disagree about the number of elements; otherwise "".
+/// Returns an error message if the sender and the receiver of an exchange disagree about the number of elements;
+/// otherwise "".
 std::string mismatch(const Call& from, int sender, const Call& to, int receiver);
 
 /// The first failure of a group. Later failures do not replace it.
@@ -74,11 +76,10 @@ class FirstFailure {
   std::string what_;
 };
 
-/// The methods are called by one thread at a time, in the same order on all ranks. Tensors are contiguous, on one
-/// device, and have the size and dtype in the call. Every wait ends within the timeout. @throws DistributedError
-///
-/// For CUDA tensors, the device's current stream is the group's, and it waits for all work that produced the tensors. A
-/// call is done when all of its operation is on that stream.
+/// All methods are called by one thread at a time, in the same order on all ranks. Tensors are contiguous, on one
+/// device, and have the size and dtype in the call. Every wait ends within the timeout, with a DistributedError.
+/// For CUDA tensors, the caller makes the group's stream current, and this stream waits for all work that produced the
+/// tensors. A call returns when the whole operation is on that stream.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -87,30 +88,32 @@ class Communicator {
   virtual void reduce(const Call& call, Tensor& x) = 0;
   virtual void all_gather(const Call& call, std::vector<Tensor>& outputs, const Tensor& input) = 0;
   virtual void reduce_scatter(const Call& call, Tensor& output, const std::vector<Tensor>& inputs) = 0;
-  /// outputs[r] = the inputs[this rank] of rank r; an undefined tensor means that nothing is sent or received. The call
-  /// holds all sizes. gather, scatter and all_to_all use this.
+  /// outputs[r] = inputs[R] of rank r, where R is this rank. An undefined tensor means that nothing is sent to, or
+  /// received from, that rank. `call` has the sizes of all messages. gather, scatter and all_to_all use this method.
   virtual void exchange(const Call& call, std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) = 0;
   /// May be called from other threads, at the same time as a collective.
   virtual void send(const Call& call, const Tensor& x, int tag) = 0;
   /// Receives from call.other, or from any rank if that is -1. Returns the sender.
   virtual int recv(const Call& call, Tensor& x, int tag) = 0;
   virtual void barrier(const Call& call) = 0;
-  /// Makes a communicator of the ranks in `members`; this rank is rank `rank` of it. Only these ranks call it. `name`
-  /// is unique among the groups made from this one.
+  /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only these ranks call
+  /// it. `name` is unique among the groups made from this one.
   virtual std::unique_ptr<Communicator> split(const std::string& name, int rank, MembersPtr members,
                                               std::chrono::milliseconds timeout) = 0;
   /// Ends the calls in progress with an error that contains `reason`. May be called from any thread.
   virtual void abort(const std::string& reason) = 0;
 
-  /// Begins a group of collectives, which may start together at end_group().
+  /// Begins a batch of collectives, which may be launched together at end_group().
   virtual void begin_group() {}
   virtual void end_group() {}
-  /// Calls f once all collectives called so far are on the stream: at once, or inside a group at end_group().
+  /// Calls f once all collectives called so far are on the stream: immediately, or at end_group() between begin_group()
+  /// and end_group().
   virtual void then(std::function<void()> f) { f(); }
-  /// Failure of an operation on the GPU after its call has returned; null if the backend has no such failures.
+  /// Returns the failure of an operation on the GPU that happens after the call has returned; null if the backend has
+  /// no such failures.
   virtual std::shared_ptr<const FirstFailure> failure() const { return nullptr; }
 
-  /// Flag to set when the group's failure is thrown to the program; null if nobody reads it.
+  /// Returns a flag to set when the group's failure is thrown to the program; null if nothing reads such a flag.
   virtual std::shared_ptr<std::atomic<bool>> told() const { return nullptr; }
 
   /// Returns ProcessGroup::bytes_sent().
@@ -120,17 +123,17 @@ class Communicator {
   std::atomic<int64_t> bytes_sent{0};
 };
 
-/// y = the reduction of parts[0], parts[1], ... in this order, AVG included; y may be one of the parts. All tensors are
-/// contiguous and have the same size and dtype.
+/// y = the reduction of parts[0], parts[1], ... in this order. AVG also divides. y may be one of the parts. All tensors
+/// are contiguous and have the same size and dtype.
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y);
-/// Turns a SUM over `ranks` ranks into the AVG.
+/// Divides a SUM over `ranks` ranks in place, which makes it the AVG.
 void average(Tensor& sum, int ranks);
 
 class FlightLog;
 /// Makes a group whose collectives run one after the other on a thread of the group.
-/// @param device  as ProcessGroup::device()
-/// @param flight  records this rank's calls; if null, the group has a log of its own
-/// @param id      name of the group in that record
+/// @param device  value of ProcessGroup::device()
+/// @param flight  records this rank's calls; if null, the group makes a log of its own
+/// @param id      name of the group in the flight record
 ProcessGroupPtr make_queued_group(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
                                   std::unique_ptr<Communicator> communicator, Device device = kCPU,
                                   MembersPtr members = nullptr, std::shared_ptr<FlightLog> flight = nullptr,

@@ -1,4 +1,4 @@
-// DeviceMesh: the coordinates of this rank, and a group along each dimension.
+// Implements DeviceMesh: computes the coordinates of this rank, and makes a group along each dimension.
 #include "tandem/parallel/collectives/device_mesh.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
                ranks, " places for ", all->size(), " ranks; accepted: as many");
   TANDEM_CHECK(names_.empty() || names_.size() == shape_.size(), "init_device_mesh: there are ", names_.size(),
                " names for ", shape_.size(), " dimensions; accepted: none, or one for each");
-  // Row-major: neighbouring ranks differ in the last coordinate.
+  // The mesh is row-major: neighbouring ranks differ in the last coordinate.
   coordinate_.resize(shape_.size());
   for (int64_t rest = all->rank(), d = ndim() - 1; d >= 0; --d) {
     coordinate_[static_cast<size_t>(d)] = rest % shape_[static_cast<size_t>(d)];
@@ -27,7 +27,8 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
   int64_t stride = ranks;
   for (size_t d = 0; d < shape_.size(); ++d) {
     stride /= shape_[d];
-    const int64_t here = coordinate_[d], first = all->rank() - here * stride;  // first: the rank with coordinate 0
+    // first: the rank of this line of the mesh whose coordinate d is 0
+    const int64_t here = coordinate_[d], first = all->rank() - here * stride;
     groups_.push_back(split_group(static_cast<int>(first), static_cast<int>(here), all,
                                   {.name = names_.empty() ? "dim " + std::to_string(d) : names_[d]}));
   }

@@ -1,4 +1,4 @@
-// init_process_group, the default group, and run_ranks, which starts ranks as threads.
+// Implements init_process_group, the default group, and run_ranks, which starts ranks as threads.
 #include "tandem/parallel/collectives/distributed.h"
 
 #include <algorithm>
@@ -26,18 +26,19 @@
 namespace tandem::distributed {
 namespace {
 
-/// The rank of a thread that run_ranks started.
+/// Rank of a thread that run_ranks started, and state shared with the other threads of that run_ranks.
 struct Launched {
   int rank = 0, size = 1;
   struct LaunchContext* meeting = nullptr;
 };
 thread_local Launched launched;
 
-/// Meeting place of the threads of one run_ranks. The first thread that initialises a group makes what the group needs.
+/// State shared by the threads of one run_ranks. The first thread that initialises a group creates the hub or store
+/// that the group needs.
 struct LaunchContext {
   std::mutex mutex;
-  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // by number of the group
-  std::vector<size_t> inits;                         // by rank: number of groups that it has made
+  std::map<size_t, std::shared_ptr<LocalHub>> hubs;  // hub of each group, by number of the group
+  std::vector<size_t> inits;                         // number of groups that each rank has made so far, by rank
   std::string failure;
   std::vector<std::shared_ptr<FlightLog>> flights;
   std::unique_ptr<StoreServer> store;
@@ -76,7 +77,7 @@ struct LaunchContext {
       if (store) store->set(kFailureKey, failure);
       all = flights;
     }
-    for (const auto& flight : all) flight->failed(reason);  // includes ranks that make no more calls
+    for (const auto& flight : all) flight->failed(reason);  // also reaches ranks that make no more calls
   }
 };
 
@@ -92,7 +93,7 @@ std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o
   rank_groups().flight = flight;
   if (!launched.meeting) return flight;
   const std::lock_guard lock(launched.meeting->mutex);
-  // Logs of ranks that have left have no other owner.
+  // Remove the logs of ranks that have left: only this list still holds them.
   std::erase_if(launched.meeting->flights, [](const auto& each) { return each.use_count() == 1; });
   launched.meeting->flights.push_back(flight);
   return flight;
@@ -115,7 +116,7 @@ ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<Pr
   return recorded(launched.meeting->next_rendezvous(launched, o.timeout));
 }
 
-// Checks of the backends run before this rank waits for other ranks, so that their errors come at once.
+// Backends are checked before this rank waits for other ranks, so that errors come without delay.
 const InitOptions& checked_gloo(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
                   "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
@@ -132,7 +133,7 @@ const InitOptions& checked_nccl(const InitOptions& o) {
   return o;
 }
 
-/// Returns the default GPU of a rank.
+/// Returns the GPU that a rank uses if the options name none.
 Device gpu_of(int rank) {
   const int number = launched.meeting ? rank : local_rank_of().value_or(rank);
   TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,
@@ -175,7 +176,7 @@ void init_process_group(const std::string& asked, InitOptions options) {
   state.gpu = group->device().is_cuda() ? group->device().index() : -1;
   state.collectives = 0;
   data::detail::set_data_rank(group->rank());
-  if (backend != "local") set_process_trace_rank(group->rank());  // local ranks share a process
+  if (backend != "local") set_process_trace_rank(group->rank());  // not for `local`, because its ranks share a process
   current = std::move(group);
 }
 int get_node_local_rank(std::optional<int> fallback_rank) {

@@ -1,4 +1,4 @@
-// FlightRecorder and FlightLog: record each call's stages, and write them as JSON after a failure.
+// Implements FlightRecorder and FlightLog: records the stages of each call, and writes them as JSON after a failure.
 #include "tandem/parallel/collectives/flight_recorder.h"
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ namespace {
 using Time = FlightRecorder::Time;
 using detail::json_string;
 
-/// Returns seconds since 1970, which are comparable between machines; "null" for Time().
+/// Converts a time to seconds since 1970, which are comparable between machines. Returns "null" for Time().
 std::string seconds(Time at) {
   if (at == Time()) return "null";
   const auto age = std::chrono::steady_clock::now() - at;
@@ -31,7 +31,7 @@ std::string seconds(Time at) {
   std::snprintf(text, sizeof text, "%.6f", std::chrono::duration<double>(then).count());
   return text;
 }
-/// Copies as much text as fits, without cutting a UTF-8 character.
+/// Copies as much of `from` as fits, and ends it at a whole UTF-8 character.
 void copy_text(const std::string& from, std::array<char, 128>& to) {
   size_t n = std::min(from.size(), to.size() - 1);
   if (n < from.size())
@@ -48,13 +48,13 @@ template <class List> std::string list(const List& numbers) {
   for (const auto n : numbers) out.append(out.size() > 1 ? ", " : "").append(std::to_string(n));
   return out + "]";
 }
-/// Returns the last two parts of a source path.
+/// Returns the file name of a source path and its folder: "nn/linear.cpp".
 std::string short_path(const std::string& path) {
   const size_t last = path.rfind('/');
   const size_t before = last == std::string::npos || last == 0 ? last : path.rfind('/', last - 1);
   return before == std::string::npos ? path : path.substr(before + 1);
 }
-/// Returns the state of a call on the GPU, without waiting for the GPU.
+/// Returns how far the GPU has come with a call, without waiting for it.
 const char* state_of(const cuda::Event& begin, const cuda::Event& end) try {
   return end.query() ? "done" : begin.query() ? "running" : "not begun";
 } catch (const std::exception&) {
@@ -81,7 +81,7 @@ int64_t FlightRecorder::queued(const Call& call, int tag) {
 }
 FlightRecorder::Entry* FlightRecorder::find(int64_t call) {
   Entry& entry = ring_[static_cast<size_t>(call % kCalls)];
-  return entry.number == call ? &entry : nullptr;  // otherwise a thousand later calls have overwritten it
+  return entry.number == call ? &entry : nullptr;  // null if a thousand later calls have overwritten the entry
 }
 void FlightRecorder::started(int64_t call, Time at) {
   const std::lock_guard lock(mutex_);
@@ -186,7 +186,7 @@ void write_file(const std::string& path, const std::string& text) {
   file.write(text.data(), text.size());
   file.commit();
 }
-/// Writes on a separate thread, because a disk may hang. Returns the problem; "" if there is none.
+/// Writes the file on a separate thread, because a disk may hang. Returns the error, or "" on success.
 std::string write_in_time(const std::string& path, std::string text) {
   constexpr std::chrono::seconds kMost(2);
   struct Writing {

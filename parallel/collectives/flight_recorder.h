@@ -9,65 +9,67 @@
 
 namespace tandem::distributed {
 
-/// The last calls of one group. Methods may be called from any thread.
+/// Records the last calls of one group. Methods may be called from any thread.
 class FlightRecorder {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr int64_t kCalls = 1000;
   struct Group {
-    std::string id;  // equal on the group's ranks and unique in the job: "0", "0/1.2"
+    std::string id;  // such as "0" or "0/1.2": the same on all ranks of the group, and unique in the job
     std::string name, backend;
-    std::vector<int> ranks;  // ranks of the default group, by rank in this group
-    int rank = 0;            // this rank's rank in the group
+    std::vector<int> ranks;  // the members' ranks in the default group, by rank in this group
+    int rank = 0;            // rank of this process in the group
     std::chrono::milliseconds timeout{0};
   };
 
   explicit FlightRecorder(Group group) : group_(std::move(group)) {}
-  /// Records a call that enters the queue. Returns the number that started() and done() expect.
+  /// Records a call that enters the queue. Returns the number of the call, to be passed to started() and done().
   [[gnu::noinline]] int64_t queued(const Call& call, int tag);
   void started(int64_t call, Time at);
-  /// Records that the host is done with a call. `begin` and `end` are events of CUDA tensors, which the GPU may not
-  /// have reached.
+  /// Records that the host is done with a call. For CUDA tensors, `begin` and `end` are events around the operation,
+  /// which the GPU may not have reached yet.
   void done(int64_t call, Time at, bool failed, const cuda::Event& begin, const cuda::Event& end);
-  /// Appends the group and its last calls, at most `most`, the oldest first, as JSON. Does not wait for a GPU.
+  /// Appends JSON for the group and its last calls, oldest first. There are at most `most` calls. Does not wait for a
+  /// GPU.
   [[gnu::cold]] void append_json(std::string& out, int64_t most = kCalls) const;
 
  private:
   struct Entry {
     int64_t number, sequence, numel;
     const char *name, *file;
-    Time queued, started, done;  // Time() if the stage is not reached
+    Time queued, started, done;  // Time() if the call has not reached that stage
     int line, other, tag;
     DType dtype;
     ReduceOp op;
     bool reduces, failed, cuda;
     detail::Shape shape;
     std::array<char, 128> about;  // truncated to 127 bytes
-    cuda::Event begin, end;       // for CUDA tensors, set once the host is done
+    cuda::Event begin, end;  // for CUDA tensors: events around the operation, set once the host is done with the call
   };
   [[gnu::cold]] static void append_entry(std::string& out, const Entry& entry);
   Entry* find(int64_t call);
   const Group group_;
   mutable std::mutex mutex_;
   int64_t calls_ = 0;
-  std::unique_ptr<Entry[]> ring_;  // allocated by the first call; call n is at n % kCalls
+  std::unique_ptr<Entry[]> ring_;  // allocated by the first call; entry of call n is at index n % kCalls
 };
 
-/// The records of all of one rank's groups, from init_process_group on.
+/// Flight records of all groups of one rank, from init_process_group on.
 class FlightLog {
  public:
-  /// @param folder  where the record is written when a group fails; if empty, the value of TANDEM_FLIGHT_DIR; if that
-  ///                is not set, no record is written. The folder is created if necessary, and this rank's record of an
-  ///                earlier job is removed
+  /// @param folder  folder in which the record is written when a group fails. If empty, the value of TANDEM_FLIGHT_DIR;
+  ///                if that is not set, no record is written. The folder is created if it does not exist, and this
+  ///                rank's record of an earlier job is removed
   [[gnu::cold]] FlightLog(int rank, int size, const std::string& folder = {});
   [[gnu::cold]] std::shared_ptr<FlightRecorder> add(FlightRecorder::Group group);
-  /// Reports that a group has failed. The first report writes the record if a folder is known. It takes at most two
-  /// seconds, even if the disk hangs. Problems are printed to standard error.
+  /// Reports that a group has failed. The first report writes the record, if a folder is known. Takes at most two
+  /// seconds, even if the disk hangs. Errors are printed to standard error.
   [[gnu::cold]] void failed(const std::string& why) noexcept;
-  /// Reports that the rank leaves the default group. If there is no record yet, writes a short one. It shows that the
-  /// rank has ended, if other ranks wait for it later.
+  /// Reports that the rank leaves the default group. If no record has been written, writes a short one: if other ranks
+  /// wait for this rank later, it shows them that this rank has ended.
   [[gnu::cold]] void left() noexcept;
-  /// Writes the record now. Returns the path of the file. @throws Error if there is no folder or it cannot be written
+  /// Writes the record now. Returns the path of the file. @throws Error if there is no folder, or if the file cannot be
+  /// written
   [[gnu::cold]] std::string write(const std::string& folder, const std::string& why);
 
  private:
@@ -76,7 +78,7 @@ class FlightLog {
   [[gnu::cold]] std::string json(const std::string& why, bool has_left) const;
   const int rank_, size_;
   const std::string folder_;
-  std::mutex writing_;  // a second writer waits until the file is complete
+  std::mutex writing_;  // held while the file is written, so that a second writer waits until the file is complete
   bool is_written_ = false, was_asked_for_ = false;
   mutable std::mutex mutex_;  // guards groups_
   std::vector<std::weak_ptr<FlightRecorder>> groups_;

@@ -1,5 +1,5 @@
-// Reads rank, size, address and job from the environment variables of the launcher: RANK and so on, Open MPI, PMI,
-// Slurm.
+// Reads a rank's number, the number of ranks, the address and the job from the launcher's environment variables: RANK
+// and so on, or those of Open MPI, PMI or Slurm.
 #include "tandem/parallel/collectives/job_environment.h"
 
 #include <unistd.h>
@@ -16,12 +16,13 @@ namespace {
 constexpr int kMostRanks = 1024;
 constexpr int kUsualPort = 29500;  // PyTorch's default
 
-/// Names of a launcher's variables; null if it has no such variable.
+/// Names of the variables that a launcher sets; null if it does not set one.
 struct Launcher {
   const char *name, *rank, *size, *local_rank, *local_size;
 };
-// The first launcher that gives both rank and size counts. Slurm comes last: within an allocation mpirun starts its
-// helpers by srun, and its ranks see the variables of the helpers.
+// Launchers in order of precedence: the first one whose variables give both rank and size is used. Slurm comes last:
+// inside an allocation mpirun starts its helper processes by srun, so mpirun's ranks inherit Slurm's variables, which
+// describe the helpers.
 constexpr Launcher kLaunchers[] = {
     {"the environment", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -34,11 +35,12 @@ std::string size_from(const Launcher& launcher, const Variables& variable) {
   std::string size = variable(launcher.size);
   return size.empty() && is(launcher, "Slurm") ? variable("SLURM_NTASKS") : size;
 }
+/// Returns the launcher whose variables apply.
 /// @param size_given  true if InitOptions has the number of ranks; then a launcher needs to give only a rank
 const Launcher& launcher_of(bool size_given, const Variables& variable) {
   for (const Launcher& each : kLaunchers) {
     if (variable(each.rank).empty() || (is(each, "PMI") && is_pmi_of_slurm(variable))) continue;
-    // A batch script has a rank, 0, and may have no size.
+    // Slurm need not give a size: a batch script has rank 0, but may have no size.
     if (size_given || is(each, "Slurm") || !variable(each.size).empty()) return each;
   }
   return kLaunchers[0];
@@ -60,15 +62,15 @@ int number_from(const Variables& variable, const char* name, const char* option,
   return number_in(text, name, least, most);
 }
 
-/// Returns the list of this job's nodes, and the name of its variable. SLURM_STEP_NODELIST counts only for srun's own
-/// ranks: mpirun's helpers run as steps with some of the nodes.
+/// Returns the list of this job's nodes, and the name of the variable that has it. SLURM_STEP_NODELIST is read only if
+/// srun started the ranks: the helpers of mpirun run in a step that may have only some of the nodes.
 std::pair<std::string, std::string> node_list(const Launcher& launcher, const Variables& variable) {
   for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
     if (is(launcher, "Slurm") || name != std::string("SLURM_STEP_NODELIST"))
       if (std::string list = variable(name); !list.empty()) return {std::move(list), name};
   return {};
 }
-/// Text that identifies a job, and its source; empty if the launcher gives none.
+/// A text that identifies a job, and the name of its source. The text is empty if the launcher gives none.
 using Identity = std::pair<std::string, std::string>;
 Identity identity(const Launcher& launcher, const Variables& variable,
                   const std::function<std::string()>& control_port) {
@@ -83,14 +85,14 @@ Identity identity(const Launcher& launcher, const Variables& variable,
   if (job.empty()) return {};
   return is(launcher, "Slurm") ? Identity(job + "." + step, "SLURM_JOB_ID and SLURM_STEP_ID") : from("SLURM_JOB_ID");
 }
-/// Derives a port from a text. Ports are below the range from which systems assign ports automatically.
+/// Derives a port from a text, between 10000 and 29999. Systems assign ports automatically only above this range.
 int port_from(const std::string& identity) {
-  uint32_t hash = 2166136261;  // FNV-1a: equal on every machine
+  uint32_t hash = 2166136261;  // FNV-1a hash, which is the same on every machine
   for (const char c : identity) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
   return static_cast<int>(10000 + hash % 20000);
 }
 
-/// Returns the host of rank 0 if MASTER_ADDR is not set.
+/// Returns the host of rank 0 from the launcher's variables, for the case that MASTER_ADDR is not set.
 std::string find_address(const Launcher& launcher, const Variables& variable, int size, std::string& found) {
   const std::string local_size = launcher.local_size ? variable(launcher.local_size) : "";
   if (size == 1 || local_size == std::to_string(size)) {
@@ -126,7 +128,7 @@ std::string control_port_of_hydra() {
     if (std::filesystem::path(program).filename().string().rfind("hydra", 0) == 0)
       while (std::getline(arguments, word, '\0'))
         if (word == "--control-port" && std::getline(arguments, word, '\0')) return word;
-    std::getline(status, stat);  // "4711 (name) S 4710 ..."; the name may contain any character
+    std::getline(status, stat);  // such as "4711 (name) S 4710 ...", where the name may contain any character
     const size_t name_end = stat.rfind(')');
     process = name_end != std::string::npos && stat.size() > name_end + 4 ? std::atoll(&stat[name_end + 4]) : 0;
   }
@@ -141,7 +143,7 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   if (!is_given && (is_slurm || variable(launcher.rank).empty())) check_started_by_srun(is_slurm, variable);
   const char* const size_name = is_slurm && variable(launcher.size).empty() ? "SLURM_NTASKS" : launcher.size;
   JobEnvironment job{.launcher = launcher.name};
-  const bool is_lone = is_slurm && !o.world_size && variable(size_name).empty();  // a batch script
+  const bool is_lone = is_slurm && !o.world_size && variable(size_name).empty();  // true for a batch script
   job.size = is_lone ? 1 : number_from(variable, size_name, "InitOptions::world_size", o.world_size, 1, kMostRanks);
   job.rank = number_from(variable, launcher.rank, "InitOptions::rank", o.rank, 0, job.size - 1);
   job.found = is_given ? "InitOptions" : std::string(launcher.rank) + " and " + size_name;
@@ -165,7 +167,7 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
   }
 
   job.token = variable("TANDEM_JOB_TOKEN");
-  // If the program numbers the ranks itself, they may come from several jobs of a launcher, with different ids.
+  // If the program itself numbers the ranks, they may belong to several jobs of a launcher, whose ids differ.
   if (job.token.empty() && !id.empty() && !is_given) job.token = std::string(launcher.name) + " " + id;
   job.has_launcher_store = variable("TANDEM_STORE") == "launcher";
   const bool torchrun = by_hand && !job.has_launcher_store && !variable("TORCHELASTIC_RUN_ID").empty();
@@ -178,15 +180,15 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
 
 bool is_launched(const Variables& variable) {
   const Launcher& launcher = launcher_of(/*size_given=*/false, variable);
-  if (is(launcher, "Slurm")) return is_slurm_task(variable);  // a batch script is no task: it runs only once
+  if (is(launcher, "Slurm")) return is_slurm_task(variable);  // a batch script runs only once, so it is not a task
   return !variable(launcher.rank).empty();
 }
 bool is_launched() { return is_launched(process_variable); }
 
 std::optional<int> local_rank_of(const Variables& variable) {
   const Launcher& launcher = launcher_of(false, variable);
-  // A script may export RANK=$SLURM_PROCID but no LOCAL_RANK. A launcher with equal rank and size numbers the same
-  // ranks.
+  // Take the local rank from a launcher that gives the same rank and size, because it numbers the same ranks. For
+  // example, a script may export RANK=$SLURM_PROCID but no LOCAL_RANK.
   const auto counts_alike = [&](const Launcher& other) {
     return variable(other.rank) == variable(launcher.rank) &&
            size_from(other, variable) == size_from(launcher, variable);

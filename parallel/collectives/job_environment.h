@@ -1,4 +1,5 @@
-// Reads rank and job from the environment that a launcher set; docs/launch.md has the order. Internal.
+// Reads a rank's number and its job from the environment variables of the launcher. docs/launch.md lists them in order.
+// Internal.
 #pragma once
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/parallel/collectives/slurm_environment.h"
@@ -7,22 +8,26 @@ namespace tandem::distributed {
 
 std::string process_variable(const char* name);
 
-/// A rank's settings from options and environment.
+/// Settings of a rank, from the options and the environment.
 struct JobEnvironment {
-  std::string launcher;  // "the environment", "tandem launch", "torchrun", "Open MPI", "PMI", "Slurm"
+  // name of the launcher: "the environment", "tandem launch", "torchrun", "Open MPI", "PMI" or "Slurm"
+  std::string launcher;
   int rank = 0, size = 1;
   std::string address = {};
   int port = 0;
-  std::string token = {};  // keeps the ranks of other jobs out of the store
+  std::string token = {};  // text that clients of the store must present, so that ranks of other jobs are kept out
   bool has_launcher_store = false, has_agent_store = false;
-  std::string found = {};  // their source: "OMPI_COMM_WORLD_RANK; address: all ranks are on this machine; ..."
+  // sources of the settings: "OMPI_COMM_WORLD_RANK; address: all ranks are on this machine; ..."
+  std::string found = {};
 };
-/// Returns the control port, "host:port", of the mpiexec (MPICH's hydra) that started this process; "" if there is
-/// none. Ancestors of this process, hydra's proxies, have it among their arguments; it is the same on all machines.
+/// Returns the control port, "host:port", of the mpiexec (of MPICH, by its process manager hydra) that started this
+/// process; "" if there is none. It is an argument of hydra's proxy processes, which are ancestors of this process, and
+/// is the same on all machines.
 std::string control_port_of_hydra();
 
+/// Reads the settings of this rank.
 /// @param control_port  called only if PMI's variables give the rank
-/// @throws Error naming the missing or impossible variable, and the accepted values
+/// @throws Error naming the missing or invalid variable, and the accepted values
 JobEnvironment read_job_environment(const InitOptions& options, const Variables& variable = process_variable,
                                     const std::function<std::string()>& control_port = control_port_of_hydra);
 
@@ -35,8 +40,8 @@ bool is_launched(const Variables& variable);
 /// Returns the number of this rank among the ranks of its machine; nullopt if the launcher does not set it.
 std::optional<int> local_rank_of(const Variables& variable = process_variable);
 
-/// Prints once, on the standard error of rank 0, how the ranks found each other. TANDEM_SHOW_RENDEZVOUS=0 disables
-/// this; =1 enables it even if tandem launch started the ranks.
+/// Prints how the ranks found each other, once per process, on the standard error of rank 0. If TANDEM_SHOW_RENDEZVOUS
+/// is 0, prints nothing. If tandem launch started the ranks, prints only if it is 1.
 void show_once(const JobEnvironment& job, const std::string& address, int port);
 
 }  // namespace tandem::distributed

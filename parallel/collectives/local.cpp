@@ -1,4 +1,5 @@
-// LocalHub and LocalCommunicator: ranks as threads that meet in each collective and read each other's tensors.
+// Implements LocalHub and LocalCommunicator: ranks are threads that meet in each collective and read each other's
+// tensors.
 #include "tandem/parallel/collectives/local.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace tandem::distributed {
 
 namespace {
-/// Copies a tensor. CUDA tensors are copied on the current stream of `device`, which is the device of one of the two.
+/// Copies a tensor. CUDA tensors are copied on the current stream of `device`, on which `from` or `to` lies.
 void copy(const Tensor& from, const Tensor& to, Device device) {
   const auto bytes = static_cast<size_t>(to.nbytes());
   if (bytes == 0 || to.raw_data() == from.raw_data()) return;
@@ -38,10 +39,10 @@ void wait_for(const cuda::Event& event, Device device) {
 }
 }  // namespace
 
-/// Meeting place of the ranks. A collective has two meetings. At the first meeting each rank publishes its tensors. At
-/// the second, all ranks have done their share of the work, and each may use its tensors again. For CUDA tensors, the
-/// ranks' streams meet too: each waits for the work that the others' streams held at the meeting. No rank's host waits
-/// for a GPU.
+/// Synchronizes the threads of a group. A collective has two barriers. At the first one each rank publishes its
+/// tensors. After the second one all ranks have done their share of the work, and each may use its tensors again. For
+/// CUDA tensors, the barriers also synchronize the ranks' streams: each stream waits for the work that the other
+/// streams held at the barrier. No host thread waits for a GPU.
 class LocalHub {
  public:
   LocalHub(int size, std::chrono::milliseconds timeout, MembersPtr members = nullptr)
@@ -57,17 +58,19 @@ class LocalHub {
   /// Tensors that one rank publishes.
   struct Slot {
     std::vector<Tensor> tensors;
-    cuda::Event ready, done;  // positions of its stream at the first and second meeting
+    cuda::Event ready, done;  // positions of the rank's stream at the first and second barrier
   };
-  using Seats = std::vector<Slot>;  // by rank
+  using Seats = std::vector<Slot>;  // one slot for each rank
 
-  /// Publishes this rank's tensors. Returns the tensors of all ranks, which are valid until finish().
+  /// Publishes this rank's tensors, and waits at the first barrier. Returns the tensors of all ranks, which are valid
+  /// until finish().
   const Seats& meet(int rank, const Call& call, std::vector<Tensor> tensors) {
     const cuda::Event ready = recorded(call.device);
     const size_t me = static_cast<size_t>(rank);
     {
       std::unique_lock lock(mutex_);
-      if (!failure_.empty()) fail_here(call);  // do not overwrite the slot: other ranks may still read it
+      // throws before the slot is overwritten, because other ranks may still read it
+      if (!failure_.empty()) fail_here(call);
       calls_[me] = call;
       seats_[me].tensors = std::move(tensors);
       seats_[me].ready = ready;
@@ -86,7 +89,8 @@ class LocalHub {
       wait_for_all(lock, me, second_);
       seats_[me].tensors.clear();
     }
-    for (const Slot& seat : seats_) wait_for(seat.done, device);  // `done` is valid until this rank's next collective
+    // safe without the mutex: the next collective writes `done` after its first barrier
+    for (const Slot& seat : seats_) wait_for(seat.done, device);
   }
 
   void send(int from, const Call& call, const Tensor& x, int tag) {
@@ -103,7 +107,7 @@ class LocalHub {
     if (!parcel.error.empty()) throw DistributedError(parcel.error);
     wait_for(parcel.copied, call.device);
   }
-  /// Receives from call.other, or from any rank if that is -1. Returns the sender.
+  /// Receives from rank call.other, or from any rank if call.other is -1. Returns the rank of the sender.
   int recv(int to, const Call& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
     int from = call.other;
@@ -126,7 +130,7 @@ class LocalHub {
       copy(parcel.x, x, call.device);
       parcel.copied = recorded(call.device);
     }
-    const std::string error = parcel.error;  // once the sender wakes, the parcel no longer exists
+    const std::string error = parcel.error;  // a copy, because `parcel` no longer exists after the sender wakes
     parcel.taken = true;
     changed_.notify_all();
     if (!error.empty()) {
@@ -136,7 +140,8 @@ class LocalHub {
     return from;
   }
 
-  /// Returns the hub of a group of some of these ranks; the first rank to ask makes it. It fails if this hub fails.
+  /// Returns the hub of a group of some of these ranks. The first rank to call this makes the hub. If this hub fails,
+  /// the returned hub fails too.
   std::shared_ptr<LocalHub> child(const std::string& name, const MembersPtr& members,
                                   std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
@@ -149,7 +154,7 @@ class LocalHub {
     return hub;
   }
 
-  /// Notes that this rank takes no further part. Waits for it end without waiting for the deadline.
+  /// Records that this rank makes no more calls. Other ranks that wait for it then fail before their deadline.
   void leave(int rank) {
     const std::lock_guard lock(mutex_);
     left_[static_cast<size_t>(rank)] = true;
@@ -165,7 +170,7 @@ class LocalHub {
   struct Barrier {
     std::vector<bool> present;
     int arrived = 0;
-    int64_t held = 0;  // number of meetings held so far
+    int64_t held = 0;  // number of times that all ranks have arrived
   };
   struct PendingSend {
     Call call;
@@ -175,7 +180,7 @@ class LocalHub {
     std::string error = {};
   };
 
-  /// Stores the first failure, and fails the groups made from these ranks too.
+  /// Stores the first failure, and fails the groups made from this group. The caller must hold mutex_.
   void fail_locked(const std::string& what) {
     if (!failure_.empty()) return;
     failure_ = what;
@@ -183,8 +188,8 @@ class LocalHub {
     for (const auto& each : children_)
       if (const auto hub = each.second.lock()) hub->abort(what);
   }
-  /// Waits until ready() or a failure. The hub fails if the other rank (for a receive from any rank: every other) has
-  /// left, or at the deadline; `did_not` then completes the error.
+  /// Waits until ready() is true or the hub has failed. Fails the hub at the deadline, or when the rank call.other has
+  /// left (for a receive from any rank: when all other ranks have left). `did_not` is the end of the error message.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, const char* did_not, Ready ready) {
     const auto gone = [&] {
@@ -197,7 +202,8 @@ class LocalHub {
     fail_locked(call.str() + ": " + who +
                 (early ? " has left the group" : std::string(" ") + did_not + " within " + in_time()));
   }
-  /// Returns the ranks that have not come: "rank 1, rank 3". If `gone`, only those that have left.
+  /// Returns the ranks that have not arrived at the barrier: "rank 1, rank 3". If `gone` is true, returns only ranks
+  /// that have left.
   std::string missing(const Barrier& meeting, bool gone) const {
     std::string ranks;
     for (size_t r = 0; r < seats_.size(); ++r)
@@ -248,15 +254,15 @@ class LocalHub {
   }
 
   const MembersPtr members_;
-  std::mutex mutex_;  // may be held while a child's mutex is taken, never the other way round
+  std::mutex mutex_;  // a thread that holds it may lock the mutex of a child, never of a parent
   std::condition_variable changed_;
   std::chrono::milliseconds timeout_;
-  std::string failure_;  // the first failure; the hub stays failed
+  std::string failure_;  // first failure of the hub, which is never cleared; "" if there is none
   Seats seats_;
   std::vector<Call> calls_;
   std::vector<bool> left_;
   Barrier first_, second_;
-  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // by sender, receiver, tag
+  std::map<std::tuple<int, int, int>, std::deque<PendingSend*>> parcels_;  // pending sends, by sender, receiver and tag
   std::map<std::string, std::weak_ptr<LocalHub>> children_;
 };
 
@@ -267,7 +273,7 @@ class LocalCommunicator final : public Communicator {
   LocalCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
   ~LocalCommunicator() override { hub_->leave(rank_); }
 
-  // Rank r reduces chunk r directly from the tensors of all ranks, and writes the result to all of them.
+  // Rank r reduces chunk r, reading the tensors of all ranks directly, and writes the result to all of them.
   void all_reduce(const Call& call, Tensor& x) override {
     const std::vector<Tensor> chunks = chunks_of(hub_->meet(rank_, call, {x}), call.numel);
     Tensor mine = chunks[static_cast<size_t>(rank_)];
@@ -303,7 +309,8 @@ class LocalCommunicator final : public Communicator {
     const auto& all = hub_->meet(rank_, call, inputs);
     std::vector<Tensor> parts;
     for (const auto& seat : all) parts.push_back(seat.tensors[static_cast<size_t>(rank_)]);
-    Tensor result = core::empty(output.sizes(), output.dtype(), output.device());  // output may be an input
+    // a new tensor, because output may be an input
+    Tensor result = core::empty(output.sizes(), output.dtype(), output.device());
     reduce_in_order(within_reach(parts, call.device), call.op, result);
     bytes_sent += (hub_->size - 1) * output.nbytes();
     hub_->finish(rank_);
@@ -334,8 +341,8 @@ class LocalCommunicator final : public Communicator {
   void abort(const std::string& reason) override { hub_->abort(reason); }
 
  private:
-  /// Returns this rank's chunk of every rank's tensor. Chunks have about equal sizes; cuts are at multiples of 16
-  /// bytes, for the GPU's vector loads.
+  /// Returns this rank's chunk of every rank's tensor. Chunks have nearly equal sizes and begin at multiples of 16
+  /// bytes, for vector loads on the GPU.
   std::vector<Tensor> chunks_of(const LocalHub::Seats& all, int64_t n) const {
     constexpr int64_t kVectorBytes = 16;
     const int64_t whole = kVectorBytes / all[0].tensors[0].itemsize();
@@ -348,9 +355,10 @@ class LocalCommunicator final : public Communicator {
     }
     return chunks;
   }
-  /// Returns whether kernels of `device` can read t. Virtual CPU devices share their memory.
+  /// Returns whether kernels of `device` can read t. Virtual CPU devices share memory, so they can read each other's
+  /// tensors.
   static bool is_in_reach(const Tensor& t, Device device) { return device.is_cpu() || t.device() == device; }
-  /// Replaces the tensors that kernels of `device` cannot read by copies.
+  /// Copies to `device` the tensors that its kernels cannot read, and returns the list with these copies.
   static std::vector<Tensor> within_reach(std::vector<Tensor> tensors, Device device) {
     for (Tensor& t : tensors) {
       if (is_in_reach(t, device)) continue;

@@ -1,5 +1,5 @@
-// QueuedGroup: a ProcessGroup over a Communicator. Checks the arguments, makes tensors contiguous, and maps each
-// collective to one of the communicator's few calls.
+// Implements QueuedGroup, a ProcessGroup over a Communicator: checks the arguments, makes tensors contiguous, and calls
+// one of the communicator's few functions for each collective.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,8 @@
 namespace tandem::distributed {
 namespace {
 
-/// Makes tensors contiguous. If a tensor is repeated, as in a send to all ranks, it is copied only once.
+/// Makes tensors contiguous. If the same tensor follows itself in the list, as in a send to all ranks, it is copied
+/// only once.
 std::vector<Tensor> dense(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
@@ -19,7 +20,7 @@ std::vector<Tensor> dense(const std::vector<Tensor>& list) {
   }
   return out;
 }
-/// Returns contiguous memory for the results in `list`: the tensors themselves if they are contiguous.
+/// Returns a contiguous tensor for each result in `list`: the tensor itself if it is contiguous, otherwise a new one.
 std::vector<Tensor> room(const std::vector<Tensor>& list) {
   std::vector<Tensor> out;
   out.reserve(list.size());
@@ -27,12 +28,13 @@ std::vector<Tensor> room(const std::vector<Tensor>& list) {
     out.push_back(!y.defined() || y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device()));
   return out;
 }
-/// Copies `dense` to y, unless it is y itself.
+/// Copies the result `dense` to y, unless `dense` is y.
 void hand_over(const Tensor& dense, const Tensor& y) {
   if (dense.is_same(y)) return y.bump_version();
   Tensor(y.detach()).copy_(dense);
 }
-/// Returns whether two outputs share an element. For tensors with gaps, only whether they begin at the same element.
+/// Returns whether two outputs share an element. If one is not contiguous, only checks whether both begin at the same
+/// element.
 bool share_memory(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0 || a.storage() != b.storage()) return false;
   if (!a.is_contiguous() || !b.is_contiguous()) return a.raw_data() == b.raw_data();
@@ -47,7 +49,7 @@ std::vector<Tensor> joined(std::vector<Tensor> list, const Tensor& one) {
 
 class QueuedGroup final : public ProcessGroup {
  public:
-  /// For a rank outside the group, `communicator` is null and `rank` is -1.
+  /// On a rank outside the group, `communicator` is null and `rank` is -1.
   QueuedGroup(int rank, int size, std::string backend, std::chrono::milliseconds timeout,
               std::unique_ptr<Communicator> communicator, Device device, MembersPtr members,
               std::shared_ptr<FlightLog> flight, std::string id)
@@ -260,7 +262,7 @@ class QueuedGroup final : public ProcessGroup {
                  "; accepted: 0 to ", size() - 1);
     call.other = other;
   }
-  /// Checks that all tensors of a call have one dtype, and are on one GPU or all on the CPU.
+  /// Checks that t has the dtype of `one`, and that both are on the same GPU or both on the CPU.
   void check_like(const Call& call, const char* what, const Tensor& t, const Tensor& one) const {
     check_tensor(call.name, t);
     TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ", t.dtype(), t.sizes(),
@@ -288,7 +290,7 @@ class QueuedGroup final : public ProcessGroup {
     TANDEM_CHECK(list.empty(), call.name, ": there are ", list.size(), " ", what, " on rank ", rank(),
                  "; accepted: one for each rank on rank ", call.other, ", and none elsewhere");
   }
-  /// Returns the part of each rank in `whole`, with the shape of `one`.
+  /// Splits `whole` into one part per rank, each with the shape of `one`.
   std::vector<Tensor> parts(const char* what, const Call& call, const Tensor& whole, const Tensor& one) const {
     std::vector<int64_t> stacked = {size()}, behind(one.sizes().begin(), one.sizes().end());
     stacked.insert(stacked.end(), behind.begin(), behind.end());
@@ -303,7 +305,7 @@ class QueuedGroup final : public ProcessGroup {
       list.push_back(stacks ? values.select(0, r) : values.narrow(0, r * one.size(0), one.size(0)));
     return list;
   }
-  /// Returns sizes[r] rows of x for each rank r.
+  /// Splits the rows of x: sizes[r] rows for each rank r.
   std::vector<Tensor> rows(const Call& call, const char* what, const Tensor& x, std::vector<int64_t> sizes) const {
     TANDEM_CHECK(x.dim() > 0, call.name, ": the ", what, " is a scalar; accepted: a tensor with rows");
     const int64_t all = x.size(0);
@@ -330,7 +332,7 @@ class QueuedGroup final : public ProcessGroup {
                      ": an output lies in the memory of an input; accepted: memory of its own");
   }
 
-  /// Checks that no two elements of the outputs share memory, because they get different values.
+  /// Checks that no two elements of the outputs share memory, because each is written with its own value.
   static void check_distinct(const Call& call, const std::vector<Tensor>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& y = outputs[i];
@@ -345,7 +347,7 @@ class QueuedGroup final : public ProcessGroup {
     }
   }
 
-  /// Runs f(call, x), or f on a contiguous copy of x whose values are then copied to x.
+  /// Queues f(call, x). If x is not contiguous, f gets a contiguous copy, whose values are then copied to x.
   template <class F> WorkPtr start_in_place(Call call, const Tensor& x, const F& f) {
     check_distinct(call, {x});
     return queue_->collective({std::move(call), {x}, [this, x, f](const Call& c, QueuedWork&) { in_place(c, x, f); }});
@@ -355,7 +357,8 @@ class QueuedGroup final : public ProcessGroup {
     f(call, dense);
     communicator_->then([dense, x] { hand_over(dense, x); });
   }
-  /// Runs f(call, outputs), or f on contiguous tensors that are then copied to the outputs.
+  /// Runs f(call, outputs). Outputs that are not contiguous are replaced by contiguous tensors, whose values are then
+  /// copied to them.
   template <class F> void into(const Call& call, const std::vector<Tensor>& outputs, const F& f) {
     std::vector<Tensor> there = room(outputs);
     f(call, there);
@@ -397,7 +400,7 @@ class QueuedGroup final : public ProcessGroup {
     };
     return queue_->collective({std::move(call), joined(inputs, output), run});
   }
-  /// Starts an exchange. An empty list means that nothing is sent or received.
+  /// Queues an exchange. An empty list of inputs (outputs) means that this rank sends (receives) nothing.
   WorkPtr exchange(Call call, std::vector<Tensor> outputs, std::vector<Tensor> inputs) {
     const auto prepare = [this](std::vector<Tensor>& list, std::vector<int64_t>& counts) {
       list.resize(static_cast<size_t>(size()));
@@ -434,7 +437,7 @@ class QueuedGroup final : public ProcessGroup {
   const std::string id_;
   std::shared_ptr<FlightRecorder> record_;
   int subgroups_ = 0;
-  std::optional<CallQueue> queue_;  // last member: its thread uses the communicator
+  std::optional<CallQueue> queue_;  // last member: its thread uses communicator_
 };
 
 }  // namespace

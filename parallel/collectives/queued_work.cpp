@@ -1,4 +1,4 @@
-// QueuedWork: waits for a queued collective and its stream, and throws the error that it ended with.
+// Implements QueuedWork: waits for a queued collective and its stream, and throws the collective's error.
 #include "tandem/parallel/collectives/queued_work.h"
 
 #include "tandem/parallel/rethrow.h"
@@ -20,7 +20,8 @@ std::exception_ptr QueuedWork::exception() const {
 void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (timeout == kNoTimeout)
-    changed_.wait(lock, [this] { return done_; });  // the communicator's own waits end at the group's timeout
+    // needs no timeout, because the communicator ends the operation at the group's timeout
+    changed_.wait(lock, [this] { return done_; });
   else
     TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
                     ": it is not done within ", timeout.count(), " ms, and goes on");

@@ -1,4 +1,4 @@
-// QueuedWork: a collective that another thread runs. Internal.
+// QueuedWork: the Work of a collective that another thread runs. Internal.
 #pragma once
 #include <condition_variable>
 
@@ -7,12 +7,12 @@
 
 namespace tandem::distributed {
 
-/// The thread that runs the collective calls begin() and finish(). Between them, for CUDA tensors, it puts the
-/// operation on the device's current stream.
+/// Work of one call. The thread that runs the call invokes begin() before and finish() after it. Between these, for
+/// CUDA tensors, the operation is put on the device's current stream.
 class QueuedWork final : public Work {
  public:
-  /// @param failure  failure of the operation on the GPU after its call; null if the backend has none
-  /// @param told     as Communicator::told()
+  /// @param failure  failures of operations on the GPU after their calls have returned; null if the backend has none
+  /// @param told     value of Communicator::told()
   /// @param record   flight record, in which this call has the number `number`
   QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told,
              std::shared_ptr<FlightRecorder> record, int64_t number)
@@ -51,11 +51,12 @@ class QueuedWork final : public Work {
   std::atomic<int> source_{-1};
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  bool done_ = false;  // done on the CPU; for CUDA tensors: all of the operation is on the stream
+  bool done_ = false;  // the call has returned: a CPU operation is complete, a CUDA operation is on the stream
   double seconds_ = 0;
   std::chrono::steady_clock::time_point start_;
   std::exception_ptr error_;
-  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};  // for CUDA tensors, on the stream
+  // for CUDA tensors: beginning and end of the operation on the stream
+  cuda::Event begin_{/*enable_timing=*/true}, end_{/*enable_timing=*/true};
 };
 
 }  // namespace tandem::distributed

@@ -7,15 +7,15 @@ namespace tandem::distributed {
 
 class FlightLog;
 
-/// Groups of a rank, kept until destroy_process_group. So a rank that throws has not left them, and the other ranks
-/// learn the reason of its failure.
+/// Groups of a rank, kept until destroy_process_group. A rank that throws therefore does not leave its groups, and the
+/// other ranks can learn the reason of its failure.
 struct RankGroups : detail::RankPart {
   ProcessGroupPtr group;  // the default group
   std::vector<ProcessGroupPtr> subgroups;
   std::shared_ptr<FlightLog> flight;  // records the calls of all these groups
 
   void leave_all() {
-    while (!subgroups.empty()) subgroups.pop_back();  // the last one first, in the same order on all ranks
+    while (!subgroups.empty()) subgroups.pop_back();  // newest first, which is the same order on all ranks
     group.reset();
     flight.reset();
   }

@@ -1,4 +1,4 @@
-// Finds from Slurm's variables the node of rank 0, and whether a process is a rank.
+// Reads Slurm's variables: the node of rank 0, and whether srun started this process as a rank.
 #include "tandem/parallel/collectives/slurm_environment.h"
 
 #include <algorithm>
@@ -11,18 +11,21 @@
 namespace tandem::distributed {
 namespace {
 
-/// Step numbers from here on belong to Slurm itself: shells of salloc, batch scripts, and adopted processes.
+/// Numbers of the steps that Slurm makes itself, for shells of salloc, batch scripts and adopted processes: they begin
+/// at kFirstOwnStep. kShellStep is the step of a shell.
 constexpr int64_t kFirstOwnStep = 0xfffffff0, kShellStep = 0xfffffffa;
 int64_t step_of(const Variables& variable) {
   const std::string step = variable("SLURM_STEP_ID");
   return step.empty() ? -1 : std::strtoll(step.c_str(), nullptr, 10);
 }
 
-/// Returns the first host of the file from which `srun -m arbitrary` takes the tasks' nodes; "" if it cannot be read.
+/// Returns the first host in a host file, from which `srun -m arbitrary` takes the nodes of its tasks; "" if the file
+/// cannot be read.
 std::string first_of_host_file(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    line.erase(std::min(line.find_first_of("#* \t\r"), line.size()));  // "node*4" stands for four lines
+    // drop the count of "node*4", which stands for four lines "node"
+    line.erase(std::min(line.find_first_of("#* \t\r"), line.size()));
     if (!line.empty()) return hosts_of_node_list(line, 1)[0];
   }
   return {};
@@ -36,7 +39,8 @@ bool is_slurm_task(const Variables& variable) {
 }
 
 bool is_pmi_of_slurm(const Variables& variable) {
-  return is_slurm_task(variable) && variable("MPI_LOCALRANKID").empty() &&  // mpiexec sets it inside the step
+  // mpiexec sets MPI_LOCALRANKID inside a step, and srun does not
+  return is_slurm_task(variable) && variable("MPI_LOCALRANKID").empty() &&
          variable("PMI_RANK") == variable("SLURM_PROCID") &&
          variable("PMI_JOBID") == variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
 }
@@ -46,7 +50,7 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
   if (job.empty() || (sees_task && is_slurm_task(variable))) return;
   std::string tasks = variable("SLURM_NTASKS");
   if (tasks.empty()) tasks = variable("SLURM_JOB_NUM_NODES");
-  if (sees_task && (tasks.empty() || tasks == "1")) return;  // this process is the only task of a batch script
+  if (sees_task && (tasks.empty() || tasks == "1")) return;  // a batch script with one task, which is this process
   TANDEM_FAIL("init_process_group: this process is in allocation ", job, " of Slurm, of ",
               tasks.empty() ? "some" : tasks, " tasks, but no task of a step: srun has not started it",
               step_of(variable) == kShellStep ? " (a shell of salloc is one process)"
@@ -56,7 +60,7 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
 }
 
 std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variables& variable, std::string& found) {
-  // With two nodes, this node's tasks show whether rank 0 is on this node or on the other one.
+  // If there are two nodes, the task numbers on this node show whether rank 0 is on this node or on the other one.
   const std::string here = variable("SLURMD_NODENAME"), tasks = variable("SLURM_GTIDS");
   const bool is_known = !tasks.empty() && tasks.find_first_not_of("0123456789,") == std::string::npos;
   if (hosts.size() == 2 && is_known && (here == hosts[0] || here == hosts[1])) {
@@ -85,7 +89,8 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
     return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
   };
   std::vector<std::string> hosts;
-  // Appends `before` followed by each expansion of `rest`; the last brackets vary fastest.
+  // Appends to hosts: `before` followed by each expansion of `rest`. If there are several brackets, the numbers in the
+  // last ones vary fastest.
   const std::function<void(const std::string&, const std::string&)> expand = [&](const std::string& before,
                                                                                  const std::string& rest) {
     const size_t open = rest.find('[');

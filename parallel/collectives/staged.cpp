@@ -1,4 +1,5 @@
-// make_staged_communicator: copies CUDA tensors to page-locked memory, calls the CPU communicator, and copies back.
+// Implements the staged communicator: copies CUDA tensors to page-locked memory, calls the CPU communicator, and copies
+// the results back.
 #include "tandem/parallel/collectives/staged.h"
 
 #include "tandem/core/cuda/cuda.h"
@@ -11,9 +12,9 @@ namespace {
 class Stage {
  public:
   explicit Stage(const Call& call) : device_(call.device) {}
-  /// Returns host memory for `x`; for a CPU tensor, x itself.
+  /// Returns host memory with the shape of `x`; if x is on the CPU, x itself.
   Tensor room(const Tensor& x) const { return x.is_cpu() ? x : core::empty_pinned(x.sizes(), x.dtype()); }
-  /// Starts to copy `x` to the host. The values are valid after wait().
+  /// Starts to copy `x` to the host, and returns the copy. Its values are valid after wait().
   Tensor bring(const Tensor& x) const {
     Tensor here = room(x);
     if (x.is_cuda()) copy_elements(x, here, /*non_blocking=*/true);

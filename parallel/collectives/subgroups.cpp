@@ -1,4 +1,4 @@
-// new_group and split_group: groups of ranks given by list or by color.
+// Implements new_group and split_group: groups whose ranks are given by a list or by colors.
 #include "tandem/parallel/collectives/subgroups.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tandem::distributed {
 namespace {
 
-/// Makes a subgroup and returns when all of its ranks have joined.
+/// Makes a subgroup and returns when all of its members have joined.
 ProcessGroupPtr made(ProcessGroup& parent, const std::vector<int>& ranks, const GroupOptions& options) {
   ProcessGroupPtr group = parent.make_subgroup(ranks, options);
   rank_groups().subgroups.push_back(group);

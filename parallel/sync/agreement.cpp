@@ -1,4 +1,4 @@
-// Exchanges whether every rank used every parameter, and the weights of the ranks.
+// Implements Agreement: ranks exchange their weights and whether each of them used every parameter.
 #include "tandem/parallel/sync/agreement.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ Agreement::~Agreement() {
   }
 }
 
-/// Dtype of a status that travels on its own; also the narrowest dtype for weights.
+/// Returns the dtype of a status outside the buckets, which is also the narrowest dtype that may hold weights.
 static DType exact(bool any_wide, int ranks) {
   return any_wide || !tells_one_rank(kFloat32, ranks) ? kFloat64 : kFloat32;
 }
@@ -50,8 +50,8 @@ void Agreement::lay_out(const Tensor& in_bucket, bool any_wide, Device device) {
   const Tensor& status = in_bucket.defined() ? in_bucket : apart_;
   all_used_ = status.narrow(0, 0, 1);
   if (weighted_) rank_weight_ = status.narrow(0, 1, 1);
-  // Allocated before the first collective: to lock pages, the driver may wait for the GPU. Kept when buckets are
-  // rebuilt, because the last backward's copy may not have been evaluated.
+  // Allocate page-locked memory before the first collective, because the driver may wait for the GPU. Keep it when
+  // buckets are rebuilt, because the copy that the last backward made may not have been evaluated yet.
   if (all_used_.is_cuda() && (!all_used_here_.defined() || all_used_here_.dtype() != all_used_.dtype()))
     all_used_here_ = core::empty_pinned({1}, all_used_.dtype());
 }
@@ -63,7 +63,7 @@ void Agreement::agree_on_unit(double weight) {
 }
 void Agreement::weigh(Tensor gradients, double weight) const {
   if (weight == 0)
-    gradients.zero_();  // the mean of no examples is NaN, and so are its gradients
+    gradients.zero_();  // without examples, the mean loss and its gradients are NaN
   else if (weight != unit_)
     gradients.mul_(weight / unit_);
 }
@@ -77,7 +77,7 @@ distributed::WorkPtr Agreement::send() {
 }
 void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;
-  Tensor factor_there;  // with weights on a GPU: the host does not wait for the factor
+  Tensor factor_there;  // defined with weights on a GPU, so that the host need not wait for the factor
   if (weighted_ && rank_weight_.is_cuda()) {
     factor_there = unit_ / rank_weight_.clamp_min(1e-30);
   } else if (weighted_) {
@@ -118,7 +118,8 @@ std::optional<std::vector<bool>> Agreement::used_anywhere(std::vector<bool> fine
   last_fine_ = std::move(fine);
   return {};
 }
-/// The average is 1, within rounding, if all ranks have 1. A single 0 lowers it by 1 / size.
+/// Returns whether some rank had 0: the average is 1, within rounding, if all ranks had 1, and each 0 lowers it by 1 /
+/// size.
 bool Agreement::is_short(const Tensor& all_used) const { return all_used.item<double>() < 1 - 0.5 / group_->size(); }
 
 std::vector<bool> Agreement::used_on_any_rank(const std::vector<bool>& fine, bool allows_unused,

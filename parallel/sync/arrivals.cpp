@@ -1,4 +1,4 @@
-// Counts the gradients of a backward down, bucket by bucket, and finds those that did not come.
+// Implements Arrivals: counts the gradients that each bucket still lacks, and finds parameters without a gradient.
 #include "tandem/parallel/sync/arrivals.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void Arrivals::start(const std::weak_ptr<const bool>& token) {
   running_ = true;
   under_way_ = token;
   next_ = 0;
-  if (order_wanted_) order_.clear();  // an earlier backward may have thrown
+  if (order_wanted_) order_.clear();  // drop what an earlier backward that threw has recorded
   expected_.assign(expected_.size(), false);
   came_.assign(came_.size(), 0);
   for (Progress& bucket : progress_) bucket = {};
@@ -96,7 +96,9 @@ std::vector<bool> Arrivals::as_expected() const {
       fine[i] = true;
     else if (used_anywhere_.empty())
       fine[i] = used_[i];
-    else  // a rank whose first backward was a shadow knows only which parameters the other ranks used
+    // Expect the counts of the first backward. A rank without a batch in that backward knows only which parameters
+    // other ranks used.
+    else
       fine[i] = usual_[i] == came_[i] && (came_[i] == 0 || used_anywhere_[i]);
   }
   return fine;

@@ -1,4 +1,4 @@
-// Copies gradients into the buckets' slots and hands the averages back to the parameters.
+// Implements Gradients: copies gradients into the slots of the buckets, and the averages back to the parameters.
 #include "tandem/parallel/sync/gradients.h"
 
 #include <map>
@@ -13,14 +13,14 @@
 namespace tandem::nn::parallel::detail {
 
 namespace {
-/// Accumulators with a hook of some Gradients of this process. Two hooks on one accumulator would reduce a gradient
-/// while the other's reduction still runs.
+/// Gradient accumulators that have a hook of some Gradients of this process. An accumulator may have only one such
+/// hook: two hooks would reduce a gradient while the first reduction still runs.
 struct Taken {
   std::mutex mutex;
   std::map<const autograd::AccumulateGrad*, std::string> owners;
 };
 Taken& taken() {
-  static auto& all = *new Taken;  // never destroyed: modules may be static
+  static auto& all = *new Taken;  // never destroyed, because modules may be static
   return all;
 }
 }  // namespace
@@ -78,14 +78,15 @@ bool Gradients::begin_forward(size_t i) {
                slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(), " on ", p.device(),
                " now; move or convert a module before it is wrapped");
   if (p.requires_grad()) return true;
-  // The bucket of a frozen parameter may be averaged; the parameter's gradient must stay as it is.
+  // The parameter is frozen, so its gradient must stay as it is. Move the gradient out of the bucket, which may be
+  // averaged.
   if (p.grad().defined() && p.grad().storage() == slot.storage()) p.set_grad(p.grad().clone());
   return false;
 }
 bool Gradients::is_added_to(size_t i) const { return autograd::accumulates_into(*accumulators_[i]); }
 void Gradients::settle(size_t i) {
   if (views_ && !is_alone_)
-    to_slot(i);  // the program may have set another gradient
+    to_slot(i);  // the program may have set another tensor as gradient
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
 }

@@ -1,4 +1,4 @@
-// Plans buckets and flat shards from sizes, and allocates the flat buffers of a plan.
+// Implements the layout: plans buckets and shards from the sizes of gradients, and allocates the buckets of a plan.
 #include "tandem/parallel/sync/layout.h"
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 namespace tandem::nn::parallel::detail {
 
 namespace {
-/// Splits the last bucket. No computation hides its reduction, so it keeps only as many of the last gradients as fit
-/// into `cap`. The gradients before them get a bucket of their own, which need not wait.
+/// Splits the last bucket in two. No computation overlaps with the reduction of the last bucket, so it keeps only as
+/// many of the last gradients as fit into `cap`. The gradients before them are reduced earlier, as a bucket of their
+/// own.
 void split_last(BucketPlan& plan, const std::vector<BucketItem>& items, int64_t cap) {
   if (plan.empty()) return;
   std::vector<size_t>& last = plan.back();
@@ -58,7 +59,7 @@ FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t
   plan.at.resize(elements.size());
   int64_t total = 0;
   for (const int64_t n : elements) total += up(n, vector);
-  // Shard boundaries are multiples of the block. So a tensor that spans a boundary must begin at such a multiple too.
+  // Shard boundaries are multiples of kCut, so a tensor that spans a boundary must begin at a multiple of kCut too.
   for (plan.shard = shards == 1 ? total : up((total + shards - 1) / shards, kCut);; plan.shard += kCut) {
     int64_t end = 0;
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -93,13 +94,13 @@ Buckets::Buckets(BucketPlan plan, const std::vector<Tensor>& parameters, int64_t
     : plan_(std::move(plan)), bucket_of_(parameters.size()), slots_(parameters.size()) {
   for (size_t b = 0; b < plan_.size(); ++b) {
     const Tensor& like = parameters[plan_[b][0]];
-    // Each gradient begins at a multiple of 16 bytes, for the vector loads of optimizers. The padding stays 0.
+    // Each gradient begins at a multiple of 16 bytes, so that optimizers can use vector loads. The padding stays 0.
     places_.push_back(plan_flat(elements_of(plan_[b], parameters), 16 / like.itemsize(), shards));
     const int64_t room = is_alone ? 1 : places_[b].shard * shards, status = b + 1 == size() ? status_elements : 0;
     const Tensor flat = zeros({room + status}, TensorOptions(like.dtype()).device(like.device()));
     for (size_t k = 0; k < plan_[b].size(); ++k) {
       const size_t i = plan_[b][k];
-      const Tensor& p = parameters[i];  // its gradient has the same strides
+      const Tensor& p = parameters[i];  // has the same strides as its gradient
       const auto strides = is_alone ? tandem::detail::Shape(p.sizes().size(), 0) : core::preserved_strides(*p.impl());
       slots_[i] = core::as_strided(flat, p.sizes(), strides, is_alone ? 0 : places_[b].at[k]).data();
       bucket_of_[i] = b;

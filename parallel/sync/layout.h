@@ -1,4 +1,4 @@
-// Layout: the buckets of gradients that are reduced together, and the offset of each gradient in its bucket.
+// Layout: which gradients are reduced together in a bucket, and the offset of each gradient in its bucket.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// The properties of a parameter that decide its bucket.
+/// Properties of a parameter by which buckets are planned.
 struct BucketItem {
   DType dtype;
   Device device;
@@ -14,36 +14,37 @@ struct BucketItem {
 };
 using BucketPlan = std::vector<std::vector<size_t>>;
 /// Groups parameters into buckets of one dtype and device and at most `cap` bytes. The first bucket has at most
-/// `first_cap` bytes, so that communication starts early. A larger parameter gets a bucket to itself. No computation
-/// hides the reduction of the last gradients, so the last bucket is split to have at most `first_cap` bytes too.
+/// `first_cap` bytes, so that communication starts early. A larger parameter gets a bucket of its own. No computation
+/// overlaps with the reduction of the last gradients, so the last bucket is split to have at most `first_cap` bytes
+/// too.
 /// @param order  the order in which gradients arrive; if empty, the reverse order of the parameters
 BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap, int64_t cap,
                         std::vector<size_t> order = {});
 
-/// Offsets of tensors in one flat tensor of several shards.
+/// Offsets of tensors in one flat tensor, which may consist of several shards of equal length.
 struct FlatPlan {
-  std::vector<int64_t> at;  // by tensor: offset of its first element
+  std::vector<int64_t> at;  // offset of the first element of each tensor
   int64_t shard;            // number of elements in each shard
 };
 /// Places tensors one after the other, each at a multiple of `vector` elements. If there are several shards, they have
-/// one length, and a boundary between shards is either in padding or at a multiple of kNormBlock elements from the
-/// start of a tensor. So no block of a norm straddles two shards.
+/// equal lengths, and a boundary between two shards lies either in padding or at a multiple of kNormBlock elements from
+/// the start of a tensor. So no block of a norm lies in two shards.
 /// @param elements  number of elements of each tensor
 FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
-/// The part of a tensor that lies in one shard.
+/// A range of one tensor, which lies in one shard.
 struct ShardPiece {
   size_t tensor;           // index of the tensor
-  int64_t from, elements;  // range within the tensor
-  int64_t at;              // offset in the shard
+  int64_t from, elements;  // range of elements within the tensor
+  int64_t at;              // offset of the first element in the shard
   bool operator==(const ShardPiece&) const = default;
 };
 /// Lists the parts of tensors that lie in a shard, in the order of the plan.
 std::vector<ShardPiece> shard_pieces(const FlatPlan& plan, const std::vector<int64_t>& elements, int64_t shard);
 
 /// Memory of the buckets: a flat tensor for each, in which gradients lie one after the other, with zeros as padding.
-/// The last bucket may have status elements behind its gradients; they are reduced together. If `is_alone`, there is no
-/// other rank: gradients stay where backward puts them, and a bucket is one element and the status. Buckets of several
-/// shards have no status.
+/// The last bucket may have status elements after its gradients, which are reduced with them. If `is_alone` is true,
+/// there is no other rank: gradients stay where backward puts them, and a bucket consists of one element and the
+/// status. Buckets of several shards have no status.
 class Buckets {
  public:
   Buckets() = default;
@@ -53,22 +54,23 @@ class Buckets {
   size_t size() const { return plan_.size(); }
   /// Bucket of each parameter.
   const std::vector<size_t>& of_parameters() const { return bucket_of_; }
-  /// View of the bucket that holds a parameter's gradient, with the sizes and strides of the parameter.
+  /// Returns the part of a bucket that holds a parameter's gradient: a view with the sizes and strides of the
+  /// parameter.
   const Tensor& slot(size_t parameter) const { return slots_[parameter]; }
   /// The whole bucket, status included.
   const Tensor& flat(size_t bucket) const { return flats_[bucket]; }
   /// The bucket without the status.
   Tensor gradients(size_t bucket) const;
-  /// View of one shard of a bucket.
+  /// Returns a view of one shard of a bucket.
   Tensor shard(size_t bucket, int64_t number) const;
-  /// Lists the parts of gradients that lie in a shard; `tensor` is the index of the parameter.
+  /// Lists the ranges of gradients that lie in a shard. ShardPiece::tensor is the index of the parameter.
   std::vector<ShardPiece> pieces(size_t bucket, int64_t number) const;
-  /// View of the status elements; undefined if there are none.
+  /// Returns a view of the status elements; undefined if there are none.
   const Tensor& status() const { return status_; }
 
  private:
   BucketPlan plan_;
-  std::vector<FlatPlan> places_;  // by bucket
+  std::vector<FlatPlan> places_;  // offsets in each bucket
   std::vector<size_t> bucket_of_;
   std::vector<Tensor> slots_, flats_;
   Tensor status_;

@@ -1,4 +1,4 @@
-// The transports: all-reduce, communication hook, reduce-scatter.
+// Implements the transports of buckets: by all-reduce, by a communication hook, and by reduce-scatter.
 #include "tandem/parallel/sync/transport.h"
 
 #include "tandem/core/internal.h"
@@ -28,7 +28,7 @@ void Transport::finish(const std::function<void(size_t)>& arrived) {
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
 }
-/// Waits for a bucket, and with the last one for the collective beside the buckets.
+/// Waits for a bucket. After the last bucket, also waits for the collective of send_beside().
 void Transport::wait_for(size_t b) {
   const PhaseSpan phase("exposed communication");
   const auto start = std::chrono::steady_clock::now();

@@ -9,24 +9,25 @@ namespace tandem::nn::parallel::detail {
 
 /// Communication times of one synchronized backward.
 struct ReduceTimes {
-  double communication = 0;  // sum of the collectives' seconds
-  double exposed = 0;        // seconds that the end of backward waited; on a GPU, including steps made meanwhile
-  double backward = 0;       // seconds from the beginning to the end of backward, exposed communication included
-  bool overlapped = false;   // true if the first collective began before the last gradient existed
-  int64_t unused = 0;        // expected parameters without a gradient on this rank
-  /// Share of the communication that backward hid, from 0 to 1.
+  double communication = 0;  // total seconds of the collectives
+  // seconds for which the end of backward waited; on a GPU, this includes optimizer steps made meanwhile
+  double exposed = 0;
+  double backward = 0;      // seconds from the beginning to the end of backward, including exposed communication
+  bool overlapped = false;  // whether the first collective began before the last gradient existed
+  int64_t unused = 0;       // number of expected parameters without a gradient on this rank
+  /// Returns the share of the communication that overlapped with backward, from 0 to 1.
   double hidden_share() const { return communication > 0 ? std::max(0.0, 1 - exposed / communication) : 0; }
 };
 
-/// Reduces the buckets of a step. All ranks send the same buckets in the same order, and the end of the step waits for
-/// them in that order.
+/// Reduces the buckets of a step. All ranks send the same buckets in the same order, and at the end of the step they
+/// wait for them in that order.
 class Transport {
  public:
-  /// @param buckets  kept by reference; the buckets may be rebuilt between two steps
+  /// @param buckets  kept by reference, because buckets may be rebuilt between two steps
   Transport(distributed::ProcessGroupPtr group, const Buckets& buckets) : group_(std::move(group)), buckets_(buckets) {}
   Transport(const Transport&) = delete;
   virtual ~Transport() = default;
-  /// Returns whether the last bucket's status is averaged with its gradients, on every rank.
+  /// Returns whether the last bucket's status is averaged together with its gradients, on every rank.
   virtual bool carries_status() const { return false; }
 
   /// Begins a step.
@@ -35,19 +36,20 @@ class Transport {
   void forget();
   /// Starts the reduction of a full bucket. @param about  description of the collective, for errors
   void send(size_t bucket, std::string about);
-  /// Makes the end of the step wait for another collective, after all buckets. Null is ignored.
+  /// Makes the end of the step wait for `work` after all buckets. If `work` is null, has no effect.
   void send_beside(distributed::WorkPtr work) { beside_ = std::move(work); }
   /// Returns whether this step has sent the bucket.
   bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
-  /// Ends the step: waits for all buckets. @param arrived  if not null, called for each bucket after its reduction
+  /// Ends the step: waits for all buckets.
+  /// @param arrived  if not null, called with each bucket after its reduction
   void finish(const std::function<void(size_t bucket)>& arrived);
-  /// Adds the last step's times. On a GPU this waits until the step's communication is done.
+  /// Adds the times of the last step to `times`. On a GPU this waits until the step's communication is done.
   void add_times(ReduceTimes& times) const;
 
  protected:
-  /// Starts the reduction of a bucket and returns a future of the result. It must not wait.
+  /// Starts the reduction of a bucket and returns a future of the result. An implementation must not wait.
   virtual CommFuture reduce(size_t bucket, std::string about) = 0;
-  /// Stores the result of the future in the bucket, if it is not there already. @throws Error if it does not fit
+  /// Copies the result of the future into the bucket, if it is not there already. @throws Error if it does not fit
   virtual void take(size_t, const Tensor&) {}
 
   const distributed::ProcessGroupPtr group_;
@@ -58,12 +60,12 @@ class Transport {
 
   std::vector<std::optional<CommFuture>> futures_;
   distributed::WorkPtr beside_;
-  std::vector<distributed::WorkPtr> done_;  // completed collectives of the last step
+  std::vector<distributed::WorkPtr> done_;  // collectives of the last step that have completed
   double exposed_ = 0;
   cuda::Event wait_begin_{/*enable_timing=*/true}, wait_end_{/*enable_timing=*/true};
 };
 
-/// Gives every rank the average of the whole bucket.
+/// Averages the whole bucket on every rank by an all-reduce.
 class AllReduce final : public Transport {
  public:
   using Transport::Transport;
@@ -72,10 +74,10 @@ class AllReduce final : public Transport {
  private:
   CommFuture reduce(size_t bucket, std::string about) override;
 };
-/// Lets a communication hook average the bucket.
+/// Averages the bucket by a communication hook.
 class ReduceByHook final : public Transport {
  public:
-  /// @param owner  name of the strategy; errors begin with it: "DistributedDataParallel"
+  /// @param owner  name with which errors begin: "DistributedDataParallel"
   ReduceByHook(std::string owner, distributed::ProcessGroupPtr group, const Buckets& buckets,
                const std::vector<Tensor>& parameters, CommHook hook)
       : Transport(std::move(group), buckets),
@@ -91,7 +93,8 @@ class ReduceByHook final : public Transport {
   const std::vector<Tensor>& parameters_;
   CommHook hook_;
 };
-/// Gives each rank the average of its shard of the bucket. The bucket has as many shards as there are ranks.
+/// Gives each rank the average of one shard of the bucket by a reduce-scatter. The bucket has as many shards as there
+/// are ranks.
 class ReduceScatter final : public Transport {
  public:
   using Transport::Transport;

@@ -1,4 +1,4 @@
-// Channel: sends to and receives from one peer, and waits for it, without a SIGPIPE.
+// Implements Channel: transfers to and from one peer, which never raise SIGPIPE.
 #include "tandem/parallel/collectives/gloo/channel.h"
 
 #include <cerrno>

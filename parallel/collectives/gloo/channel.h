@@ -1,4 +1,4 @@
-// NoPipeSignal and Channel: transfers to and from one peer. Internal; part of builds with Gloo only.
+// NoPipeSignal and Channel: transfers to and from one peer. Internal; compiled only in builds with Gloo.
 #pragma once
 #include <csignal>
 
@@ -6,8 +6,8 @@
 
 namespace tandem::distributed {
 
-/// Blocks SIGPIPE on this thread while it lives. Gloo writes to sockets whose other end may be closed, and does not
-/// handle the SIGPIPE that would end the process. Every call into Gloo needs this guard.
+/// Blocks SIGPIPE on this thread for the lifetime of the guard. Gloo writes to sockets whose other end may be closed,
+/// and does not handle the SIGPIPE that would end the process. Every call into Gloo needs this guard.
 class NoPipeSignal {
  public:
   NoPipeSignal();
@@ -19,7 +19,7 @@ class NoPipeSignal {
   bool was_pending_;
 };
 
-/// A memory block that is sent to or received from one peer, in pieces that arrive in order.
+/// A memory block that is sent to one peer, or received from it, in segments that arrive in order.
 class Channel {
  public:
   Channel(GlooLink& link, const Operation& op, int peer, uint64_t slot, const void* data, int64_t bytes)
@@ -30,7 +30,7 @@ class Channel {
         buffer_(link.context()->createUnboundBuffer(const_cast<void*>(data), static_cast<size_t>(bytes))) {}
   void send(int64_t offset, int64_t bytes);
   void recv(int64_t offset, int64_t bytes);
-  /// Waits for the oldest send, or receive, that was not waited for yet.
+  /// Waits for the oldest send (wait_recv(): the oldest receive) that has not been waited for yet.
   void wait_send();
   void wait_recv();
   void wait_all();
@@ -41,7 +41,7 @@ class Channel {
   int peer_;
   uint64_t slot_;
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
-  int64_t sends_ = 0, recvs_ = 0;  // number of sends and receives in progress
+  int64_t sends_ = 0, recvs_ = 0;  // numbers of sends and of receives in progress
 };
 
 }  // namespace tandem::distributed

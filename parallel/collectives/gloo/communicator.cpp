@@ -1,6 +1,6 @@
-// GlooCommunicator: collectives on Gloo's sends and receives. Every rank sends to every other at once, and each reduces
-// its share of the elements in rank order. Gloo's own collectives do not fit: they reduce in another order, lack
-// bfloat16 and empty tensors, do not say which peer failed, and cannot be aborted from outside.
+// Implements GlooCommunicator: collectives on Gloo's sends and receives. Every rank sends to all others at once and
+// reduces its share of the elements in rank order. Gloo's own collectives are not used: they reduce in another order,
+// lack bfloat16 and empty tensors, do not say which peer failed, and cannot be aborted by another thread.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
 #if TANDEM_HAS_GLOO
@@ -19,10 +19,11 @@
 namespace tandem::distributed {
 namespace {
 
-constexpr int64_t kSegmentBytes = 512 << 10;  // pipelined: one is reduced while the next are in flight
-constexpr int64_t kWindow = 4;                // number of segments in flight
+// bytes of a segment: one segment is reduced while the next ones are in flight
+constexpr int64_t kSegmentBytes = 512 << 10;
+constexpr int64_t kWindow = 4;  // number of segments in flight at a time
 
-/// Range of the i-th of `count` nearly equal pieces of `all` elements.
+/// Range of piece i when `all` elements are split into `count` nearly equal pieces.
 struct Piece {
   int64_t begin, numel;
   Piece(int64_t all, int64_t i, int64_t count) : begin(all * i / count), numel(all * (i + 1) / count - begin) {}
@@ -37,7 +38,8 @@ void copy_bytes(const Tensor& from, const Tensor& to) {
     std::memcpy(to.raw_data(), from.raw_data(), static_cast<size_t>(from.nbytes()));
 }
 
-/// A collective in progress: compared with the other ranks' calls by the constructor, ended by the destructor.
+/// A collective in progress. The constructor compares the call with the calls of the other ranks; the destructor ends
+/// the collective.
 struct Collective {
   Collective(GlooLink& link, const Call& call) : link(link), op(link.operation(call)) { link.begin(op); }
   ~Collective() { link.end(); }
@@ -46,7 +48,7 @@ struct Collective {
   NoPipeSignal no_signal;
   Operation op;
 };
-using Channels = std::vector<std::unique_ptr<Channel>>;  // by rank; null for this rank
+using Channels = std::vector<std::unique_ptr<Channel>>;  // one channel for each rank; null for this rank
 
 class GlooCommunicator final : public Communicator {
  public:
@@ -80,13 +82,13 @@ class GlooCommunicator final : public Communicator {
 
   ~GlooCommunicator() override {
     exit_notice_.reset();
-    link_.leave();  // the watchdog must still report whom it waits for
+    link_.leave();  // before the watchdog stops, because it reports the rank that leave() waits for
     watchdog_.reset();
     host_.failed = link_.failed();
   }
 
-  /// Over TCP, chunk r of the elements belongs to rank r. Rank r receives chunk r of all ranks, reduces it and sends
-  /// the result to all, in segments.
+  /// Over TCP, the elements are split into one chunk per rank. Rank r receives chunk r of all ranks, reduces it and
+  /// sends the result to all, in segments.
   void all_reduce(const Call& call, Tensor& x) override {
     if (link_.shared_memory()) {
       all_reduce_in_memory(link_, call, x);
@@ -109,7 +111,7 @@ class GlooCommunicator final : public Communicator {
         if (r == me_) continue;
         send_piece(*results[r], all, offset_in(all, chunks[me_]), Piece(chunks[me_].numel(), s, segments));
         const Piece theirs(chunks[r].numel(), s, segments);
-        if (theirs.numel > 0) parts[r]->wait_send();  // the result comes into the same memory
+        if (theirs.numel > 0) parts[r]->wait_send();  // recv() below overwrites the memory that this send reads
         results[r]->recv((offset_in(all, chunks[r]) + theirs.begin) * all.itemsize(), theirs.numel * all.itemsize());
       }
     });
@@ -208,15 +210,16 @@ class GlooCommunicator final : public Communicator {
     for (const auto& channel : channels)
       if (channel) channel->wait_all();
   }
-  /// Sends the elements `first` + p of x. The channel's memory must begin with x's first element.
+  /// Sends the elements of x in the range p, shifted by `first`. The channel's memory must begin at the first element
+  /// of x.
   void send_piece(Channel& channel, const Tensor& x, int64_t first, Piece p) {
     channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
     bytes_sent += p.numel * x.itemsize();
   }
 
-  /// Sends sends[r] to each rank r, if it is defined. If `own` is defined, reduces it with the parts that the others
-  /// send, into `result`, which may be `own`. All tensors are flat. Calls each(s, channels of the sends) once segment s
-  /// is reduced.
+  /// Sends sends[r] to each rank r for which it is defined. If `own` is defined, reduces `own` and the tensors that the
+  /// other ranks send to this rank into `result`, which may be `own`. All tensors are one-dimensional and contiguous.
+  /// Calls each(s, channels of the sends) when segment s has been reduced.
   template <class F>
   void reduce_parts(const Operation& op, const std::vector<Tensor>& sends, const Tensor& own, const Tensor& result,
                     int64_t segments, F&& each) {
@@ -260,9 +263,9 @@ class GlooCommunicator final : public Communicator {
     reduce_in_order(parts, how, y);
   }
 
-  /// All-reduce for many ranks, around a ring: each rank communicates with its two neighbours only. Every chunk goes
-  /// around once to be reduced and once as the result. Chunks are halved: while one half is reduced, the other is in
-  /// flight.
+  /// All-reduce around a ring, for many ranks: each rank communicates with its two neighbours only. Every chunk goes
+  /// around the ring once to be reduced, and its result goes around once more. Each chunk is split into halves: while
+  /// one half is reduced, the other is in flight.
   void ring(const Operation& op, Tensor& x) {
     const Tensor all = flat(x);
     const auto ranks = static_cast<int64_t>(size_), me = static_cast<int64_t>(me_);
@@ -308,7 +311,7 @@ class GlooCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // outlives the members below
+  StoreHost host_;  // declared before link_ and the others, so that it outlives them
   GlooLink link_;
   size_t me_, size_;
   std::unique_ptr<Watchdog> watchdog_;

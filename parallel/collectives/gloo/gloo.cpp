@@ -1,4 +1,4 @@
-// make_gloo_group: the backend as a group with queued calls, or an error in builds without Gloo.
+// Implements make_gloo_group: a process group over Gloo, or an error in builds without Gloo.
 #include "tandem/parallel/collectives/gloo/gloo.h"
 
 #include "tandem/parallel/collectives/flight_recorder.h"

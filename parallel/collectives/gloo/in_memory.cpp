@@ -1,4 +1,5 @@
-// all_reduce_in_memory and broadcast_in_memory: pass a tensor piece by piece through the ranks' slots.
+// Implements all_reduce_in_memory and broadcast_in_memory: a tensor passes through slots in shared memory, piece by
+// piece.
 #include "tandem/parallel/collectives/gloo/in_memory.h"
 
 #include <algorithm>
@@ -7,11 +8,13 @@
 namespace tandem::distributed {
 namespace {
 
-constexpr int64_t kSmall = 16 << 10;  // bytes; reducing this much on every rank is faster than exchanging the results
+// size in bytes up to which every rank reduces all elements, because that is faster than exchanging results
+constexpr int64_t kSmall = 16 << 10;
 
-/// Passes x through the ranks' slots piece by piece. In an all_reduce each rank writes its elements into its slot,
-/// reduces its share of all ranks' elements, writes the result, and reads the others' shares. With two ranks, or if x
-/// is small, every rank reduces all elements. In a broadcast one rank writes its elements, and the others read them.
+/// Passes x through the ranks' slots in shared memory, piece by piece. In an all_reduce each rank writes its elements
+/// into its slot, reduces its share of the elements of all ranks, writes the result into its slot, and reads the shares
+/// of the other ranks. With two ranks, or if x is small, every rank reduces all elements. In a broadcast one rank
+/// writes its elements, and the others read them.
 class Pieces {
  public:
   Pieces(GlooLink& link, const Operation& op, Tensor& x)
@@ -63,7 +66,7 @@ class Pieces {
   }
 
  private:
-  struct Range {  // of x's elements
+  struct Range {  // range of elements of x
     int64_t begin, numel;
   };
   uint64_t number(int64_t k) const { return before_ + static_cast<uint64_t>(k) + 1; }
@@ -93,12 +96,12 @@ class Pieces {
   const Operation& op_;
   SharedMemory& memory_;
   Tensor& x_;
-  const int64_t most_, count_;  // elements of a piece; number of pieces
-  const uint64_t before_;       // number of pieces in earlier calls
+  const int64_t most_, count_;  // number of elements in a piece, and number of pieces
+  const uint64_t before_;       // number of pieces in earlier calls, because pieces are numbered across calls
   const bool by_all_;
 };
 
-/// Ends the link's call at the end of the scope, whether it failed or not.
+/// Ends the link's call at the end of the scope, even if an exception is thrown.
 struct Leaving {
   GlooLink& link;
   ~Leaving() { link.end(); }
@@ -111,7 +114,8 @@ void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x) {
   const Leaving leaving{link};
   link.enter(call);
   Pieces pieces(link, op, x);
-  pieces.fill(0);  // before begin(): ranks that have seen the call need not wait for the elements
+  // fill the first slot before begin(), so that ranks which have seen this call need not wait for the elements
+  pieces.fill(0);
   link.begin(op);
   for (int64_t k = 0; k <= pieces.count(); ++k) {
     pieces.fill(k + 1);

@@ -1,4 +1,4 @@
-// Collectives through the ranks' shared memory. Internal; part of builds with Gloo only.
+// Collectives through memory that the ranks share. Internal; compiled only in builds with Gloo.
 #pragma once
 #include "tandem/parallel/collectives/gloo/link.h"
 
@@ -6,7 +6,7 @@ namespace tandem::distributed {
 
 /// x = the reduction over all ranks' x, in rank order for any number of ranks. The link must have shared memory.
 void all_reduce_in_memory(GlooLink& link, const Call& call, Tensor& x);
-/// x = the x of rank call.other. The link must have shared memory.
+/// x = the x of rank call.other, the root. The link must have shared memory.
 void broadcast_in_memory(GlooLink& link, const Call& call, Tensor& x);
 
 }  // namespace tandem::distributed

@@ -1,4 +1,4 @@
-// GlooLink: connects the ranks, compares their calls' headers, and agrees on the first failure.
+// Implements GlooLink: connects the ranks, compares the headers of their calls, and publishes the first failure.
 #include "tandem/parallel/collectives/gloo/link.h"
 
 #include <gloo/transport/context.h>
@@ -15,19 +15,21 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kGoodbye = milliseconds(5000);    // time for the others to finish as well
-constexpr auto kLastWords = milliseconds(2000);  // time for data in flight from a rank that has left
+constexpr auto kGoodbye = milliseconds(5000);    // most time that a leaving rank waits for the other ranks to leave too
+constexpr auto kLastWords = milliseconds(2000);  // time in which data from a rank that has left may still arrive
 constexpr char kLeaving[] = "destroy_process_group";
 const Call& joining() {
-  static const auto& call = *new Call{.name = "init_process_group", .about = {}};  // never destroyed: see RankState
+  // never destroyed, because groups may be destroyed after static objects
+  static const auto& call = *new Call{.name = "init_process_group", .about = {}};
   return call;
 }
 
 }  // namespace
 
-/// A call in the form that is sent to other ranks.
+/// A call as it is sent to other ranks.
 struct GlooLink::Header {
-  int64_t sequence, numel, to_you, from_you;  // last two: elements of an exchange
+  // to_you, from_you: elements that an exchange sends to and receives from the peer
+  int64_t sequence, numel, to_you, from_you;
   int64_t shape[detail::kMaxDims];
   int32_t dtype, other, reduces, op, dims;
   char name[32], about[128];
@@ -50,7 +52,7 @@ struct GlooLink::Header {
     std::strncpy(h.about, call.about.c_str(), sizeof h.about - 1);
     return h;
   }
-  /// Returns the call. It is valid as long as this header, because it points into it.
+  /// Returns the call of this header. The result points into the header, so it is valid as long as the header.
   Call call(const MembersPtr& members) const {
     return {name,
             sequence,
@@ -67,22 +69,22 @@ struct GlooLink::Header {
   bool leaves() const { return std::strcmp(name, kLeaving) == 0; }
 };
 
-/// Buffers for headers. Receives for the next call's headers are always posted, so a header can be sent without a
-/// request.
+/// Buffers for headers. A receive for each rank's next header is always posted, so ranks can send headers at any time.
 struct GlooLink::Mailbox {
-  std::vector<Header> out, in;  // by rank
+  std::vector<Header> out, in;  // one header for each rank
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;  // by rank; null for this rank
+  // one buffer for each rank; null for this rank
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> receivers;
 };
 
-/// Connections to all other ranks, before they are made.
+/// Connections to all other ranks, with their addresses, before the connections are made.
 class GlooLink::Mesh final : public gloo::Context {
  public:
   Mesh(int rank, int size, const std::shared_ptr<gloo::transport::Device>& device, milliseconds timeout)
       : gloo::Context(rank, size) {
     device_ = device;
     transportContext_ = device->createContext(rank, size);
-    // Gloo waits five times its timeout for a connection.
+    // Gloo waits for a connection five times as long as its timeout.
     transportContext_->setTimeout(std::max(timeout / 5, milliseconds(1)));
     for (int r = 0; r < size; ++r)
       if (r != rank) transportContext_->createPair(r);
@@ -90,7 +92,7 @@ class GlooLink::Mesh final : public gloo::Context {
     setTimeout(timeout);
   }
   static constexpr size_t kEach = 1 + gloo::transport::Address::kMaxByteSize;
-  /// Returns the addresses at which the others reach this rank: kEach bytes for each rank.
+  /// Returns the addresses at which the other ranks reach this rank: kEach bytes for each rank.
   std::string addresses() {
     std::string all;
     for (int r = 0; r < size; ++r) {
@@ -101,14 +103,15 @@ class GlooLink::Mesh final : public gloo::Context {
     }
     return all;
   }
-  /// Returns the address for this rank out of another rank's addresses().
+  /// Returns the entry for this rank in another rank's addresses().
   std::vector<char> find_address(const std::string& addresses) const {
     const std::string one = addresses.substr(kEach * static_cast<size_t>(rank), kEach);
     return {one.begin() + 1, one.begin() + 1 + static_cast<unsigned char>(one[0])};
   }
 };
 
-/// Registers a wait so that abort() ends it, even if abort() came before the wait.
+/// Registers a wait while the object lives, so that abort() can end it. If the group has failed already, ends it at
+/// once.
 class GlooLink::Waiting {
  public:
   Waiting(GlooLink& link, int peer, std::function<void()> wake) : link_(link) {
@@ -142,7 +145,7 @@ GlooLink::~GlooLink() {
 }
 
 void GlooLink::connect() {
-  const NoPipeSignal no_signal;  // Gloo's thread inherits the signal mask
+  const NoPipeSignal no_signal;  // blocks SIGPIPE before Gloo starts a thread, which inherits the signal mask
   try {
     const Deadline deadline = after(timeout_);
     std::shared_ptr<Mesh> mesh;
@@ -201,7 +204,8 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
 void GlooLink::share(std::shared_ptr<SharedMemory> shared, std::vector<std::string> contacts) {
   for (std::string& contact : contacts) contact.erase(0, contact.size() - SharedMemory::kContactBytes);
   Call call = joining();
-  call.sequence = shared->open(contacts) ? 0 : -1;  // these numbers appear in no error
+  // 0 if this rank can map the others' memory, otherwise -1; no error shows this number
+  call.sequence = shared->open(contacts) ? 0 : -1;
   for (const Header& header : meet({call, after(timeout_)}))
     if (header.sequence != 0) return;
   shared->close_file();
@@ -228,12 +232,13 @@ void GlooLink::say_goodbye() {
                     : wait_once(op, r, *mailbox_->receivers[at], Direction::recv)))
         return;
       const Header& theirs = shared_ ? header_in_memory(r, rank_) : mailbox_->in[at];
-      if (!theirs.leaves()) return;  // that rank waits for this one in another call, and must hear at once
+      // that rank waits for this rank in another call: leave at once, so that the store tells it
+      if (!theirs.leaves()) return;
     }
     for (int r = 1; r < size_ && !shared_; ++r)
       if (!wait_once(op, r, *mailbox_->sender, Direction::send)) return;
   } catch (const std::exception&) {
-    return;  // nothing to do: the others are lost, or do not leave
+    return;  // the other ranks are lost or have not left in time: leave without waiting
   }
 }
 

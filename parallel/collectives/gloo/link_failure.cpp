@@ -1,4 +1,4 @@
-// GlooLink's first failure: finds the rank at fault, tells all ranks, and ends their waits.
+// Implements the failures of GlooLink: finds the rank at fault, tells all ranks, and ends their waits.
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tandem::distributed {
 
 using std::chrono::milliseconds;
-static constexpr auto kPatience = milliseconds(400);  // time for the cause of a closed connection to be published
+static constexpr auto kPatience = milliseconds(400);  // time in which the cause of a closed connection may be published
 
 std::string GlooLink::without_place(const std::string& message) {
   const size_t end = message.find("] ");
@@ -21,7 +21,7 @@ void GlooLink::check(const Call& call) {
   name_call(call);
   if (!failure_.empty()) throw DistributedError(failure_);
 }
-/// Returns the number of members if the rank is not in the group.
+/// Converts a rank of the default group to a rank of this group. Returns the number of members if it is not a member.
 int GlooLink::rank_of(int global) const {
   if (!members_) return global;
   const auto at = std::find(members_->ranks.begin(), members_->ranks.end(), global);
@@ -34,15 +34,16 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
   if (peer < 0)
     fail(call, what + ": no rank sent anything within " + std::to_string(timeout_.count()) + " ms", kPatience);
   const int global = global_rank(peer, members_);
-  // True if this rank's own wait timed out. A peer whose wait timed out closes the connection instead.
+  // True if the wait of this rank timed out. If the wait of a peer times out first, the peer closes the connection
+  // instead.
   if (why.find(SharedMemory::kLate) != std::string::npos) {
     StoreClient::Blame blame{.rank = global};
     try {
       blame = store_->blame(name_, blame.rank);
     } catch (const StoreClosed&) {
-      // rank 0 has left; blame the peer that this rank waits for
+      // The store is closed because rank 0 has left: blame the peer that this rank waits for.
     } catch (const StoreLost& error) {
-      fail(call, what + ": " + error.what(), milliseconds(0));  // the store's host is at fault
+      fail(call, what + ": " + error.what(), milliseconds(0));  // blame the host of the store
     }
     fail(call,
          what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
@@ -65,9 +66,9 @@ std::string GlooLink::how_left(int global) const {
     const auto at = left.find(global);
     return at == left.end() ? "" : at->second;
   } catch (const StoreClosed&) {
-    return global == 0 ? kEndedNormally : "";  // rank 0 hosted the store
+    return global == 0 ? kEndedNormally : "";  // rank 0 hosted the store, which closes when that rank ends
   } catch (const DistributedError&) {
-    return {};  // the store's host is lost
+    return {};  // the host of the store is lost
   }
 }
 std::string GlooLink::where_is(int global) const {
@@ -75,7 +76,7 @@ std::string GlooLink::where_is(int global) const {
     const std::string outermost = name_.substr(0, name_.find('/'));
     return whereabouts(global, store_->find(came_key(outermost, global), milliseconds(0), StoreClient::kHasty));
   } catch (const DistributedError&) {
-    return {};  // rank 0 has left, or is the lost rank
+    return {};  // no answer: the host of the store has left or is lost
   }
 }
 void GlooLink::fail(const Call& call, const std::string& own, milliseconds patience) {
@@ -83,7 +84,8 @@ void GlooLink::fail(const Call& call, const std::string& own, milliseconds patie
   check(call);
   throw DistributedError(cause);
 }
-/// Returns the failure that the watchdog sees within the patience, or else the one published in the store by then.
+/// If the watchdog sets the group's failure within `patience`, returns `own`, which fail_here() then ignores. Otherwise
+/// publishes `own` in the store and returns the first failure there.
 std::string GlooLink::first_cause(const std::string& own, milliseconds patience) {
   for (const Deadline deadline = after(patience); Clock::now() < deadline;) {
     if (failed()) return own;
@@ -92,9 +94,9 @@ std::string GlooLink::first_cause(const std::string& own, milliseconds patience)
   try {
     return store_->publish_failure(name_, own, StoreClient::kHasty);
   } catch (const StoreClosed&) {
-    return own;  // rank 0 has left, and the store with it
+    return own;  // rank 0 has left and has closed the store
   } catch (const StoreLost& error) {
-    return error.what();  // the store's host is the cause
+    return error.what();  // the host of the store is lost, which is the cause
   }
 }
 std::string GlooLink::fail_here(const std::string& cause) {

@@ -1,4 +1,4 @@
-// SharedMemory: maps the ranks' segments of memory, and sleeps and wakes by futexes in them.
+// Implements SharedMemory: maps the memory segments of the ranks, and waits and wakes by futexes in these segments.
 #include "tandem/parallel/collectives/gloo/shared_memory.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@ namespace tandem::distributed {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr auto kNap = milliseconds(50);  // interval for checking that the other process still runs
-constexpr size_t kLine = 128;            // two cache lines, because processors fetch them in pairs
+constexpr auto kNap = milliseconds(50);  // interval at which a waiting rank checks that the other process still runs
+constexpr size_t kLine = 128;            // alignment in bytes: two cache lines, because processors fetch them in pairs
 
 /// Random identity of a segment.
 struct Token {
@@ -37,11 +37,11 @@ Token new_token() {
   const uint64_t first = part();
   return {{first, part()}};
 }
-/// A rank's contact, as it is sent to the others.
+/// Data by which another rank finds and checks this rank's segment.
 struct Contact {
   Token token;
   uint64_t bytes, device, inode;
-  int64_t process, file;  // file: descriptor in that process, -1 if there is no segment
+  int64_t process, file;  // file: descriptor in `process`; -1 if the rank has no segment
 };
 static_assert(sizeof(Contact) <= SharedMemory::kContactBytes);
 
@@ -64,7 +64,7 @@ void wake_all(std::atomic<uint32_t>& word) {
 
 }  // namespace
 
-/// A mapping of a rank's memory. Ranks that are threads of one process share it.
+/// A mapping of one rank's memory. If ranks are threads of one process, they share the mapping.
 class SharedMemory::Segment {
  public:
   Segment(int file, size_t bytes)
@@ -77,9 +77,10 @@ class SharedMemory::Segment {
   Head& head() const { return *static_cast<Head*>(memory_); }
   std::byte* at(size_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
   size_t bytes() const { return bytes_; }
-  Descriptor process;  // for another process: pidfd, if the system has these
+  // pidfd of the process that has the segment; empty for this process, or if the system has no pidfds
+  Descriptor process;
 
-  /// Makes the segment known to this process's other ranks.
+  /// Registers the segment, so that other ranks in this process find it.
   static void publish(const std::shared_ptr<Segment>& segment) {
     const std::lock_guard lock(known().mutex);
     std::erase_if(known().segments, [](const auto& each) { return each.second.expired(); });
@@ -90,11 +91,12 @@ class SharedMemory::Segment {
     const auto at = known().segments.find(token);
     return at == known().segments.end() ? nullptr : at->second.lock();
   }
-  /// Maps the segment of another process; null if that fails.
+  /// Maps the segment of another process. Returns null on failure.
   static std::shared_ptr<Segment> open(const Contact& contact) {
     const std::string path = "/proc/" + std::to_string(contact.process) + "/fd/" + std::to_string(contact.file);
     struct stat is {};
-    // For a process on another machine or in another container, the path may lead to any file.
+    // Check the file: if the process is on another machine or in another container, the path may lead to an unrelated
+    // file.
     if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_dev != contact.device ||
         is.st_ino != contact.inode || static_cast<uint64_t>(is.st_size) != contact.bytes)
       return nullptr;
@@ -116,7 +118,7 @@ class SharedMemory::Segment {
     std::map<Token, std::weak_ptr<Segment>> segments;
   };
   static Known& known() {
-    static auto& all = *new Known;  // never destroyed: groups may be static
+    static auto& all = *new Known;  // never destroyed, because groups may be static
     return all;
   }
   void* memory_;

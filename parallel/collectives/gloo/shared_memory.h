@@ -1,5 +1,5 @@
-// SharedMemory: memory that the ranks of a group share if they run on one machine. Internal; part of builds with Gloo
-// only.
+// SharedMemory: memory that the ranks of a group share if all of them run on one machine. Internal; compiled only in
+// builds with Gloo.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -24,45 +24,45 @@ namespace tandem::distributed {
 // rank that has seen call n + 1 of all others knows that they have read call n.
 class SharedMemory {
  public:
-  /// Progress of a rank, as the number of a call or piece. calls: the last call it has written. filled, reduced: the
-  /// last piece whose elements, or whose share of the result, it has written. done: the last piece that it has finished
-  /// reading.
+  /// Kinds of counts by which a rank publishes its progress. Each is the number of a call or piece. calls: the last
+  /// call that the rank has written. filled: the last piece whose elements it has written. reduced: the last piece for
+  /// which it has written its share of the result. done: the last piece that it has finished reading.
   enum Count { calls, filled, reduced, done };
   static constexpr int64_t kSlots = 4, kPieceBytes = 128 << 10;
 
-  /// @param call_bytes  size of a call's header; a rank writes one for every other rank
-  /// @param wanted      if false, this rank has no segment, and its contact tells the others
+  /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
+  /// @param wanted      if false, this rank has no segment, and contact() tells the other ranks so
   SharedMemory(int rank, int size, size_t call_bytes, bool wanted);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
 
   static constexpr size_t kContactBytes = 64;
-  /// Returns kContactBytes bytes with which the other ranks find this rank's segment.
+  /// Returns kContactBytes bytes, from which the other ranks find this rank's segment.
   std::string contact() const;
-  /// Maps the other ranks' segments. Returns false if one cannot be mapped.
+  /// Maps the segments of all other ranks. Returns false if a segment cannot be mapped.
   bool open(const std::vector<std::string>& contacts);
-  /// Closes the file once all ranks have mapped all segments.
+  /// Closes the file of this rank's segment. Call this once all ranks have mapped all segments.
   void close_file() { file_.close(); }
 
   void* call(int rank, int for_rank, uint64_t number) const;
   void* slot(int rank, uint64_t piece) const;
   uint64_t count(int rank, Count what) const;
-  /// Raises a count of this rank.
+  /// Raises one of this rank's counts.
   void raise(Count what, uint64_t count);
-  /// Polls briefly for another rank's count. Returns whether it reached `count`.
+  /// Polls another rank's count for a short time. Returns whether it has reached `count`.
   bool comes_soon(int rank, Count what, uint64_t count) const;
-  /// Waits, asleep, until another rank's count reaches `count`. Returns false if `stop` was set; call nudge() after
-  /// setting it.
+  /// Sleeps until another rank's count reaches `count`. Returns false if `stop` is set; the thread that sets it must
+  /// then call nudge().
   /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
   /// has passed (then with the message kLate)
   bool wait(int rank, Count what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
-  /// Wakes the ranks that wait for that rank. May be called from any thread.
+  /// Wakes all ranks that wait for a count of `rank`. May be called from any thread.
   void nudge(int rank) const;
-  /// Declares that this rank takes part in no further calls. May be called from any thread.
+  /// Declares that this rank takes no part in later calls. May be called from any thread.
   void close();
   static constexpr char kLate[] = "Timed out waiting";
 
-  /// Number of the last piece that was begun.
+  /// Number of the latest piece that a call has reserved.
   uint64_t pieces = 0;
 
  private:
@@ -71,7 +71,7 @@ class SharedMemory {
   const int rank_, size_;
   const size_t call_bytes_;
   Descriptor file_;
-  std::vector<std::shared_ptr<Segment>> segments_;  // by rank
+  std::vector<std::shared_ptr<Segment>> segments_;  // one segment for each rank
 };
 
 }  // namespace tandem::distributed

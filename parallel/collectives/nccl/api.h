@@ -1,6 +1,6 @@
-// The part of NCCL's C API that Tandem uses. The library is loaded when the first group needs it. Internal. The
-// declarations are Tandem's own, so that no build needs NCCL's header; if the header is installed, a test compares the
-// two.
+// Declares the part of NCCL's C API that Tandem uses. The library is loaded when the first group needs it. The
+// declarations are Tandem's own, so no build needs NCCL's header; if the header is installed, a test compares the two.
+// Internal.
 #pragma once
 #include <climits>
 #include <cstddef>
@@ -37,7 +37,7 @@ enum class Op : int { sum = 0, prod = 1, max = 2, min = 3 };
 struct UniqueId {
   char internal[128];
 };
-/// ncclConfig_t as introduced in 2.14. A newer library treats the fields that it added as not set.
+/// Has the layout of ncclConfig_t in NCCL 2.14. A newer library treats fields that it has added since then as not set.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -72,16 +72,16 @@ struct Library {
   const char* (*ncclGetErrorString)(Result) = nullptr;
   const char* (*ncclGetLastError)(Comm) = nullptr;
   std::string path;
-  int version = 0;  // 22809 is 2.28.9
+  int version = 0;  // version of the library: 22809 is 2.28.9
 };
 
-/// Returns whether this build never loads NCCL: TANDEM_WITH_NCCL=OFF.
+/// Returns whether this build was configured with TANDEM_WITH_NCCL=OFF, so that it never loads NCCL.
 bool is_left_out() noexcept;
 /// Loads the library at the first call: the file that TANDEM_NCCL_LIBRARY names, or else the first libnccl.so.2 found
-/// by the loader, in a CUDA toolkit or in a Python environment. For emulated GPUs only TANDEM_NCCL_LIBRARY counts.
+/// by the loader, in a CUDA toolkit or in a Python environment. For emulated GPUs, only TANDEM_NCCL_LIBRARY is tried.
 /// @throws NotImplementedError with the reason and the places searched, if there is no library
 const Library& library();
-/// Returns the library, or null if there is none.
+/// Returns the library, or null if it cannot be loaded.
 const Library* find_library() noexcept;
 
 }  // namespace tandem::distributed::nccl

@@ -1,4 +1,5 @@
-// NcclComm: connects, waits for calls in progress up to a deadline, and aborts or closes the communicator.
+// Implements NcclComm: connects, waits until NCCL has accepted a call or until a deadline, and aborts or closes the
+// communicator.
 #include "tandem/parallel/collectives/nccl/comm.h"
 
 #include <future>
@@ -76,7 +77,8 @@ void NcclComm::close() noexcept {
 }
 void NcclComm::abort() noexcept { end(lib_.ncclCommAbort); }
 
-/// Calls `how` outside the mutex, because it blocks. Nobody else can use the communicator any more.
+/// Calls `how` with the communicator, without holding the mutex, because the call blocks. All other threads see a null
+/// comm_ from then on.
 void NcclComm::end(Result (*how)(Comm)) noexcept try {
   Comm comm;
   {
@@ -87,7 +89,7 @@ void NcclComm::end(Result (*how)(Comm)) noexcept try {
   const gpu::DeviceGuard guard(device_.index());
   how(comm);
 } catch (const std::exception&) {
-  // The device is lost, and the communicator's state on it too.
+  // The GPU is lost, and with it the communicator's state there.
 }
 
 std::string NcclComm::text(Result result) const {

@@ -1,4 +1,4 @@
-// NcclComm: an NCCL communicator whose calls never block their thread beyond a deadline. Internal.
+// NcclComm: an NCCL communicator whose calls block their thread at most until a deadline. Internal.
 #pragma once
 #include <mutex>
 
@@ -8,7 +8,8 @@
 
 namespace tandem::distributed::nccl {
 
-/// One thread at a time makes calls. Other threads may call abort() and problem() meanwhile.
+/// An NCCL communicator. Only one thread at a time may make calls, but other threads may call abort() and problem() at
+/// the same time.
 class NcclComm {
  public:
   /// Connects to the other ranks.
@@ -18,36 +19,37 @@ class NcclComm {
                                            Deadline deadline, std::shared_ptr<const FirstFailure> failure);
   NcclComm(const NcclComm&) = delete;
 
-  /// Runs f(comm), one of the library's functions or several in a group, on the communicator's device, and waits until
-  /// NCCL has accepted it.
+  /// Runs f(comm), which calls one or several functions of the library, on the communicator's device. Waits until NCCL
+  /// has accepted the call.
   /// @param name  name of the function, for errors
   void call(const char* name, Deadline deadline, const std::function<Result(Comm)>& f);
-  /// Returns an error of the GPU or of NCCL's threads; empty if there is none.
+  /// Returns an asynchronous error of the GPU or of NCCL's threads; empty if there is none.
   std::string problem();
-  /// Closes the communicator after its calls in progress, together with all ranks, or aborts it if that fails. May wait
-  /// for all ranks.
+  /// Completes the calls in progress and closes the communicator, which all ranks must do together. If that fails,
+  /// aborts it. May wait for all ranks.
   void close() noexcept;
-  /// Ends all calls in progress, for good. May wait for the GPU.
+  /// Ends all calls in progress. The communicator cannot be used afterwards. May wait for the GPU.
   void abort() noexcept;
 
  private:
   NcclComm(const Library& lib, Device device, std::shared_ptr<const FirstFailure> failure)
       : lib_(lib), device_(device), failure_(std::move(failure)) {}
   void end(Result (*how)(Comm)) noexcept;
-  /// Returns "unhandled cuda error (details from NCCL)".
+  /// Returns the text of an error, such as "unhandled cuda error (details from NCCL)".
   std::string text(Result result) const;
   void settle(const char* name, Deadline deadline, Result result);
 
   const Library& lib_;
   const Device device_;
   const std::shared_ptr<const FirstFailure> failure_;
-  std::mutex mutex_;     // held in every call of the library but the one that ends comm_; these calls do not block
-  Comm comm_ = nullptr;  // null once ended
+  // held during every call of the library, because these do not block; not held by the call that ends comm_
+  std::mutex mutex_;
+  Comm comm_ = nullptr;  // null after close() or abort()
 };
 
 using NcclComms = std::vector<std::shared_ptr<NcclComm>>;
-/// Closes or aborts all communicators in parallel, because one may wait for another, here or on another rank. Returns
-/// after some seconds at most; a detached thread finishes the rest.
+/// Closes or aborts all communicators, in parallel, because one may wait for another on this or another rank. Returns
+/// after some seconds at most; detached threads do the rest.
 void end_all(const NcclComms& comms, void (NcclComm::*end)() noexcept);
 
 }  // namespace tandem::distributed::nccl

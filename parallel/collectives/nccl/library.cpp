@@ -13,11 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kName[] = "libnccl.so.2";
-// 2.23.4. Up to 2.18, ncclCommAbort acts on a group that the calling thread has open. Up to 2.22, the launch of a group
-// blocks its thread even if the communicator is non-blocking.
+// Oldest version that is accepted, 2.23.4. Older ones have bugs: up to 2.18, ncclCommAbort affects the group call that
+// the calling thread has open; up to 2.22, the launch of a group call blocks the thread even if the communicator is
+// non-blocking.
 constexpr int kOldest = 22304;
 
-/// Adds lib/pythonX.Y/site-packages/nvidia/nccl/lib of a Python installation, where the wheel puts the library.
+/// Adds the library in the NCCL wheel of a Python installation: lib/pythonX.Y/site-packages/nvidia/nccl/lib.
 void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
   std::error_code error;
   for (const char* lib : {"lib", "lib64"})
@@ -30,14 +31,15 @@ void add_wheels(const std::string& prefix, std::vector<std::string>& places) {
     }
 }
 
-/// Lists the paths to try, in order. Emulated GPUs have none by default, because a real NCCL cannot reach them.
+/// Lists the paths to try, in order. With emulated GPUs the list is empty unless TANDEM_NCCL_LIBRARY is set, because a
+/// real NCCL cannot use these GPUs.
 std::vector<std::string> places() {
   if (const char* const named = std::getenv("TANDEM_NCCL_LIBRARY"); named && *named) return {named};
   if (gpu::implementation() == std::string("emulated")) return {};
 
-  std::vector<std::string> all = {kName};  // LD_LIBRARY_PATH and the system's folders
+  std::vector<std::string> all = {kName};  // searched in LD_LIBRARY_PATH and the system's folders
 #if defined(TANDEM_NCCL_PATH)
-  all.emplace_back(TANDEM_NCCL_PATH);  // found by the build
+  all.emplace_back(TANDEM_NCCL_PATH);  // path found by CMake
 #endif
   std::vector<fs::path> toolkits;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -56,9 +58,10 @@ template <class F> void look_up(void* handle, const char* name, F*& function, st
   if (!function && missing.empty()) missing = name;
 }
 
-/// Loads the library. Returns why `path` cannot be used; empty if it is loaded.
+/// Loads the library from `path`. Returns why it cannot be used; empty on success.
 std::string load(const std::string& path, Library& lib) {
-  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
+  // never closed, because the returned functions stay in use
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return ::dlerror();
   std::string missing;
 #define TANDEM_NCCL_LOOK_UP(name, parameters) look_up(handle, #name, lib.name, missing);
@@ -94,7 +97,8 @@ Found search() {
               tried + ")"};
 }
 const Found& found() {
-  static const Found& result = *new Found(search());  // never destroyed: a thread may still leave a communicator
+  // never destroyed, because a thread may still be closing a communicator at exit
+  static const Found& result = *new Found(search());
   return result;
 }
 

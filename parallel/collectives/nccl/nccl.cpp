@@ -1,4 +1,4 @@
-// NcclCommunicator: NCCL as a communicator. Operations that NCCL lacks are built from those it has.
+// Implements NcclCommunicator, a communicator over NCCL. Operations that NCCL lacks are composed of others.
 #include "tandem/parallel/collectives/nccl/nccl.h"
 
 #include <cstring>
@@ -20,7 +20,8 @@ using nccl::Result;
 using nccl::Type;
 using std::chrono::milliseconds;
 
-/// NCCL's type for a dtype. `each`: number of NCCL elements per element, if NCCL has no type of that size.
+/// NCCL type that transfers a dtype. If NCCL has no type of the same size, each element is sent as `each` NCCL
+/// elements.
 struct Wire {
   Type type;
   size_t each = 1;
@@ -35,13 +36,13 @@ Wire wire(DType dtype) {
     case kInt32: return {Type::int32};
     case kInt16: return {Type::uint8, 2};
     case kInt8: return {Type::int8};
-    default: return {Type::uint8};  // uint8, bool
+    default: return {Type::uint8};  // for kUInt8 and kBool
   }
 }
 size_t count(const Tensor& x) { return static_cast<size_t>(x.numel()) * wire(x.dtype()).each; }
 
-/// Returns whether NCCL reduces as the other backends do. It lacks 16-bit integers and bool, and its MIN and MAX of
-/// floating-point numbers drop NaN.
+/// Returns whether NCCL's reduction gives the same result as the other backends. NCCL does not reduce 16-bit integers
+/// and bool, and its MIN and MAX of floating-point numbers drop NaN.
 bool is_native(const Call& call) {
   if (call.dtype == kInt16 || call.dtype == kBool) return false;
   return (call.op != ReduceOp::MIN && call.op != ReduceOp::MAX) || !is_floating_point(call.dtype);
@@ -51,11 +52,11 @@ Op native(ReduceOp op) {
     case ReduceOp::MIN: return Op::min;
     case ReduceOp::MAX: return Op::max;
     case ReduceOp::PRODUCT: return Op::prod;
-    default: return Op::sum;  // also AVG, which is divided here
+    default: return Op::sum;  // for SUM, and for AVG, where all_reduce() and others then divide the sum
   }
 }
 
-/// Returns whether the tensors are contiguous in memory, one after the other.
+/// Returns whether the tensors lie one after the other in memory, without gaps.
 bool is_one_block(const std::vector<Tensor>& list) {
   for (size_t i = 1; i < list.size(); ++i)
     if (list[i].storage() != list[0].storage() ||
@@ -82,7 +83,7 @@ class NcclCommunicator final : public Communicator {
     if (job_.watch) {
       Watchdog::Options options{.group = name_, .rank = job_.global(), .interval = report_interval(timeout_)};
       options.failed = [this](const std::string& cause) {
-        watch_.fail(cause, milliseconds(300));  // short: a lost rank never reports
+        watch_.fail(cause, milliseconds(300));  // a short wait, because a lost rank never reports its call
         return failure_->what();
       };
       options.left = [this](const LeftRanks& left) { watch_.note_left(left); };
@@ -120,7 +121,8 @@ class NcclCommunicator final : public Communicator {
     enqueue(call, "ncclBroadcast", [this, call, x](Comm comm) {
       return lib_.ncclBroadcast(x.raw_data(), x.raw_data(), count(x), wire(x.dtype()).type, call.other, comm, stream());
     });
-    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();  // the last rank of the ring sends nothing
+    // the rank before the root is the last in the ring and sends nothing
+    if (rank_ != (call.other + size_ - 1) % size_) bytes_sent += x.nbytes();
   }
   void reduce(const Call& call, Tensor& x) override {
     if (!is_native(call)) return reduce_gathered(call, x, rank_ == call.other);
@@ -178,7 +180,7 @@ class NcclCommunicator final : public Communicator {
                                                    }}});
     return call.other;
   }
-  /// Waits on the host, as a barrier must.
+  /// Blocks the host until all ranks have called it, as a barrier must.
   void barrier(const Call& call) override {
     const Tensor one = core::empty({1}, kInt32, device_);
     const gpu::DeviceGuard guard(device_.index());
@@ -213,7 +215,7 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<std::atomic<bool>> told() const override { return job_.told; }
 
  private:
-  /// A call to be passed to the library.
+  /// Call to pass to the library.
   struct Launch {
     Call call;
     const char* name;
@@ -237,7 +239,7 @@ class NcclCommunicator final : public Communicator {
     for (int64_t r = 0; r < size_; ++r) parts.push_back(core::narrow(all, 0, r * n, n));
     return parts;
   }
-  /// Gathers every rank's x, and reduces them here if the result is wanted.
+  /// Gathers x from all ranks. If `wanted` is true, reduces the gathered tensors into x.
   void reduce_gathered(const Call& call, const Tensor& x, bool wanted) {
     const Tensor all = core::empty({size_ * x.numel()}, x.dtype(), device_);
     gather(call, all, x);
@@ -246,8 +248,8 @@ class NcclCommunicator final : public Communicator {
       reduce_in_order(parts_of(all), call.op, y);
     });
   }
-  /// Sends inputs[r] to rank r and receives outputs[r] from it, this rank included. Undefined and empty tensors are
-  /// skipped on both sides.
+  /// Sends inputs[r] to each rank r and receives outputs[r] from it, including r = this rank. Skips undefined and empty
+  /// tensors.
   void send_and_receive(const Call& call, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
     enqueue(call, "ncclSend and ncclRecv", [this, outputs, inputs](Comm comm) {
       Result result = lib_.ncclGroupStart();
@@ -262,7 +264,8 @@ class NcclCommunicator final : public Communicator {
       return result == Result::success ? ended : result;
     });
   }
-  /// Reduces by an exchange: every rank sends each other rank its part, and reduces the parts it receives.
+  /// Reduce-scatter by sends: this rank sends inputs[r] to each rank r, and reduces the tensors that it receives into
+  /// output.
   void reduce_exchanged(const Call& call, const Tensor& output, const std::vector<Tensor>& inputs) {
     const Tensor all = core::empty({size_ * output.numel()}, output.dtype(), device_);
     send_and_receive(call, parts_of(all), inputs);
@@ -280,7 +283,7 @@ class NcclCommunicator final : public Communicator {
     else
       enqueue_on(*comm_, {{call, name, std::move(f)}});
   }
-  /// Passes calls to the library; several calls start as one group.
+  /// Passes calls to the library. NCCL launches several calls as one group.
   void enqueue_on(NcclComm& comm, const std::vector<Launch>& launches) {
     for (const Launch& launch : launches) watch_.called(launch.call);
     failure_->check();
@@ -324,7 +327,7 @@ class NcclCommunicator final : public Communicator {
       fail(what, error);
     }
   }
-  /// Waits for a key in short requests, so that the watch can use the store meanwhile.
+  /// Waits for a key by a series of short requests, so that the NcclWatch can use the store in between.
   std::string wait_for_key(const std::string& key, Deadline deadline) {
     while (Clock::now() < deadline) {
       failure_->check();
@@ -332,9 +335,9 @@ class NcclCommunicator final : public Communicator {
     }
     throw DistributedError("the other rank did not come within " + std::to_string(timeout_.count()) + " ms");
   }
-  /// Returns the communicator of two ranks for the sends of one tag in one direction. Its rank 0 sends. The host queues
-  /// its calls independently of all others. (NCCL promises no more: on the GPU, kernels of one communicator may wait
-  /// for another's.)
+  /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
+  /// The host queues its calls independently of all other calls. NCCL promises no more: on the GPU, kernels of one
+  /// communicator may wait for kernels of another.
   NcclComm& pair(const Call& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.other, to = sends ? call.other : rank_;
     {
@@ -351,7 +354,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Rendezvous job_;
-  StoreHost host_;  // outlives the members below
+  StoreHost host_;  // declared before watch_ and the others, so that it outlives them
   const nccl::Library& lib_;
   const int rank_, size_;
   const Device device_;
@@ -360,12 +363,12 @@ class NcclCommunicator final : public Communicator {
   const std::string name_;
   const std::shared_ptr<FirstFailure> failure_;
   nccl::NcclWatch watch_;
-  NcclComm* comm_ = nullptr;  // communicator of all ranks; the watch owns it
+  NcclComm* comm_ = nullptr;  // communicator of all ranks; watch_ owns it
 
   std::mutex mutex_;                                      // guards pairs_
-  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // by sender, receiver, tag
+  std::map<std::tuple<int, int, int>, NcclComm*> pairs_;  // made by pair(), by sender, receiver and tag
 
-  bool grouping_ = false;  // used only by the thread of collectives, as are the next two
+  bool grouping_ = false;  // Only the thread that runs collectives uses grouping_, group_ and after_.
   std::vector<Launch> group_;
   std::vector<std::function<void()>> after_;
   std::unique_ptr<Watchdog> watchdog_;

@@ -1,4 +1,5 @@
-// NcclWatch: finds collectives that hang, fail or differ between ranks, and ends them with one error.
+// Implements NcclWatch: finds collectives that hang, fail or differ between ranks, and ends them with one error on all
+// ranks.
 #include "tandem/parallel/collectives/nccl/watch.h"
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 namespace tandem::distributed::nccl {
 namespace {
 using std::chrono::milliseconds;
-constexpr milliseconds kTick(100);        // interval of polling
-constexpr milliseconds kPatience(1000);   // time for operations to end after a failure
-constexpr milliseconds kLastWords(2000);  // time for calls in progress to complete after a rank has left
-/// Mixes the parts of a call on which ranks must agree into an FNV-1a hash.
+constexpr milliseconds kTick(100);        // interval at which operations are polled
+constexpr milliseconds kPatience(1000);   // after a failure: most time to wait for operations to end
+constexpr milliseconds kLastWords(2000);  // after a rank has left: time in which calls in progress may still complete
+/// Mixes into an FNV-1a hash those arguments of a call on which ranks must agree.
 uint64_t mixed(uint64_t hash, const Call& call) {
   const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char* letter = call.name; *letter; ++letter) mix(static_cast<unsigned char>(*letter));
@@ -44,7 +45,7 @@ NcclWatch::~NcclWatch() {
   wake_.notify_all();
   thread_.join();
   end_all(comms_, &NcclComm::close);
-  cuda::report_failure(device_, nullptr);  // a later group starts without a failure
+  cuda::report_failure(device_, nullptr);  // clear the failure, so that a later group on this device starts without it
 }
 
 NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
@@ -55,9 +56,10 @@ NcclComm& NcclWatch::adopt(std::shared_ptr<NcclComm> comm) {
 void NcclWatch::called(const Call& call) {
   const std::lock_guard lock(mutex_);
   last_ = call;
-  if (call.sequence == 0 || size_ == 1) return;  // other ranks know nothing of a send or receive
+  if (call.sequence == 0 || size_ == 1) return;  // a send or receive involves only two ranks, so it is not compared
   hash_ = mixed(hash_, call);
-  if (rank_ == 0) called_.clear();  // rank 0 publishes only its last call; the others keep theirs to compare
+  // rank 0 needs only its latest call, which it publishes; other ranks keep theirs until they have been compared
+  if (rank_ == 0) called_.clear();
   called_.push_back({call, hash_});
 }
 void NcclWatch::add(const Call& call, cuda::Event end, Deadline deadline) {
@@ -78,7 +80,8 @@ std::string NcclWatch::missing_in(const Call& call, const LeftRanks& left) const
 }
 
 void NcclWatch::run() try {
-  const gpu::DeviceGuard guard(device_.index());  // a thread without a device takes up memory of the first GPU
+  // makes the GPU current in this thread: otherwise CUDA would create a context on the first GPU, which takes up memory
+  const gpu::DeviceGuard guard(device_.index());
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::min(kTick, timeout_ / 4 + milliseconds(1)), [this] { return stop_; })) {
     lock.unlock();
@@ -89,7 +92,7 @@ void NcclWatch::run() try {
   fail(error.what());
 }
 
-/// Polls everything in progress. Returns the first error; empty if there is none.
+/// Polls all operations in progress, the communicators and the store. Returns the first error; empty if there is none.
 std::string NcclWatch::look() try {
   if (!failure_->what().empty()) return {};
   std::map<int64_t, UnderWay> calls;
@@ -124,12 +127,13 @@ std::string NcclWatch::look() try {
   if (const std::string why = compare_with_rank_0(); !why.empty()) return why;
   return store_->find(failure_key(group_), milliseconds(0)).value_or("");
 } catch (const StoreClosed&) {
-  return {};  // rank 0 has left, and its store with it
+  return {};  // rank 0 has left and has closed the store
 } catch (const std::exception& error) {
   return error.what();
 }
 
-/// Compares collectives: rank 0 publishes its last one, and the others compare it with their own of the same number.
+/// Compares the ranks' collectives: rank 0 publishes its latest collective, and each other rank compares it with its
+/// own collective of the same number. Returns an error if they differ; otherwise an empty string.
 std::string NcclWatch::compare_with_rank_0() {
   const std::string key = group_ + "/rank 0's collectives";
   std::optional<Called> last;
@@ -148,7 +152,8 @@ std::string NcclWatch::compare_with_rank_0() {
     text >> their_sequence_ >> their_hash_ >> std::ws;
     std::getline(text, their_call_);
   }
-  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};  // no news, or rank 0 is ahead
+  // nothing new, or rank 0 is ahead of this rank
+  if (their_sequence_ <= compared_ || their_sequence_ > last->call.sequence) return {};
   const std::lock_guard lock(mutex_);
   while (called_.front().call.sequence < their_sequence_) called_.pop_front();
   compared_ = their_sequence_;
@@ -178,7 +183,7 @@ void NcclWatch::fail(const std::string& what, milliseconds patience) {
   end_all(comms, &NcclComm::abort);
 }
 
-/// Returns "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer".
+/// Returns the latest call of each rank: "; rank 0 called last: all_reduce #3 ...; rank 1 does not answer".
 std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   const auto key = [this](int r) { return group_ + "/rank " + std::to_string(r) + " called"; };
   std::string mine;
@@ -188,7 +193,7 @@ std::string NcclWatch::where_the_ranks_are(milliseconds patience) {
   }
   store_->set(key(rank_), mine);
   const Deadline deadline = after(patience);
-  constexpr int kMost = 8;  // ranks that an error lists
+  constexpr int kMost = 8;  // most ranks that an error lists
   std::string out;
   for (int r = 0; r < std::min(size_, kMost); ++r) {
     const auto theirs = r == rank_ ? mine : store_->find(key(r), left_until(deadline)).value_or("");
@@ -203,16 +208,17 @@ void NcclWatch::finish() {
     const std::lock_guard lock(mutex_);
     calls = under_way_;
   }
-  Deadline deadline = Deadline::max();  // the watch ends operations that take too long
+  Deadline deadline = Deadline::max();  // no deadline yet, because run() fails operations that take too long
   try {
-    // Polls instead of waiting: a wait would take a kernel's error, which belongs to the program, for the group's.
+    // Poll instead of synchronizing: if a kernel of the program fails, synchronizing would throw its error here, as if
+    // it were a failure of the group.
     for (const auto& [number, each] : calls)
       while (!each.end.query() && Clock::now() < deadline) {
         if (deadline == Deadline::max() && !failure_->what().empty()) deadline = after(kPatience);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
   } catch (const std::exception&) {
-    return;  // the device is lost: there is nothing to wait for
+    return;  // the GPU is lost, so no operation will complete
   }
 }
 

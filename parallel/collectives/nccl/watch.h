@@ -1,5 +1,5 @@
-// NcclWatch: watches NCCL's operations in progress, on a thread of its own. An operation that hangs or fails is ended
-// on every rank, with one error for all that says which call each rank was in. Internal.
+// NcclWatch: monitors NCCL's operations in progress, on a separate thread. If an operation hangs or fails, it is ended
+// on every rank, with one error that says which call each rank was in. Internal.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -17,25 +17,25 @@ class NcclWatch {
  public:
   NcclWatch(const Rendezvous& job, Device device, std::chrono::milliseconds timeout,
             std::shared_ptr<FirstFailure> failure);
-  /// Stops the watch, and closes the communicators.
+  /// Stops the thread of the watch, and closes the communicators.
   ~NcclWatch();
 
-  /// Takes ownership of a communicator: polls its errors, and aborts it when the group fails.
+  /// Takes ownership of a communicator, polls its errors, and aborts it when the group fails.
   NcclComm& adopt(std::shared_ptr<NcclComm> comm);
-  /// Records that this rank is in that call. If the ranks' collectives differ, the watch finds out within some ticks;
-  /// NCCL does not compare them.
+  /// Records that this rank makes `call`. If the ranks' collectives differ, which NCCL does not check, the watch
+  /// reports it after a few polls.
   void called(const Call& call);
-  /// Records that the call is on the GPU's stream, followed by the event `end`.
+  /// Records that the call is on the GPU's stream, and that the event `end` follows it there.
   void add(const Call& call, cuda::Event end, Deadline deadline);
 
-  /// Makes `what` the group's failure, unless a rank has failed before. Ends everything in progress, and makes waits
-  /// for the device throw the failure, because its results are not valid.
-  /// @param patience  time for the other ranks to report which call they are in
+  /// Makes `what` the group's failure, unless there is an earlier one. Ends all operations in progress, and makes later
+  /// waits for the device throw the failure, because results of these operations are invalid.
+  /// @param patience  time in which the other ranks may report which call they are in
   void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
-  /// Records the ranks of the store that have left the group. May be called from any thread. A call that needs such a
-  /// rank fails if it is still in progress two seconds later.
+  /// Records which ranks have left the group, by rank in the default group. May be called from any thread. A call that
+  /// needs such a rank fails if it is still in progress two seconds later.
   void note_left(const LeftRanks& left);
-  /// Returns when nothing is in progress any more. After a failure it waits only a short time.
+  /// Waits until no operation is in progress. After a failure, waits only a short time.
   void finish();
 
  private:
@@ -45,7 +45,7 @@ class NcclWatch {
     Deadline deadline;
     Clock::time_point begun = Clock::now();
   };
-  /// A collective, and a hash of all collectives up to it.
+  /// A collective that this rank has called, and a hash of all its collectives up to that one.
   struct Called {
     Call call;
     uint64_t hash;
@@ -53,7 +53,7 @@ class NcclWatch {
   void run();
   std::string look();
   std::string compare_with_rank_0();
-  /// Returns an error that names a rank in `left` that the call needs; "" if the call needs none of them.
+  /// Returns an error that names a rank in `left` that `call` needs; "" if it needs none of them.
   std::string missing_in(const Call& call, const LeftRanks& left) const;
   std::string where_the_ranks_are(std::chrono::milliseconds patience);
 
@@ -65,21 +65,21 @@ class NcclWatch {
   const std::chrono::milliseconds timeout_;
   const std::shared_ptr<FirstFailure> failure_;
   const std::shared_ptr<FlightLog> flight_;
-  std::mutex mutex_;                       // guards what follows
-  std::optional<Call> last_;               // the latest call
-  uint64_t hash_ = 0;                      // hash of all collectives so far
-  std::deque<Called> called_;              // collectives not yet compared with rank 0's
-  std::map<int64_t, UnderWay> under_way_;  // by number, the oldest first
-  LeftRanks left_;                         // ranks that have left, by rank in this group
-  Clock::time_point heard_of_left_;        // time when the last of them was recorded
+  std::mutex mutex_;                       // guards the members from last_ to stop_
+  std::optional<Call> last_;               // latest call of this rank
+  uint64_t hash_ = 0;                      // hash of all collectives that this rank has called
+  std::deque<Called> called_;              // collectives not yet compared with those of rank 0
+  std::map<int64_t, UnderWay> under_way_;  // operations in progress, numbered in the order of their calls
+  LeftRanks left_;                         // how each rank has left, by rank in this group
+  Clock::time_point heard_of_left_;        // time when the latest entry of left_ was added
   int64_t added_ = 0;
   NcclComms comms_;
   bool stop_ = false;
   std::condition_variable wake_;
   std::mutex failing_;
-  // The members below belong to the watch's thread.
-  int64_t compared_ = 0;        // number of the last collective that was compared
-  int64_t their_sequence_ = 0;  // number of rank 0's latest collective when it was read
+  // Only the thread of the watch uses the members from compared_ to their_call_.
+  int64_t compared_ = 0;        // number of the last collective that has been compared
+  int64_t their_sequence_ = 0;  // number of rank 0's latest collective, when last read
   uint64_t their_hash_ = 0;
   std::string their_call_;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// ExitNotice: lists the process's groups, and tells their stores when the process ends.
+// Implements ExitNotice: keeps a list of the process's groups, and tells their stores when the process ends.
 #include "tandem/parallel/collectives/store/exit_notice.h"
 
 #include <stdlib.h>  // on_exit
@@ -12,12 +12,13 @@ namespace tandem::distributed {
 using std::chrono::milliseconds;
 
 struct ExitNotice::Entry {
-  pid_t process;  // a forked child inherits the list, but is not a rank
-  int rank;       // among all ranks of the store
+  pid_t process;  // process that made the entry: a forked child inherits the list, but is not a rank
+  int rank;       // rank in the default group
   bool has_launcher;
-  std::string outermost;            // the group that all of this rank's groups were made from
-  std::optional<std::string> came;  // value under came_key() of this rank in the outermost group
-  std::shared_ptr<void> job;        // one object for all groups of this rank
+  // name of the group made by init_process_group, from which all other groups of this rank are made
+  std::string outermost;
+  std::optional<std::string> came;  // value that this rank has set under came_key() in the outermost group
+  std::shared_ptr<void> job;        // identifies the rank: the same object in all its groups
   std::shared_ptr<StoreClient> store;
   std::shared_ptr<StoreServer> server;  // null if another process hosts the store
   std::function<void(bool, const std::string&)> ended;
@@ -30,29 +31,30 @@ struct Registry {
   std::mutex mutex;
   Entries entries;
 };
-/// Never destroyed: it is read during the destruction of static objects.
+/// Returns the list of groups. It is never destroyed, because it is read while static objects are destroyed.
 Registry& registry() {
   static Registry* const all = new Registry;
   return *all;
 }
 
-/// Tells the store how this rank ends. Uses a new connection, because another thread may wait on the group's. An
-/// earlier failure of the group is kept.
+/// Tells the store how this rank ends. Opens a new connection, because another thread may be waiting on the group's
+/// connection. Does not replace an earlier failure of the group.
 void tell_store(const ExitNotice::Entry& e, int status, const std::string& why) try {
   const std::string failure = failure_key(e.outermost);
-  if (status != 0 && e.has_launcher) return;  // the launcher sees the status and the output
+  if (status != 0 && e.has_launcher) return;  // the launcher reports the exit status and the output
   if (status != 0 && e.server) return e.server->find(failure) ? void() : e.server->set(failure, why);
   const auto store = e.store->again(StoreClient::kHasty);
   const std::string key = came_key(e.outermost, e.rank);
-  if (store->find(key, milliseconds(0), StoreClient::kHasty) != e.came) return;  // store of the ranks' next program
+  // the ranks' next program already has a new store at this address
+  if (store->find(key, milliseconds(0), StoreClient::kHasty) != e.came) return;
   status == 0 ? store->end(e.rank) : void(store->set_once(failure, why, StoreClient::kHasty));
 } catch (const std::exception&) {
   // The store's host is lost.
 }
 
 void process_ends(int status, void*) {
-  // A signal handler may call exit() while the mutex is held. Polls, because ThreadSanitizer cannot follow a
-  // timed_mutex.
+  // Try for half a second only, because a signal handler may call exit() while its own thread holds the mutex. This
+  // polls because ThreadSanitizer does not support timed_mutex.
   std::unique_lock lock(registry().mutex, std::try_to_lock);
   for (const Deadline deadline = after(milliseconds(500)); !lock.owns_lock() && Clock::now() < deadline;
        (void)lock.try_lock())
@@ -60,7 +62,7 @@ void process_ends(int status, void*) {
   if (!lock.owns_lock()) return;
   std::set<void*> told;
   std::set<std::shared_ptr<StoreServer>> servers;
-  for (const bool tells : {true, false})  // tell all stores before any connection is closed
+  for (const bool tells : {true, false})  // first tell all stores, then end the groups, which closes connections
     for (const ExitNotice::Entry& e : registry().entries) {
       if (e.process != ::getpid()) continue;
       const std::string why = "rank " + std::to_string(e.rank) + " is gone: it has ended with exit status " +

@@ -1,4 +1,4 @@
-// ExitNotice: tells the job when a rank's process ends by exit() or by a return from main. Internal.
+// ExitNotice: reports to the job's store that a rank's process ends, by exit() or by a return from main. Internal.
 #pragma once
 #include <list>
 
@@ -7,13 +7,14 @@
 namespace tandem::distributed {
 
 /// While the object lives, an exit of the process is reported to the job's store before static objects are destroyed.
-/// Exit status 0: the rank has left all its groups. Another status: the rank is lost, and the other ranks get the
-/// status. A process that ends by a signal, abort() or _exit() reports nothing: its connection ends, so the rank is
-/// lost.
+/// If the exit status is 0, the rank counts as having left all its groups. Otherwise the rank is lost, and the failure
+/// that the other ranks get contains the status. A process that ends by a signal, abort() or _exit() reports nothing;
+/// the rank is lost because its connection to the store ends.
 class ExitNotice {
  public:
-  /// @param ended  called at the exit, before this process closes the store, if it hosts it: ends the group's work in
-  ///               this process. `well`: the status is 0; `why`: the error that later calls of the group throw
+  /// @param ended  called at the exit, before this process closes a store that it hosts. It must end the group's work
+  ///               in this process. `well` is true if the exit status is 0. `why` is the error that later calls of the
+  ///               group throw
   ExitNotice(const Rendezvous& job, std::function<void(bool well, const std::string& why)> ended);
   ~ExitNotice();
   ExitNotice(const ExitNotice&) = delete;

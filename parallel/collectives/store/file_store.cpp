@@ -1,6 +1,6 @@
-// FileStore. The file is a line that identifies the format, then records: each has a key and its new value, or none if
-// the key was deleted. A writer locks the file exclusively, reads the records that others have added, and appends one
-// record.
+// Implements FileStore. The file begins with a line that identifies the format. Records follow: each has a key and its
+// new value, or no value if the key was deleted. A writer locks the file exclusively, reads the records that other
+// processes have appended, and appends one record.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -20,9 +20,10 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr char kFileMagic[] = "tandem file store 1\n";
-constexpr char kUser = 'u', kFinished[] = "finished";  // prefix of users' keys; key for the number of destroyed stores
-constexpr milliseconds kPause(5);                      // interval of polling for a key
-constexpr uint32_t kNone = ~uint32_t(0);               // as length of a value: the key is deleted
+// kUser: prefix of users' keys. kFinished: key of the number of stores that have been destroyed.
+constexpr char kUser = 'u', kFinished[] = "finished";
+constexpr milliseconds kPause(5);         // interval at which find() polls for a key
+constexpr uint32_t kNone = ~uint32_t(0);  // length of a value that marks a deleted key
 
 }  // namespace
 
@@ -30,14 +31,15 @@ struct FileStore::State {
   std::string path;
   int workers;
   Descriptor file;
-  std::mutex mutex;  // a file lock belongs to the descriptor, which all threads share
-  KeyValues values;  // contents of the file up to offset `read`
+  // serializes the threads of this process, which share the file lock because it belongs to the descriptor
+  std::mutex mutex;
+  KeyValues values;  // keys and values in the file up to offset `read`
   off_t read = 0;
 
   void check(bool good, const char* what) const {
     TANDEM_CHECK_AS(DistributedError, good, "FileStore: ", path, " cannot be ", what, ": ", std::strerror(errno));
   }
-  /// Runs f() under the lock, after reading what other processes have written.
+  /// Runs f() while the file is locked, after reading the records that other processes have appended.
   template <class F> auto locked(int how, const F& f) {
     struct Unlock {
       int fd;
@@ -49,7 +51,7 @@ struct FileStore::State {
     read_more();
     return f();
   }
-  /// Runs f(values) under the lock, and appends the new value of `key`.
+  /// Runs f(values) while the file is locked exclusively, and appends a record with the new value of `key`.
   template <class F> auto change(const std::string& key, const F& f) {
     return locked(LOCK_EX, [&] {
       const auto result = f(values);
@@ -87,7 +89,7 @@ struct FileStore::State {
     while (bytes.size() - at >= sizeof lengths) {
       std::memcpy(lengths, bytes.data() + at, sizeof lengths);
       const size_t key = lengths[0], value = lengths[1] == kNone ? 0 : lengths[1];
-      if (bytes.size() - at < sizeof lengths + key + value) break;  // incomplete record
+      if (bytes.size() - at < sizeof lengths + key + value) break;  // the last record is incomplete
       const std::string name = bytes.substr(at + sizeof lengths, key);
       if (lengths[1] == kNone)
         values.erase(name);
@@ -97,7 +99,7 @@ struct FileStore::State {
     }
     read += static_cast<off_t>(at);
   }
-  /// Appends after the last complete record, which drops an incomplete one left by a killed process.
+  /// Appends bytes after the last complete record. This overwrites an incomplete record that a killed process has left.
   void append(const std::string& bytes) {
     check(::ftruncate(file.get(), read) == 0, "written");
     for (size_t at = 0; at < bytes.size();) {
@@ -123,7 +125,7 @@ FileStore::~FileStore() {
     const int64_t finished = state_->change(kFinished, [](KeyValues& v) { return v.add(kFinished, 1); });
     if (finished >= state_->workers) ::unlink(state_->path.c_str());
   } catch (const std::exception&) {
-    return;  // the file was removed already
+    return;  // another process has already removed the file
   }
 }
 const std::string& FileStore::getPath() const { return state_->path; }

@@ -1,4 +1,4 @@
-// KeyValues: the operations of a store on its keys, shared by all kinds of stores. Internal.
+// KeyValues: a map of keys to values with the operations of a store, used by all kinds of stores. Internal.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -15,11 +15,11 @@ class KeyValues {
     return at == values_.end() ? std::nullopt : std::optional(at->second);
   }
   void set(const std::string& key, const std::string& value) { values_[key] = value; }
-  /// Sets the key unless it has a value. Returns the value that it has then.
+  /// Sets the key to `value` unless it has a value already. Returns the value of the key after the call.
   const std::string& set_once(const std::string& key, const std::string& value) {
     return values_.try_emplace(key, value).first->second;
   }
-  /// Adds to the value, which is a number as text, and returns the sum. A missing key counts as 0.
+  /// Adds `amount` to the value of the key, which is a number as text, and returns the sum. A missing key counts as 0.
   /// @throws DistributedError if the value is not a number
   int64_t add(const std::string& key, int64_t amount) {
     const std::string text = find(key).value_or("0");
@@ -38,7 +38,7 @@ class KeyValues {
     return values_[key] = desired;
   }
   bool erase(const std::string& key) { return values_.erase(key) > 0; }
-  /// Returns the number of keys with that prefix.
+  /// Returns the number of keys that begin with `prefix`.
   int64_t count(const std::string& prefix) const {
     return std::count_if(values_.lower_bound(prefix), values_.end(),
                          [&](const auto& each) { return each.first.compare(0, prefix.size(), prefix) == 0; });

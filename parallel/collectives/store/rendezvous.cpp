@@ -1,4 +1,4 @@
-// Finds or hosts the job's store, and lets its ranks find each other there.
+// Finds or hosts the job's store. Ranks find each other there.
 #include "tandem/parallel/collectives/store/rendezvous.h"
 
 #include <unistd.h>
@@ -13,30 +13,32 @@
 namespace tandem::distributed {
 namespace {
 
-/// Returns "group N": this is the N-th group of the rank in this process, from 0. All ranks make groups in the same
-/// order.
+/// Returns "group N" for the N-th group, counted from 0, that this rank makes in this process. The names match between
+/// ranks because all ranks make groups in the same order.
 std::string next_name(int rank) {
   static std::mutex mutex;
-  static auto& made = *new std::map<int, int>;  // never destroyed: a static object's destructor may join a group
+  // never destroyed, because the destructor of a static object may join a group
+  static auto& made = *new std::map<int, int>;
   const std::lock_guard lock(mutex);
   return "group " + std::to_string(made[rank]++);
 }
 
-/// Key for the name of the group that rank 0 hosts the store for.
+/// Key in rank 0's store whose value is the name of the group for which rank 0 hosts the store.
 constexpr char kHostedKey[] = "hosted";
 int number_of(const std::string& name) { return std::atoi(name.c_str() + sizeof "group"); }
 
 std::string place_key(const std::string& group, int rank) { return group + "/place " + std::to_string(rank); }
-/// Key for the rank that came first; its number of ranks is compared with the others'.
+/// Key whose value describes the rank that came first. The other ranks compare their number of ranks with that value.
 std::string first_key(const std::string& group) { return group + "/first"; }
 std::string refused_key(const std::string& group) { return group + "/refused"; }
-/// Describes this process, in the format that whereabouts() reads.
+/// Describes this process in the format that whereabouts() parses.
 std::string about_me(int size) {
   std::random_device random;
   return std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + " " + host_name();
 }
 
-/// Returns a text to append to an error: the group whose store already uses that address, if it answers.
+/// Describes the group whose store already uses the address, as text to append to an error. Returns "" if that store
+/// does not answer.
 std::string whose_store(const JobEnvironment& env) {
   using std::chrono::milliseconds;
   try {
@@ -63,14 +65,14 @@ std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::st
   }
 }
 
-/// Address of a group's store; on rank 0 also the server.
+/// Address of a group's store, and on rank 0 the server.
 struct StoreAddress {
   std::string address;
   int port;
   std::shared_ptr<StoreServer> server = nullptr;
 };
-/// Hosts the store on a free port (rank 0), or finds it: torchrun's agent uses MASTER_PORT for its own store, in which
-/// rank 0 publishes the address of Tandem's store.
+/// Finds the store of a job that torchrun has started. torchrun's agent has its own store at MASTER_PORT. Rank 0 hosts
+/// Tandem's store on a free port and publishes its address in the agent's store, where the other ranks read it.
 StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, const std::string& token,
                               const std::string& group, Deadline deadline) {
   TorchStore agent(address, port, deadline);
@@ -113,9 +115,9 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       };
       job.store = connect();
       job.watch = connect();
-      // Between the two calls, rank 0 may replace the last group's store by a new one. The new store would then hear
-      // this rank on `watch` and find it lost when `store` closes. An answer on `store` shows that both connect to the
-      // same store.
+      // Rank 0 may have replaced the store of its previous group by a new one between the two calls of connect(). Then
+      // `watch` would be connected to the new store but `store` to the old one, and the new store would count this rank
+      // as lost when `watch` closes. An answer on `store` shows that both connect to the same store.
       const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
       TANDEM_CHECK_AS(DistributedError, !hosted || number_of(*hosted) <= number_of(name),
                       "init_process_group: ", rank_text(rank, nullptr), " makes ", name,
@@ -127,7 +129,7 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       job.has_launcher = launched;
       return make(std::move(job));
     } catch (const StoreClosed&) {
-      // This was the store of rank 0's previous group, which this rank left earlier.
+      // The store belonged to the previous group of rank 0, which this rank has left: try again.
       if (launched || rank == 0 || Clock::now() >= patience) throw;
     }
 }
@@ -171,7 +173,7 @@ std::string whereabouts(int rank, const std::optional<std::string>& came) {
 }
 
 void take_place(const Rendezvous& job) {
-  if (job.members) return;  // the ranks have places in the group that it was made from
+  if (job.members) return;  // no check needed: the ranks have their places in the group from which this one is made
   StoreClient& store = *job.store;
   const std::string me = about_me(job.size);
   const auto refuse = [&](const std::string& why) {
@@ -202,7 +204,7 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
   store.set(came_key(group, rank), about_me(size) + "\n" + contact);
   std::vector<std::string> contacts;
   for (int r = 0; r < size; ++r) {
-    std::string left;  // how rank r has left
+    std::string left;  // how rank r has left the group; empty if it has not
     const auto has_left = [&] {
       const LeftRanks all = store.left(group, StoreClient::kUsual);
       if (const auto at = all.find(global_rank(r, members)); at != all.end()) left = at->second;
@@ -228,7 +230,7 @@ void leave_in_order(StoreClient& store, const std::string& group, int rank) noex
   try {
     store.leave(group, rank);
   } catch (const std::exception&) {
-    return;  // the store's host has left before
+    return;  // the host of the store has already left
   }
 }
 

@@ -1,4 +1,4 @@
-// Looks up addresses, listens, connects, and waits with deadlines.
+// Implements the store's sockets: looks up addresses, listens, connects, and waits with deadlines.
 #include "tandem/parallel/collectives/store/socket.h"
 
 #include <netdb.h>
@@ -29,7 +29,7 @@ AddressList look_up(const std::string& address, int port, int flags) {
   addrinfo* found = nullptr;
   const std::string service = std::to_string(port);
   int status = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
-  if (status != 0 && address == "localhost")  // always this machine (RFC 6761), even if /etc/hosts lacks it
+  if (status != 0 && address == "localhost")  // localhost is this machine (RFC 6761), even if /etc/hosts lacks it
     status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
                   " is not known: ", ::gai_strerror(status));
@@ -38,8 +38,8 @@ AddressList look_up(const std::string& address, int port, int flags) {
 Descriptor make_socket(const addrinfo& a) {
   return Descriptor(::socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
 }
-/// Returns whether both ends are the same socket. A client that retries a port on which nobody listens may get this
-/// port as its own end; Linux then connects it to itself.
+/// Returns whether a socket is connected to itself. Linux does this if a client retries a port on which nobody listens
+/// and gets the same port as its own.
 bool is_connected_to_itself(int fd) {
   sockaddr_storage own{}, peer{};
   socklen_t own_length = sizeof own, peer_length = sizeof peer;
@@ -47,7 +47,7 @@ bool is_connected_to_itself(int fd) {
          ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) == 0 && own_length == peer_length &&
          std::memcmp(&own, &peer, own_length) == 0;
 }
-/// Returns 0, or an errno.
+/// Connects a socket before the deadline. Returns 0, or an errno.
 int try_connect(int fd, const addrinfo& a, Deadline deadline) {
   if (::connect(fd, a.ai_addr, a.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -92,7 +92,8 @@ Descriptor listen_on(const std::string& address, int port) {
         ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), 128) == 0)
       return fd;
     error = errno;
-    if (error == EADDRINUSE) break;  // on another address, ranks would first find the program that uses this one
+    // do not try the next address of the name, because ranks would first find the program that uses this one
+    if (error == EADDRINUSE) break;
   }
   TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
                   " is in use; set MASTER_PORT to another port");
@@ -115,7 +116,8 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
         return fd;
       }
     }
-    const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));  // it may be about to start
+    // a short pause, because the server may be about to start
+    const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
     TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: ", host, " did not come: no connection to ",
                     place(address, port), " within ", waited, " ms: ", std::strerror(error),

@@ -1,4 +1,5 @@
-// Sockets of the store: owned descriptors, listening and connecting by name, and waits with deadlines. Internal.
+// Sockets of the store: file descriptors with an owner, listening and connecting by name, and waits with deadlines.
+// Internal.
 #pragma once
 #include <chrono>
 #include <string>
@@ -8,12 +9,12 @@ namespace tandem::distributed {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
-/// left_until() returns the time until a deadline, at least 0 and at most a day, so that sums do not overflow. after()
-/// returns the deadline after a time.
+/// left_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow. after()
+/// returns the deadline that is `time` from now.
 std::chrono::milliseconds left_until(Deadline deadline);
 Deadline after(std::chrono::milliseconds time);
 
-/// A file descriptor that the destructor closes.
+/// Owns a file descriptor and closes it in the destructor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -33,24 +34,24 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Listens on the first available address of the name; port 0 takes a free port. The socket is non-blocking.
+/// Listens on the first available address of a host name. Port 0 means any free port. The socket is non-blocking.
 /// @throws DistributedError naming address and port
 Descriptor listen_on(const std::string& address, int port);
 /// Connects to a port, and retries until a server listens there or the deadline has passed. The socket is non-blocking.
-/// @param host   name of the expected server, for the error
-/// @param start  time when the caller began to wait, for the error
+/// @param host   name of the host that should run the server, for errors
+/// @param start  time when the caller began to wait, for errors
 /// @throws DistributedError naming address, port and `host`
 Descriptor connect_to(const std::string& address, int port, Deadline deadline, const std::string& host = "its host",
                       Clock::time_point start = Clock::now());
-/// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkSilence
-/// after the other machine or the link is lost. A peer that is merely stopped keeps its connection, because its kernel
+/// Sets the options of a connection: small messages are sent at once, and the connection fails within kLinkSilence if
+/// the other machine or the link is lost. A peer whose process is only stopped keeps its connection, because its kernel
 /// still answers.
 void prepare_connection(int fd);
 constexpr std::chrono::seconds kLinkSilence(20);
 int port_of(int fd);
-/// Returns the numeric address of this end of a connection, that is of the interface through which it is routed.
+/// Returns the numeric address of this end of a connection, which is that of the network interface it uses.
 std::string local_address(int fd);
-/// Returns whether one of poll's `events` occurred before the deadline.
+/// Waits for one of poll's `events` on a socket. Returns false at the deadline.
 bool wait_until_ready(int fd, short events, Deadline deadline);
 
 }  // namespace tandem::distributed

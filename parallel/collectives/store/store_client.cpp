@@ -1,4 +1,4 @@
-// StoreClient: one connection to the store's server: sends requests, and waits for their answers with deadlines.
+// Implements StoreClient: sends requests to the store's server, and waits for the replies with deadlines.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,7 +15,8 @@ using namespace store_messages;
 using std::chrono::milliseconds;
 
 namespace {
-constexpr milliseconds kAnswerTime(5000);  // time to retry a store that closes connections without an answer
+// time in which connecting is retried if the store closes the connection without an answer
+constexpr milliseconds kAnswerTime(5000);
 
 /// Sends all bytes. Returns false if the deadline passes or the connection fails.
 bool send_all(int fd, const std::string& bytes, Deadline deadline) {
@@ -28,7 +29,7 @@ bool send_all(int fd, const std::string& bytes, Deadline deadline) {
   }
   return true;
 }
-/// Parses the store's list of ranks that have left: "1 it ended normally\n2 ...".
+/// Parses the store's list of the ranks that have left and how: "1 it ended normally\n2 ...".
 LeftRanks left_ranks_in(const std::string& text) {
   LeftRanks left;
   std::istringstream lines(text);
@@ -37,7 +38,7 @@ LeftRanks left_ranks_in(const std::string& text) {
   return left;
 }
 enum class Received { all, late, ended };
-/// Receives the next message. `bytes` may hold its beginning, and keeps what follows it.
+/// Receives the next message into `body`. `bytes` may hold its beginning, and gets the bytes that follow the message.
 Received receive_message(int fd, std::string& bytes, Deadline deadline, std::string& body) {
   char chunk[4096];
   for (;;) {
@@ -77,7 +78,7 @@ StoreClient::StoreClient(const std::string& address, int port, const std::string
       say_hello(address, port, token, deadline, start);
       return;
     } catch (const StoreClosed&) {
-      // The store may be shutting down, and another may take its place.
+      // The store may be shutting down, and another one may soon use the same address: try again.
       if (Clock::now() >= patience) throw;
       std::this_thread::sleep_for(milliseconds(20));
     }
@@ -119,7 +120,8 @@ std::optional<std::string> StoreClient::request(char op, const std::string& key,
   auto received = Received::ended;
   if (!broken_) {
     send_all(socket_.get(), frame(encode({op, static_cast<uint32_t>(wait_ms), key, value})), deadline);
-    received = receive_message(socket_.get(), bytes_, deadline, reply);  // also the last reply of a closed store
+    // receive even if sending has failed, because a closed store has sent a last reply
+    received = receive_message(socket_.get(), bytes_, deadline, reply);
   }
   broken_ = received != Received::all || reply.empty() || reply[0] == kClosed;
   hangs_ = hangs_ || received == Received::late;
@@ -174,7 +176,8 @@ void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeou
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,
                                                LeftRanks* left) {
-  // If the host hangs, ranks that wait for it find out. It is no failure as long as no rank waits.
+  // No timeout: if the store's host hangs, ranks that wait for that host will find out. Until a rank waits for it, this
+  // is not a failure.
   constexpr auto kAnyTime = std::chrono::hours(24 * 365);
   std::string nothing;
   auto failure =

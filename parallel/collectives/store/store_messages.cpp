@@ -1,4 +1,4 @@
-// Encodes and decodes the messages of the store's server and clients.
+// Encodes and decodes the messages between the store's server and its clients.
 #include <cstring>
 
 #include "tandem/parallel/collectives/store/store.h"

@@ -1,4 +1,5 @@
-// StoreServer: one thread that holds the keys, answers all clients, and notices ranks that end or stop reporting.
+// Implements StoreServer: one thread that holds the keys, answers all clients, and notices ranks that end or stop
+// reporting.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -25,11 +26,12 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr size_t kMaxConnections = 4096;
-constexpr size_t kMaxStrangers = 64;  // connections without a token; the oldest makes room
+constexpr size_t kMaxStrangers = 64;  // most connections that have not shown the token; a new one closes the oldest
 constexpr auto kGreetingTime = std::chrono::seconds(5);
-constexpr milliseconds kClosingTime(300);  // time for clients to read the last reply
+constexpr milliseconds kClosingTime(300);  // time in which clients may read the last reply
 
-/// Compares tokens in a time that does not reveal where two tokens of equal length differ.
+/// Compares two tokens. If they have the same length, the time does not depend on where they differ, so that it reveals
+/// nothing about the token.
 bool same_token(const std::string& a, const std::string& b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -37,35 +39,36 @@ bool same_token(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-/// A rank that reports, or another member of a group, which has a name.
+/// A rank, or another member of a group, that sends reports. Only members that are not ranks have a name.
 struct Member {
   std::string group;
   int rank = 0, waits_for = -1;
   Clock::time_point heard;  // time of the last report
-  milliseconds interval;    // time until its next report is due
-  milliseconds silence{0};  // lost after this time without a report; 0: never
+  milliseconds interval;    // time from one report to the next
+  milliseconds silence{0};  // without a report for this time, the member is lost; 0: never
   std::string name = {};
   bool is_lost() const { return silence.count() > 0 && Clock::now() >= heard + silence; }
-  /// True if two reports are overdue.
+  /// Returns whether two reports are overdue.
   bool silent() const { return Clock::now() > heard + 2 * interval + milliseconds(150); }
 };
 struct Connection {
   Descriptor socket;
   std::string in = {}, out = {};
-  bool known = false;                   // has shown the token
+  bool known = false;                   // the client has shown the token
   bool closing = false;                 // close once `out` is sent
-  std::optional<std::string> key = {};  // the key that it waits for
+  std::optional<std::string> key = {};  // key that the client waits for
   std::optional<Member> member = {};
-  bool reports = false;    // waits for its group's failure
-  Deadline deadline = {};  // of the current wait; before the token is shown: of the hello
+  bool reports = false;  // true while a report waits for a failure of the group
+  // end of the current wait or, before the client has shown the token, of the time for doing so
+  Deadline deadline = {};
   bool waits() const { return key || reports; }
 };
 /// A rank whose connection has ended, or another member that has stopped reporting.
 struct Lost {
   std::string group;
   int rank;
-  Deadline published;     // time at which it is published, unless a cause is known by then
-  std::string text = {};  // the failure; "" for a rank
+  Deadline published;     // time at which the failure is published, unless another cause is known by then
+  std::string text = {};  // text of the failure; "" for a rank, whose text publish_lost() makes
 };
 
 }  // namespace
@@ -107,7 +110,8 @@ class StoreServer::Loop {
   size_t clients() const { return clients_; }
 
  private:
-  static constexpr char kAllGroups[] = "";  // in left_: ranks whose process has ended
+  // key in left_ for ranks whose process has ended, so that they have left all groups
+  static constexpr char kAllGroups[] = "";
   void wake() {
     const uint64_t one = 1;
     while (::write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {}
@@ -136,7 +140,7 @@ class StoreServer::Loop {
                             {wake_.get(), POLLIN, 0}};
     Deadline first = after(std::chrono::hours(1));
     for (const Connection& c : connections_) {
-      // While a connection waits, or does not read its answers, its next request stays in the socket.
+      // While the client waits for a reply or does not read its replies, do not read its next request from the socket.
       const bool busy = c.waits() || c.closing || c.out.size() > kMaxMessage;
       const int events = (busy ? POLLRDHUP : POLLIN) | (c.out.empty() ? 0 : POLLOUT);
       fds.push_back({c.socket.get(), static_cast<short>(events), 0});
@@ -144,7 +148,8 @@ class StoreServer::Loop {
       if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->heard + c.member->silence);
     }
     for (const Lost& each : lost_) first = std::min(first, each.published);
-    if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;  // EINTR
+    // interrupted by a signal (EINTR)
+    if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;
     uint64_t wakes = 0;
     while (::read(wake_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}
     size_t i = 2;
@@ -172,7 +177,8 @@ class StoreServer::Loop {
       const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE)
-          std::this_thread::sleep_for(milliseconds(10));  // the listener stays ready: do not spin
+          // do not spin: poll() would return at once, because a connection still waits to be accepted
+          std::this_thread::sleep_for(milliseconds(10));
         return;
       }
       const auto stranger = [](const Connection& c) { return !c.known; };
@@ -183,7 +189,8 @@ class StoreServer::Loop {
     }
   }
 
-  /// Reads requests, answers them and writes replies, as far as possible. Returns false if the connection has ended.
+  /// Reads requests, answers them, and sends replies, as far as this is possible without blocking. Returns false if the
+  /// connection has ended.
   bool step(Connection& c, short events) {
     if (events & (POLLERR | POLLNVAL | POLLRDHUP)) return false;
     if (!c.known && Clock::now() >= c.deadline) return false;
@@ -264,7 +271,7 @@ class StoreServer::Loop {
       std::getline(text, name);
       constexpr int64_t kDay = milliseconds(std::chrono::hours(24)).count();
       silence = std::clamp<int64_t>(silence, 0, kDay);
-      const milliseconds interval(r.wait_ms);  // 0 in the first report; the next one follows at once
+      const milliseconds interval(r.wait_ms);  // 0 in the first report, which the second one follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.reports = true;
       c.deadline = after(interval);
@@ -292,7 +299,7 @@ class StoreServer::Loop {
     });
     return at == connections_.end() ? nullptr : &*at;
   }
-  /// Returns the ranks that have left the group: "1 it ended normally\n2 ...".
+  /// Returns the ranks that have left the group and how: "1 it ended normally\n2 ...".
   std::string left_of(const std::string& group) const {
     const std::lock_guard lock(mutex_);
     std::map<int, std::string> ranks;
@@ -302,7 +309,7 @@ class StoreServer::Loop {
     for (const auto& [rank, how] : ranks) text += std::to_string(rank) + " " + how + "\n";
     return text;
   }
-  /// Follows the chain of waiting ranks to a rank that waits for none or has stopped reporting.
+  /// Follows the chain of ranks that wait for each other, to a rank that waits for none or has stopped reporting.
   std::string blame(const std::string& group, int rank) {
     std::set<int> seen;
     for (int r = rank; seen.insert(r).second;) {
@@ -314,15 +321,16 @@ class StoreServer::Loop {
       if (c->member->waits_for < 0) return std::to_string(r);
       r = c->member->waits_for;
     }
-    return std::to_string(rank);  // a cycle: they wait for each other
+    return std::to_string(rank);  // the ranks wait for each other in a cycle
   }
 
-  /// Publishes the failure of lost ranks for which no other cause is known.
+  /// Publishes the failure of each lost rank or member whose time has come, unless another cause is known.
   void publish_lost() {
     const std::lock_guard lock(mutex_);
     std::erase_if(lost_, [this](const Lost& each) {
       if (each.text.empty() && left_[kAllGroups].count(each.rank) > 0) return true;
-      for (const std::string& key : failure_keys(each.group))  // a rank need not leave a group that has failed
+      // if the group has failed already, its ranks may end without leaving it
+      for (const std::string& key : failure_keys(each.group))
         if (values_.find(key)) return true;
       if (Clock::now() < each.published) return false;
       const std::string outermost = each.group.substr(0, each.group.find('/'));
@@ -333,7 +341,7 @@ class StoreServer::Loop {
       return true;
     });
   }
-  /// Answers the connections whose key or failure has come, or whose time is over.
+  /// Answers each waiting client whose key or failure has been set, or whose time is over.
   void answer_waiting() {
     for (Connection& c : connections_) {
       if (!c.waits()) continue;
@@ -342,11 +350,11 @@ class StoreServer::Loop {
       value ? reply(c, kValue, *value) : reply(c, kNothing, c.member ? left_of(c.member->group) : "");
       c.key.reset();
       c.reports = false;
-      flush(c);  // the next poll sees an error of this
+      flush(c);  // ignore an error, because the next poll reports it
     }
   }
-  /// Tells all clients that the store closes, and waits briefly until those that report have closed too. Closing a
-  /// socket with unread data would discard the last reply.
+  /// Tells all clients that the store closes, and waits a short time until the clients that report have closed their
+  /// connections. Otherwise unread data in a socket would discard the last reply when the socket is closed.
   void close() {
     for (Connection& c : connections_) {
       reply(c, kClosed);
@@ -369,7 +377,7 @@ class StoreServer::Loop {
   std::vector<Lost> lost_;
   mutable std::mutex mutex_;  // guards values_ and left_
   KeyValues values_;
-  std::map<std::string, std::map<int, std::string>> left_;  // by group and rank: how the rank has left
+  std::map<std::string, std::map<int, std::string>> left_;  // how each rank has left each group, by group and rank
   std::atomic<size_t> clients_{0};
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -1,4 +1,5 @@
-// Waiting calls of Store, HashStore for threads of one process, PrefixStore, and TCPStore on top of the job's store.
+// Implements Store's waiting calls; HashStore, for threads of one process; PrefixStore; and TCPStore, over the job's
+// store.
 #include "tandem/parallel/collectives/store/stores.h"
 
 #include <condition_variable>
@@ -34,7 +35,7 @@ struct HashStore::State {
   std::mutex mutex;
   std::condition_variable changed;
   KeyValues values;
-  /// Runs f(values) under the mutex, and wakes all waiting threads.
+  /// Runs f(values) while the mutex is held, and wakes all waiting threads.
   template <class F> auto change(const F& f) {
     const std::lock_guard lock(mutex);
     changed.notify_all();
@@ -73,8 +74,9 @@ PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
 namespace {
 
 using std::chrono::milliseconds;
-constexpr char kPrefix[] = "user/", kWorkers[] = "workers";  // prefix of users' keys; key that users do not see
-constexpr milliseconds kSlice(50);                           // most time that a wait blocks other threads' requests
+// kPrefix: prefix of users' keys. kWorkers: key of the number of connected stores, which users do not see.
+constexpr char kPrefix[] = "user/", kWorkers[] = "workers";
+constexpr milliseconds kSlice(50);  // longest single request of a wait, because it blocks the requests of other threads
 
 std::string token_of(const TCPStoreOptions& options) {
   const char* const token = std::getenv("TANDEM_JOB_TOKEN");
@@ -85,7 +87,7 @@ std::string token_of(const TCPStoreOptions& options) {
 
 struct TCPStore::State {
   std::string host;
-  std::unique_ptr<StoreServer> server;  // null in the clients
+  std::unique_ptr<StoreServer> server;  // null unless this process has the server
   int port;
   StoreClient client;
   std::optional<size_t> workers;

@@ -10,8 +10,8 @@
 
 namespace tandem::distributed {
 
-/// A key-value store. Values are bytes, of any length unless a store says otherwise. Several processes and threads may
-/// use a store at the same time; every call is atomic.
+/// A key-value store. Values are bytes, of any length unless a derived class limits it. Several processes and threads
+/// may use a store at the same time; every call is atomic.
 class Store {
  public:
   /// Default timeout of a store: five minutes.
@@ -23,11 +23,11 @@ class Store {
   /// Waits for the key and returns its value. @throws DistributedError naming the key, if it was not set within
   /// timeout()
   std::string get(const std::string& key);
-  /// Adds to the key's value, which is a number as text, and returns the sum. A missing key counts as 0.
+  /// Adds `amount` to the value of the key, which is a number as text, and returns the sum. A missing key counts as 0.
   /// @throws DistributedError if the value is not a number
   virtual int64_t add(const std::string& key, int64_t amount) = 0;
   /// Sets the key to `desired` if its value is `expected`, or if it has no value and `expected` is empty. Returns the
-  /// value that it has then, or `expected` if it has none.
+  /// value of the key after the call; if it has none, returns `expected`.
   virtual std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired) = 0;
   /// Returns when all keys are set. @throws DistributedError naming the first key that was not set within the timeout
   void wait(const std::vector<std::string>& keys);
@@ -36,12 +36,12 @@ class Store {
   bool check(const std::vector<std::string>& keys);
   /// Deletes a key. Returns whether it existed.
   virtual bool delete_key(const std::string& key) = 0;
-  /// Returns the number of keys, set by all users.
+  /// Returns the number of keys, no matter which process or thread has set them.
   virtual int64_t num_keys() = 0;
   /// Waits for the key and returns its value; nullopt if it was not set within `timeout`.
   virtual std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) = 0;
 
-  /// Time that get() and wait() wait for keys.
+  /// Returns the time for which get() and wait() wait for keys.
   std::chrono::milliseconds timeout() const { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
@@ -61,7 +61,7 @@ class Store {
   std::chrono::milliseconds timeout_;
 };
 
-/// A store in this process's memory, for its threads.
+/// A store in the memory of this process, for its threads.
 class HashStore final : public Store {
  public:
   HashStore();
@@ -78,8 +78,9 @@ class HashStore final : public Store {
   tandem::detail::Owned<State> state_;
 };
 
-/// A store in a file that all processes can reach. Changes are appended under a lock. A change that a killed process
-/// left incomplete is dropped. If `numWorkers` is not 0, the last of that many stores to be destroyed removes the file.
+/// A store in a file that all processes can access. Each change locks the file and appends to it. A change that a
+/// killed process has left incomplete is dropped. If numWorkers is not 0, that number of stores is expected, and the
+/// last of them to be destroyed removes the file.
 class FileStore final : public Store {
  public:
   /// @throws DistributedError if the file cannot be opened or created, or was not made by a FileStore
@@ -100,25 +101,26 @@ class FileStore final : public Store {
 };
 
 struct TCPStoreOptions {
-  /// Port of the server; 0: the server takes a free port, which getPort() returns.
+  /// Port of the server. If it is 0, the server uses a free port, which getPort() returns.
   int port = 29500;
   bool isServer = false;
-  /// Number of stores that will be connected to this server. The constructor waits for them.
+  /// Number of stores that will connect to this server, for which the constructor waits. nullopt: it waits for none.
   std::optional<size_t> numWorkers = std::nullopt;
   /// If false, the constructor does not wait; call waitForWorkers() later.
   bool waitWorkers = true;
-  /// Time to wait for the server to come up, for workers, and for keys.
+  /// Time to wait for the server to come up, for other stores to connect, and for keys.
   std::chrono::milliseconds timeout = Store::kDefaultTimeout;
   /// Token that all clients must present to the server. If unset, the value of TANDEM_JOB_TOKEN, which may be empty.
   std::optional<std::string> token = std::nullopt;
 };
-/// A store over TCP. One process has the server (isServer); all are its clients. Keys have at most 1000 bytes, values
-/// at most 1 MiB. The protocol is Tandem's, not PyTorch's. The server ends with the store that has it, which its
-/// clients notice.
+/// A store over TCP. One process has the server (isServer is true); all processes are its clients. Keys have at most
+/// 1000 bytes, values at most 1 MiB. The protocol is Tandem's, not PyTorch's. The server ends when its TCPStore is
+/// destroyed; later calls of the other stores then throw.
 class TCPStore final : public Store {
  public:
+  /// Starts the server if options.isServer is true, and connects to it.
   /// @throws DistributedError if the port is in use, if no server listens there within the timeout, if the token is
-  /// wrong, or if workers do not come
+  /// wrong, or if fewer than numWorkers stores connect within the timeout
   TCPStore(const std::string& host, const TCPStoreOptions& options);
   ~TCPStore() override;
   void set(const std::string& key, const std::string& value) override;
@@ -129,9 +131,9 @@ class TCPStore final : public Store {
   std::optional<std::string> find(const std::string& key, std::chrono::milliseconds timeout) override;
   /// Returns the host of the server.
   const std::string& getHost() const;
-  /// Returns the port of the server, also if it took a free one.
+  /// Returns the port of the server, even if TCPStoreOptions::port is 0.
   int getPort() const;
-  /// Returns when numWorkers stores are connected to this server.
+  /// Waits until numWorkers stores have connected to the server.
   /// @throws DistributedError with the number of stores that came within timeout()
   void waitForWorkers();
 
@@ -140,7 +142,7 @@ class TCPStore final : public Store {
   tandem::detail::Owned<State> state_;
 };
 
-/// A part of another store, whose keys begin with "prefix/". num_keys() counts all keys of the other store.
+/// A view of another store, in which all keys get the prefix "prefix/". num_keys() counts all keys of the other store.
 class PrefixStore final : public Store {
  public:
   PrefixStore(std::string prefix, std::shared_ptr<Store> store);
@@ -158,7 +160,7 @@ class PrefixStore final : public Store {
   const std::shared_ptr<Store>& getUnderlyingStore() const { return store_; }
 
  private:
-  const std::string prefix_;  // ends with a slash
+  const std::string prefix_;  // prefix of all keys; ends with a slash
   const std::shared_ptr<Store> store_;
 };
 

@@ -1,6 +1,6 @@
-// Implements PyTorch 2.15's protocol. A request is one byte for the operation, then the arguments. Numbers are in the
-// machine's byte order; a text is its length in eight bytes, then the bytes. A connection begins with a magic number. A
-// request to set a key gets no reply; a request to wait for a key gets a zero byte.
+// Implements a client of PyTorch 2.15's TCPStore. A request is one byte for the operation, then the arguments. Numbers
+// are in the machine's byte order; a text is its length in eight bytes, then the bytes. A connection begins with a
+// magic number. A request to set a key gets no reply; a request to wait for a key gets a zero byte.
 #include "tandem/parallel/collectives/store/torch_store.h"
 
 #include <poll.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kTorchValidate = 0, kTorchSet = 1, kTorchGet = 3, kTorchWait = 6;
 constexpr uint32_t kMagic = 0x3C85F7CE;
-constexpr uint64_t kMaxValue = 1 << 16;  // Tandem's values are far shorter
+constexpr uint64_t kMaxValue = 1 << 16;  // longest value that is accepted; Tandem's own are far shorter
 
 template <class T> std::string bytes_of(T number) {
   return std::string(reinterpret_cast<const char*>(&number), sizeof number);

@@ -5,14 +5,15 @@
 
 namespace tandem::distributed {
 
-/// One connection to PyTorch's TCPStore, which torchrun's agent hosts at MASTER_PORT. All errors name that store.
+/// One connection to PyTorch's TCPStore, which torchrun's agent hosts at MASTER_PORT. All errors name this store.
 class TorchStore {
  public:
-  /// @throws DistributedError if no server listens there before the deadline
+  /// Connects to the store. @throws DistributedError if no server listens there before the deadline
   TorchStore(const std::string& address, int port, Deadline deadline);
-  /// Sets a key. Returns when the store has it. @throws DistributedError
+  /// Sets a key. Returns when the store has stored it. @throws DistributedError
   void set(const std::string& key, const std::string& value);
-  /// Waits for the key. @throws DistributedError saying that `who` did not set it before the deadline
+  /// Waits for the key and returns its value. @throws DistributedError saying that `who` did not set it before the
+  /// deadline
   std::string get(const std::string& key, const std::string& who);
   /// Returns the address of this machine's end of the connection.
   std::string local_address() const { return distributed::local_address(socket_.get()); }

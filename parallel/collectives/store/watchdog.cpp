@@ -1,4 +1,4 @@
-// Watchdog: the thread that reports this rank, and that ends the process after another rank's failure.
+// Implements Watchdog: a thread that reports this rank to the store, and ends the process after another rank's failure.
 #include "tandem/parallel/collectives/store/watchdog.h"
 
 #include <poll.h>
@@ -13,7 +13,7 @@
 namespace tandem::distributed {
 namespace {
 
-/// Flushes the program's buffered standard output if that needs no waiting, because the process is about to end.
+/// Flushes the program's buffered standard output before the process ends, unless that would block.
 void flush_standard_output() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   if (::poll(&out, 1, 0) != 1 || ::ftrylockfile(stdout) != 0) return;
@@ -31,8 +31,8 @@ std::chrono::milliseconds report_interval(std::chrono::milliseconds timeout) {
 Watchdog::Watchdog(std::unique_ptr<StoreClient> store, Options options)
     : store_(std::move(store)), options_(std::move(options)) {
   thread_ = detail::start_thread("the watchdog of a process group", [this] { watch(); });
-  // Waits until the store knows this rank, before the group is ready. Otherwise a rank killed right then would not be
-  // noticed. If the store does not answer, the ranks that wait for it find out.
+  // Wait until the store knows this rank, because it would not notice that the rank is killed before that. The wait
+  // ends after a second: if the store does not answer, ranks that wait for its host find out.
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, std::chrono::seconds(1), [this] { return has_reported_; });
 }
@@ -63,7 +63,7 @@ void Watchdog::watch() {
     }
   } catch (const StoreClosed&) {
     note_report();
-    return store_->interrupt();  // the store's host waits for the connection to end
+    return store_->interrupt();  // close the connection, for which the store's host waits
   } catch (const std::exception& error) {
     cause = error.what();
     note_report();
@@ -74,7 +74,8 @@ void Watchdog::watch() {
 }
 
 void Watchdog::note_report() {
-  ::pthread_setname_np(::pthread_self(), kThreadName);  // debuggers show the name once the store knows this rank
+  // set here, so that debuggers show this name only after the first report
+  ::pthread_setname_np(::pthread_self(), kThreadName);
   const std::lock_guard lock(mutex_);
   has_reported_ = true;
   wake_.notify_all();
@@ -91,7 +92,7 @@ void Watchdog::end_process_unless_told(const std::string& error) {
   const std::string text =
       "tandem: rank " + std::to_string(options_.rank) + " ends, as its job has failed: " + error.substr(0, 3000) + "\n";
   if (wait_until_ready(STDERR_FILENO, POLLOUT,
-                       after(std::chrono::milliseconds(100))))  // do not wait for a blocked reader
+                       after(std::chrono::milliseconds(100))))  // a short wait: the reader may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }
