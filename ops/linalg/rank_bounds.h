@@ -11,7 +11,8 @@ struct Bounds {
 };
 /// Converts the bounds to 0-dim tensors of a's dtype and device.
 Bounds bounds_of(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
-/// Returns a mask of the `values` (..., k), singular or absolute eigenvalues of a, that exceed the bounds.
+/// Returns a mask of the `values` (..., k) that exceed the bounds. The values are singular values of a, or absolute
+/// values of its eigenvalues.
 Tensor counting(const char* op, const Tensor& a, const Tensor& values, const Bounds& bounds);
 
 }  // namespace tandem::detail

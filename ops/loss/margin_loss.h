@@ -19,7 +19,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p 
                          const Tensor& weight = {}, Reduction reduction = Reduction::mean);
 /// Returns, for each sample n, the sum of max(0, 1 - x[n, t] + x[n, i]) / C over the target's classes t and all classes
 /// i that are not in the target.
-/// @param target  (N, C) or (C), with x's sizes, int64: a list of classes, which the first negative number ends
+/// @param target  (N, C) or (C), with x's sizes, int64: a list of classes that ends at the first negative number
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
 
 namespace detail {
