@@ -1,4 +1,5 @@
-// Sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares, root_mean_square.
+// Implements sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares,
+// root_mean_square.
 #include "tandem/ops/reduce/partial_sums.h"
 
 #include <bit>
