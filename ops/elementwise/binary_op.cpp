@@ -85,7 +85,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
   return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor none;  // without a derivative, operands that require gradients are allowed
+  const Tensor none;  // in place of operands that need no check, because there is no derivative
   check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
   const Operands o = operands(op, op.out_name, a, b);
   return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,

@@ -29,8 +29,8 @@ void refuse_first(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail
 
-/// Defines the derivatives of an operation: a function that computes the gradients of x and y from dz. x is saved(0), y
-/// is saved(1), the output is saved(2).
+/// Declares or defines the derivatives of an operation: a function that computes the gradients of x and y from dz. x is
+/// saved(0), y is saved(1), the output is saved(2).
 #define TANDEM_DECLARE_BINARY_DERIVATIVES(name, ...) Grads name(const Context& ctx, const Tensor& dz);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)

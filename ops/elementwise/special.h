@@ -103,7 +103,7 @@ TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
-// Same as the functions with the prefix special_.
+// Aliases of the functions with the prefix special_.
 
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }

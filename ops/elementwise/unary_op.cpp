@@ -55,7 +55,7 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   return autograd::inplace(op.inplace_name, x, {}, direct, beside);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
-  const Tensor none;  // without a derivative, an input that requires a gradient is allowed
+  const Tensor none;  // in place of an input that needs no check, because there is no derivative
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
   const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;

@@ -22,7 +22,8 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 
 }  // namespace tandem::detail
 
-/// Defines the derivative of an operation: dx, computed from dy and s, the saved tensor that the list names.
+/// Declares or defines the derivative of an operation: returns dx, computed from dy and from s, the input or output
+/// that was saved.
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
 /// Defines one line of a list in core/elementwise_ops.h as a constant of type UnaryOp.

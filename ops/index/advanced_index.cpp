@@ -1,4 +1,5 @@
-// Shared by index and index_put: numbers and slices give a view, and index tensors name positions in that view.
+// Helpers of index and index_put: apply the numbers and slices of an index, which give a view, and find the positions
+// in that view that index tensors select.
 #include "tandem/ops/index/advanced_index.h"
 
 #include <algorithm>

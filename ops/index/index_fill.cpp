@@ -1,4 +1,4 @@
-// index_fill and index_fill_: fill the slices that a 1-d index names with one number.
+// index_fill and index_fill_: set the slices whose positions a 1-d index lists to one number.
 #include "tandem/ops/index/index_fill.h"
 
 #include "tandem/ops/define_op.h"

@@ -53,7 +53,7 @@ Tensor differences(const Tensor& x);
 inline double precision(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
-/// Meaning of a nonzero info of LU factors, for check_info.
+/// Argument `meaning` of check_info for LU factors: describes an info that is not 0.
 inline constexpr const char* kSingular = "is singular: an element of U's diagonal, counted from 1 by info, is zero";
 
 }  // namespace tandem::detail

@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Bounds for each matrix, or one bound for all.
+/// Absolute and relative bounds up to which values count as zero: one bound per matrix, or one for all matrices.
 struct Bounds {
   std::optional<Tensor> atol, rtol;
 };

@@ -92,7 +92,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
     spread = spread * weight.to(x.dtype()).view(sizes);
   }
   const Tensor ignored = target == ignore_index;
-  // The dtype of sums, because a sum over many samples may overflow float16.
+  // Sums are computed in this dtype, because a sum over many samples may overflow float16.
   const DType wide = accumulate_type(x.dtype());
   // Selects 0 instead of multiplying by 0, because 0 * NaN is NaN.
   spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);

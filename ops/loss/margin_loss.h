@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-// A target of -1 or 1 selects one of two cases. Operands broadcast.
+// In margin_ranking_loss and soft_margin_loss, targets are -1 or 1. The operands of margin_ranking_loss broadcast.
 
 /// Returns max(0, margin - target (a - b)): target is 1 if a should be larger than b, and -1 if b should.
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin = 0,

@@ -114,8 +114,8 @@ Tensor rows_of(const Tensor& x, IntArrayRef lead) {
   const Tensor all = x.sizes() == sizes ? x : x.expand(sizes);
   return kernels::attention_takes(all) ? all : all.contiguous();
 }
-/// Allocates (..., columns) with the other dimensions in the order that they have in x. So heads that were made by a
-/// transpose can be joined again without a copy.
+/// Allocates a tensor (..., columns). The dimensions before the last lie in memory in the same order as in x, so heads
+/// that a transpose has separated can be joined again without a copy.
 Tensor empty_rows(const Tensor& x, int64_t columns) {
   Shape sizes = x.sizes(), strides = x.strides();
   sizes.back() = columns;

@@ -30,7 +30,7 @@ Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArray
   return record("avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
                 [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
-/// avg_pool2d for int64, with averages rounded towards zero.
+/// Computes avg_pool2d for int64. Averages are rounded towards zero.
 Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
   const auto count = [&](int64_t d) {
@@ -52,8 +52,8 @@ Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool c
   if (divisor) return total.div(*divisor, "trunc");
   return total.div(sums(around(ones({x.size(-2), x.size(-1)}, x.options()), s.count_include_pad)), "trunc");
 }
-/// Returns, as a vector on like's device, the number of elements, including padding, of each of `count` windows along a
-/// dimension of `size`.
+/// Returns a vector on like's device with the size of each of `count` windows along a dimension of size `size`. Window
+/// sizes include padding.
 Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding, const Tensor& like) {
   std::vector<double> sizes;
   for (int64_t i = 0; i < count; ++i)

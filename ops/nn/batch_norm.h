@@ -13,8 +13,8 @@ namespace tandem {
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, detail::Flag training, double momentum = 0.1, double eps = 1e-5);
 namespace detail {
-/// Communication between the parts of one batch that are normalized in different places with the statistics of the
-/// whole batch. Implemented by SyncBatchNorm.
+/// Interface for a batch whose parts are on different ranks: combines their statistics, so that each part is normalized
+/// with the statistics of the whole batch. Implemented by SyncBatchNorm.
 struct BatchParts {
   virtual ~BatchParts() = default;
   /// Returns whether the batch has only one part.

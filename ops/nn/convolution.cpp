@@ -36,7 +36,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
   return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
-/// conv2d for integers: products of patches and kernels, which wrap on overflow.
+/// Computes conv2d for integers, as products of patches and kernels. Integers wrap on overflow.
 Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
                    int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});

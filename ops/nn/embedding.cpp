@@ -1,4 +1,5 @@
-// Embeddings, which look up, sum and shorten rows of a table: embedding, embedding_bag and embedding_renorm_; one_hot.
+// Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm_ limits their norms;
+// one_hot.
 #include "tandem/ops/nn/embedding.h"
 
 #include <algorithm>

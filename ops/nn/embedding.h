@@ -1,4 +1,5 @@
-// Embeddings, which look up, sum and shorten rows of a table: embedding, embedding_bag and embedding_renorm; one_hot.
+// Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm limits their norms;
+// one_hot.
 #pragma once
 #include <variant>
 
@@ -44,15 +45,15 @@ namespace functional {
 
 struct EmbeddingFuncOptions {
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of the row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // maximum norm to which rows in use are scaled down
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are looked up are scaled down to this norm
   TANDEM_ARG(double, norm_type) = 2;                // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by its count in the batch
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by how often the row is used
 };
 struct EmbeddingBagFuncOptions {
   TANDEM_ARG(Tensor, offsets);                           // position in index at which each bag begins
-  TANDEM_ARG(std::optional<double>, max_norm);           // maximum norm to which rows in use are scaled down
+  TANDEM_ARG(std::optional<double>, max_norm);           // rows that are looked up are scaled down to this norm
   TANDEM_ARG(double, norm_type) = 2;                     // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by its count in the batch
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by how often the row is used
   TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
   TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; for kSum only
   TANDEM_ARG(bool, include_last_offset) = false;         // whether the last offset is the number of indices

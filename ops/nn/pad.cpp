@@ -49,7 +49,8 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
 }
-/// @param spatial  number of dimensions that the operation pads; pads for all of them must be given
+/// Implements a padding operation for a fixed number of dimensions.
+/// @param spatial  number of dimensions that the operation pads; `pad` must have a pair of numbers for each of them
 Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
   TANDEM_CHECK(spatial >= 1 && spatial <= 3 && static_cast<int64_t>(pad.size()) == 2 * spatial &&
                    (x.dim() == spatial + 1 || x.dim() == spatial + 2),

@@ -22,8 +22,8 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   }
   multiply_matrices(a, b, {}, y);
   if (!autograd::any_wants_grad({a, b})) return y;
-  // Each factor is saved only for the gradient of the other. If the other requires none, the factor may be changed in
-  // place.
+  // Each factor is saved only if the gradient of the other factor is required. A factor that is not saved may be
+  // changed in place.
   const Tensor none;
   const Tensor &a_kept = autograd::wants_grad(b) ? a : none, &b_kept = autograd::wants_grad(a) ? b : none;
   return record(op, y, {a, b}, {a_kept, b_kept},

@@ -60,7 +60,7 @@ double poisson_number(double rate, Uniforms& u) {
 /// Draws a binomial number by Hoermann's BTRS, which works like PTRS. p must be at most 1/2.
 double binomial_number(double n, double p, Uniforms& u) {
   if (!(n > 0) || !(p > 0)) return 0;
-  if (n * p < 10) {  // waiting times: jumps from each success to the next
+  if (n * p < 10) {  // jumps from each success to the next by a random waiting time
     double at = 0, count = 0;
     const double scale = std::log1p(-p);
     while (true) {

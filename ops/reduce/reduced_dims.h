@@ -21,7 +21,8 @@ Tensor in_logical_order(const Tensor& x, const Shape& order);
 /// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// flat_output allocates the output that a kernel fills; restore gives it the sizes that the user expects.
+  /// flat_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the operation's
+  /// result.
   Tensor flat_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
@@ -36,7 +37,7 @@ struct ReducedDims {
 /// not channels. Presents a floating-point x without a copy as (N, C, L), to be reduced over N and L.
 struct ChannelDims {
   ChannelDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// Gives a kernel's result of C numbers the sizes that the user expects.
+  /// Reshapes the output of a kernel, C numbers, to the sizes of the operation's result.
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
   Tensor x;       // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
