@@ -256,7 +256,7 @@ void check_bias(const char* op, const Tensor& x, const Tensor& bias, int64_t cha
   TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": bias is ", bias.sizes(), "; accepted: (", channels,
                ",)");
 }
-/// Reshapes images (N D, channels, H, W) to volumes (N, channels, D, H, W).
+/// Reshapes images (N * D, channels, H, W) to volumes (N, channels, D, H, W).
 Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
 }
