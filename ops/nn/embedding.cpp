@@ -157,7 +157,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .norm_type(o.norm_type())
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
-  Tensor padded;  // (n, 1)
+  Tensor padded;  // (n, 1) mask of the indices equal to padding_idx
   if (const auto padding = padding_row(kOp, o.padding_idx(), weight.size(0))) padded = (flat == *padding).unsqueeze(1);
   if (is_max) return largest(rows, padded, bounds);
   if (factors.defined()) rows = rows * factors.reshape({-1, 1}).to(rows.dtype());

@@ -43,7 +43,7 @@ std::vector<GridTap> linear_taps(const Tensor& at) {
   return {{first, 1 - t}, {first + 1, t}};
 }
 std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
-  constexpr double a = -0.75;  // Keys' kernel
+  constexpr double a = -0.75;  // parameter of Keys' kernel
   const Tensor first = at.detach().floor(), t = at - first;
   const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
   const auto far = [](const Tensor& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };

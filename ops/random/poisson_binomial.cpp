@@ -34,7 +34,7 @@ double log_factorial(double k) {
     return sum;
   }
   const double series = 1 / (12 * k) - 1 / (360 * k * k * k) + 1 / (1260 * std::pow(k, 5));
-  return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // ln(sqrt(2 pi))
+  return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // 0.9189... is ln(sqrt(2 pi))
 }
 /// Draws a Poisson number by Hoermann's PTRS (transformed rejection): draws a point in a box of width a around the
 /// mean, and accepts it by comparing logarithms of densities.
