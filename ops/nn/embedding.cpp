@@ -1,5 +1,5 @@
 // Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm_ limits their norms;
-// one_hot.
+// one_hot converts class indices to unit vectors.
 #include "tandem/ops/nn/embedding.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm limits their norms;
-// one_hot.
+// one_hot converts class indices to unit vectors.
 #pragma once
 #include <variant>
 
