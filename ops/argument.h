@@ -25,7 +25,7 @@ inline void check_one_dtype(const char* op, const char* a_name, const Tensor& a,
   TANDEM_CHECK(a.dtype() == b.dtype(), op, ": ", a_name, " is ", a.dtype(), " and ", b_name, " is ", b.dtype(),
                "; both must be of one dtype");
 }
-/// Checks that both tensors have one dtype and are on one device. @throws Error unless they do
+/// Checks that both tensors have one dtype and are on one device. @throws Error if they do not
 inline void check_one_kind(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.device() == b.device(), op, ": ", a_name, " is on ", a.device(), " and ", b_name, " on ", b.device(),
                "; both must be on one device");
@@ -36,8 +36,9 @@ inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_one_kind(op, "a", a, "b", b);
   TANDEM_CHECK(a.dtype() != kBool, op, ": a and b are bool; accepted: one dtype of numbers for both");
 }
-/// Checks a weight, a bias or a statistic, which may be undefined. @throws Error unless it has `size` elements on x's
-/// device and has x's dtype; for an x of a half type float32 is accepted too
+/// Checks an optional weight, bias or statistic of a layer; an undefined `part` is accepted.
+/// @throws Error unless `part` has `size` elements, is on x's device and has x's dtype. If x has a half dtype, float32
+/// is accepted too
 inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
   TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
                part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
@@ -46,11 +47,11 @@ inline void check_part(const char* op, const char* name, const Tensor& part, int
                ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
                is_half(x.dtype()) ? ", or it of float32" : "");
 }
-/// Returns the dtype in which kernels compute with elements of `dtype`, and keep values that exist once per row or
-/// channel: statistics, losses, weights.
+/// Returns the dtype in which kernels accumulate elements of `dtype`. Statistics, losses and weights, which exist once
+/// per row or channel, have this dtype too.
 inline DType accumulate_type(DType dtype) { return is_half(dtype) ? kFloat32 : dtype; }
-/// Converts a weight or bias, or an undefined tensor, into the form that kernels take with elements of `dtype`:
-/// contiguous, of accumulate_type(dtype), without a graph.
+/// Converts a weight or bias to the form that kernels take together with elements of `dtype`: contiguous, with dtype
+/// accumulate_type(dtype), detached. An undefined tensor stays undefined.
 inline Tensor prepare_part(const Tensor& part, DType dtype) {
   return part.defined() ? contiguous_detached(part.detach().to(accumulate_type(dtype))) : Tensor();
 }
@@ -75,7 +76,7 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
       return !(size > largest_of(dtype_of<T>())) || std::isinf(size);
     } else {
       constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
-      constexpr T middle = most / 2 + 1;  // a power of two, which a double represents exactly
+      constexpr T middle = most / 2 + 1;  // middle: a power of two, so a double represents it exactly
       if (s.is_floating_point())
         return s.to_double() >= static_cast<double>(least) && s.to_double() < static_cast<double>(middle) * 2;
       return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
@@ -84,7 +85,7 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
   TANDEM_CHECK(holds, op, ": the number ", s, " does not fit ", type);
 }
 
-/// Returns the number of dimensions, but 1 for a 0-dim tensor, which is indexed like a vector of one element.
+/// Returns the number of dimensions of x, or 1 for a 0-dim tensor, which is indexed like a vector of one element.
 inline int64_t rank_of(const Tensor& x) { return std::max<int64_t>(x.dim(), 1); }
 inline int64_t size_of(const Tensor& x, int64_t dim) { return x.dim() == 0 ? 1 : x.size(dim); }
 /// Returns x as a contiguous tensor (outer, size of dim, inner), not recorded by autograd. outer and inner are the

@@ -1,4 +1,4 @@
-// lead_gradient_to: connects the gradient of a composed operation to the graph of its inputs.
+// Implements lead_gradient_to, which connects the gradient of a composed operation to the graph of all its inputs.
 #include "tandem/ops/backward.h"
 
 #include "tandem/autograd/record.h"

@@ -20,13 +20,15 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim);
 /// Gradient of clamp. A NaN bound stands for a missing bound.
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high);
 
-/// Returns the gradient of norm(x, p, dims): dy sign(x) |x|^(p-1) / y^(p-1). y is the norm, computed with keepdim. The
-/// gradient is 0 where y is 0, and for p below 1, whose slope at 0 is infinite, also where x is 0. p must not be 0.
+/// Returns the gradient of norm(x, p, dims): dy sign(x) |x|^(p-1) / y^(p-1), where y is the norm, computed with
+/// keepdim. The gradient is 0 where y is 0. If p is below 1, it is also 0 where x is 0, because the slope is infinite
+/// there. p must not be 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
-/// Returns an alias of x, the input of an operation that is composed of others. PyTorch computes the gradient of such
-/// an operation with one kernel, whose graph leads to all inputs. To match it, a gradient that passes the alias is
-/// recorded as depending on x, `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
+/// Returns an alias of x, for the implementation of an operation that is composed of other operations. PyTorch computes
+/// the gradient of such an operation with one kernel, so the gradient's graph leads to all inputs. To match it, a
+/// gradient that flows back through the alias is recorded as depending on x, `other` and `another`, with derivatives of
+/// zero. `other` and `another` may be undefined.
 Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.

@@ -4,9 +4,9 @@
 #include "tandem/core/tensor.h"
 
 // Out versions (exp_out(out, x)) write the result into `out` and return it. `out` must have the result's sizes, or no
-// elements; in the latter case it is resized. Its dtype must be able to hold the result. For unary operations whose
-// `accepts` column says numbers, real, rounded or integral, and for sign, `out` must have x's dtype. Out versions are
-// not recorded by autograd, and throw if a gradient is required.
+// elements; in the latter case it is resized. Its dtype must be able to hold the result. `out` must have x's dtype for
+// sign, and for unary operations whose `accepts` column in core/elementwise_ops.h says numbers, real, rounded or
+// integral. Out versions are not recorded by autograd, and throw if a gradient is required.
 #define TANDEM_DECLARE_UNARY_OP(name, ...)                  \
   inline Tensor name(const Tensor& x) { return x.name(); }  \
   inline Tensor& name##_(Tensor& x) { return x.name##_(); } \
@@ -16,11 +16,11 @@
   inline Tensor name(const Tensor& a, const Scalar& b) { return a.name(b); } \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Tensor& b);         \
   Tensor& name##_out(Tensor& out, const Tensor& a, const Scalar& b);
-// Functions without methods and in-place versions, named as in torch.special.
+// Declares a function named as in torch.special, and its out version. There is no method and no in-place version.
 #define TANDEM_DECLARE_SPECIAL_OP(name, ...) \
   Tensor name(const Tensor& x);              \
   Tensor& name##_out(Tensor& out, const Tensor& x);
-// Aliases of binary operations.
+// Declares an alias of a binary operation.
 #define TANDEM_DECLARE_BINARY_ALIAS(alias, name)                                                              \
   inline Tensor alias(const Tensor& a, const Tensor& b) { return a.name(b); }                                 \
   inline Tensor alias(const Tensor& a, const Scalar& b) { return a.name(b); }                                 \

@@ -1,4 +1,4 @@
-// Fused operations: operations that run as one, without intermediate results.
+// Support for fused operations: several operations that run as one, without intermediate tensors.
 #pragma once
 #include <atomic>
 
@@ -10,10 +10,10 @@ namespace tandem::detail {
 /// Whether operations are fused; set by nn::set_layer_fusion.
 inline std::atomic<bool> fusing = true;
 
-/// Computes the backward of a fused operation when second derivatives are required: returns the gradients of
-/// compose(inputs), the same computation made of differentiable operations, with their graph. The gradient is undefined
-/// for inputs that require none. Gradients are taken with respect to views of the inputs, so hooks of the inputs do not
-/// run here, and an input given twice gets two separate gradients.
+/// Computes the backward of a fused operation when second derivatives are required. compose(inputs) does the same
+/// computation with differentiable operations; this function returns its gradients with their graph. The gradient is
+/// undefined for inputs that require none. Gradients are taken with respect to views of the inputs, so hooks of the
+/// inputs do not run here, and an input given twice gets two separate gradients.
 template <class Compose>
 std::vector<Tensor> recorded_gradients(const Compose& compose, std::vector<Tensor> inputs, const Tensor& dy) {
   std::vector<Tensor> views;

@@ -87,11 +87,12 @@ bool gradgradcheck(const GradcheckFunction& f, const variable_list& inputs, doub
   for (const Tensor& y : outputs) {
     Tensor seed = empty(y.sizes(), y.options());
     double* const p = seed.data<double>();
-    for (int64_t i = 0; i < seed.numel(); ++i) p[i] = std::sin(1.0 + 1.7 * static_cast<double>(i));  // any, but fixed
+    // Arbitrary, but fixed values.
+    for (int64_t i = 0; i < seed.numel(); ++i) p[i] = std::sin(1.0 + 1.7 * static_cast<double>(i));
     all.push_back(seed.requires_grad_());
   }
   const auto gradients = [&](const variable_list& in) -> variable_list {
-    const EnableGradGuard on;  // finite differences run without gradients, but this needs its own
+    const EnableGradGuard on;  // finite differences run with gradients off, but gradients() needs autograd
     variable_list args, seeds, wanted;
     for (size_t i = 0; i < in.size(); ++i) {
       Tensor t = in[i];

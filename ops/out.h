@@ -38,8 +38,8 @@ Tensor& write_out(const char* op, Tensor& out, autograd::TensorRefs inputs, IntA
   return out;
 }
 
-/// Copies the result of compute() into `out`. For results that are small compared with the `inputs`, and for operations
-/// composed of others.
+/// Copies the result of compute() into `out`. Meant for results that are small compared with the `inputs`, and for
+/// operations that are composed of others.
 template <class Compute>
 Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Compute&& compute) {
   check_out(op, out, inputs);
@@ -52,7 +52,8 @@ Tensor& assign_out(const char* op, Tensor& out, autograd::TensorRefs inputs, Com
   return out;
 }
 template <class Compute> Tensor& assign_out(const char* op, Tensor& out, const Tensor& input, Compute&& compute) {
-  const autograd::TensorRefs inputs = {input};  // in the call, a Tensor from {input} would select this overload again
+  // A braced {input} in the call would convert to a Tensor and select this overload again.
+  const autograd::TensorRefs inputs = {input};
   return assign_out(op, out, inputs, compute);
 }
 

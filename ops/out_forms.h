@@ -42,7 +42,7 @@ namespace tandem {
   X(uniform) X(unsqueeze_copy) X(upsample_bicubic2d) X(upsample_bilinear2d) X(upsample_linear1d)                       \
   X(upsample_nearest1d) X(upsample_nearest2d) X(upsample_nearest3d) X(upsample_trilinear3d) X(var) X(vdot)             \
   X(view_copy) X(where) X(zero) X(zeros_like) X(conv_tbc) X(convolution) X(embedding_renorm)
-// Functions whose second argument is a list, which may be written in braces.
+// Functions whose second argument is a list of numbers, which callers may write in braces.
 #define TANDEM_OUT_FORMS_OF_LISTS(X)                                                                                   \
   X(adaptive_avg_pool1d) X(adaptive_avg_pool2d) X(adaptive_avg_pool3d) X(affine_grid_generator) X(all) X(any)          \
   X(as_strided_copy) X(avg_pool1d) X(avg_pool2d) X(avg_pool3d) X(col2im) X(constant_pad_nd) X(count_nonzero)           \

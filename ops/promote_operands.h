@@ -12,8 +12,8 @@ void check_subtraction(const char* op, bool either_is_bool);
 
 namespace detail {
 
-/// Returns the common dtype of three tensors. Tensors with dimensions decide, unless a 0-dim tensor has a higher
-/// category.
+/// Returns the common dtype of three tensors. The dtypes of tensors with dimensions decide, unless a 0-dim tensor has a
+/// dtype of a higher category.
 DType result_type(const Tensor& x, const Tensor& a, const Tensor& b);
 /// Returns the category that type promotion compares: 2 for floating point, 1 for integers, 0 for bool.
 inline int category(DType t) { return is_floating_point(t) ? 2 : is_integer(t) ? 1 : 0; }
@@ -81,7 +81,7 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
                "; both must be on one device");
   return a.device();
 }
-/// Converts x to `type` and places it for `device`. In nearly every call x is returned unchanged.
+/// Converts x to `type`, and moves it to `device` if placed() does. In nearly every call x is returned unchanged.
 inline Tensor operand(const Tensor& x, Device device, DType type) {
   if (x.dtype() == type && x.device() == device) [[likely]]
     return x;
@@ -116,8 +116,8 @@ inline void check_precise(const char* op, DType dtype) {
 
 /// Checks an in-place operation. @throws Error unless x keeps its sizes, and its dtype can hold the result
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result);
-/// Returns whether a kernel that writes x can take `other` unconverted: it has x's dtype, and x's device or is a 0-dim
-/// CPU tensor.
+/// Returns whether a kernel that writes x can take `other` without a conversion: `other` has x's dtype, and is on x's
+/// device or is a 0-dim CPU tensor.
 inline bool stands_beside(const Tensor& x, const Tensor& other) {
   return other.dtype() == x.dtype() &&
          (other.device() == x.device() || (x.is_cuda() && other.is_cpu() && other.dim() == 0));

@@ -12,7 +12,7 @@ void write_results(const char* op, TensorList out, const std::vector<Tensor>& pa
   TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
                " parts; accepted: the same number of both");
   for (size_t i = 0; i < parts.size(); ++i) {
-    Tensor each = out[i];  // another handle to the same tensor
+    Tensor each = out[i];  // a second handle to the tensor out[i]
     write_result(op, each, parts[i]);
   }
 }

@@ -4,7 +4,7 @@
 
 namespace tandem::detail {
 
-/// Copies y into out. @throws Error if out's dtype or device does not fit, or if either requires a gradient
+/// Copies y into out. @throws Error if out's dtype or device does not fit, or if y or out requires a gradient
 Tensor& write_result(const char* op, Tensor& out, const Tensor& y);
 void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts);
 

@@ -10,10 +10,12 @@ TANDEM_CAST_POLICY(promote, addcdiv, addcmul);
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value) const {
   const DType type = result_type(*this, a, b);
   check_accepted("addcmul", Accepts::numbers, type);
-  // For an integer result, the fraction of `value` is dropped, as in PyTorch; the dtype must hold the number.
+  // If the result has an integer dtype, the fraction of `value` is dropped, as in PyTorch. A `value` out of the dtype's
+  // range is an error.
   const Scalar factor =
       visit_dtype(type, [&]<class T>() { return std::is_integral_v<T> ? Scalar(value.to<T>()) : value; });
-  return to(type) + a.to(type) * factor * b.to(type);  // same order as PyTorch, which decides what overflows
+  // Multiplies in the same order as PyTorch, so that the same products overflow.
+  return to(type) + a.to(type) * factor * b.to(type);
 }
 Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) const {
   return formula_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// Returns x + value a b. If all tensors are of integers, so is the result, and the fraction of `value` is dropped, as
-/// in PyTorch.
+/// Returns x + value a b. If all tensors have integer dtypes, so has the result, and the fraction of `value` is
+/// dropped, as in PyTorch.
 inline Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, const Scalar& value = 1) {
   return x.addcmul(a, b, value);
 }

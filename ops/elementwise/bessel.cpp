@@ -24,7 +24,7 @@ namespace derivative {
 TANDEM_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_UNARY_DERIVATIVE)
 }  // namespace derivative
-/// Returns y / x, where y is an odd function of x that is x / 2 near 0; so the quotient at 0 is 1/2.
+/// Returns y / x, where y is an odd function of x with slope 1/2 at 0. The quotient at x = 0 is its limit, 1/2.
 Tensor quotient_of_odd(const Tensor& y, const Tensor& x) {
   const Tensor zero = x == 0;
   return (y / x.masked_fill(zero, 1)).masked_fill(zero, 0.5);
@@ -51,8 +51,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Slope = Tensor (*)(const Tensor& x);
-/// Applies `function` to each element on the host, in float64. `slope` is the derivative, made of public operations;
-/// null if there is none.
+/// Applies `function` to each element on the host, in float64. `slope` computes the derivative with differentiable
+/// operations; it is null if there is no derivative.
 Tensor on_host(const char* op, const Tensor& given, double (*function)(double), Slope slope = nullptr) {
   const Tensor x = given.is_floating_point() ? given : given.to(get_default_dtype());
   check_precise(op, x.dtype());
@@ -84,10 +84,10 @@ double k(double order, double x) {
   if (x == 0) return kInfinity;
   return x > 100 ? scaled_k_far(order, x) * std::exp(-x) : std::cyl_bessel_k(order, x);
 }
-/// Returns Ai(x), from Bessel functions of order 1/3 of z = 2/3 |x|^(3/2).
+/// Returns Ai(x), computed from the Bessel functions of order 1/3 at z = 2/3 |x|^(3/2).
 double airy(double x) {
   if (!std::isfinite(x)) return kNan;
-  if (x == 0) return 0.35502805388781723926;  // 3^(-2/3) / Gamma(2/3)
+  if (x == 0) return 0.35502805388781723926;  // Ai(0) = 3^(-2/3) / Gamma(2/3)
   const double z = 2.0 / 3 * std::pow(std::abs(x), 1.5), third = 1.0 / 3;
   if (x > 0) return std::sqrt(x * third) / std::numbers::pi * k(third, z);
   // Ai(-x) = sqrt(x) / 3 (J_{1/3}(z) + J_{-1/3}(z)), and J_{-1/3} = cos(pi / 3) J_{1/3} - sin(pi / 3) Y_{1/3}.
@@ -103,7 +103,7 @@ Tensor special_bessel_j0(const Tensor& x) {
 }
 Tensor special_bessel_j1(const Tensor& x) {
   return on_host("special_bessel_j1", x, ::j1, [](const Tensor& x) {
-    const Tensor safe = x.masked_fill(x == 0, 1);  // J1(x) / x is 1/2 at 0
+    const Tensor safe = x.masked_fill(x == 0, 1);  // avoids 0 / 0; the limit of J1(x) / x at 0 is 1/2
     return special_bessel_j0(x) - where(x == 0, Scalar(0.5), special_bessel_j1(safe) / safe);
   });
 }
@@ -119,7 +119,7 @@ Tensor special_bessel_y1(const Tensor& x) {
       "special_bessel_y1", x, [](double x) { return x > 0    ? ::y1(x)
                                                     : x == 0 ? -kInfinity
                                                              : kNan; },
-      [](const Tensor& x) {  // infinite at 0, where the difference would be NaN
+      [](const Tensor& x) {  // the derivative at 0 is infinite, but Y0 - Y1 / x gives NaN
         return where(x == 0, Scalar(kInfinity), special_bessel_y0(x) - special_bessel_y1(x) / x);
       });
 }

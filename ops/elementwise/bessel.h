@@ -28,7 +28,7 @@ TANDEM_SPECIAL_BESSEL_OPS(TANDEM_DECLARE_SPECIAL_OP)
   X(spherical_bessel_j0,       "sin(x) / x; 1 at 0")
 // clang-format on
 
-// Defines the out version `form` of a function of any arguments.
+// Defines `form`, the out version of `function`, for any list of arguments.
 #define TANDEM_BESSEL_OUT(form, function)                                                  \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \
@@ -48,7 +48,7 @@ inline Tensor special_modified_bessel_i1(const Tensor& x) { return special_i1(x)
 TANDEM_BESSEL_OUT(special_modified_bessel_i0_out, special_modified_bessel_i0)
 TANDEM_BESSEL_OUT(special_modified_bessel_i1_out, special_modified_bessel_i1)
 namespace special {
-// Same as the functions with the prefix special_.
+// Aliases of the functions with the prefix special_.
 
 inline Tensor modified_bessel_i0(const Tensor& x) { return x.i0(); }
 inline Tensor modified_bessel_i1(const Tensor& x) { return special_i1(x); }

@@ -65,7 +65,8 @@ TANDEM_BINARY_DERIVATIVES(maximum) { return shared(ctx, dz, &Tensor::lt); }
 TANDEM_BINARY_DERIVATIVES(minimum) { return shared(ctx, dz, &Tensor::gt); }
 TANDEM_BINARY_DERIVATIVES(atan2) {
   const Tensor x = ctx.saved(0), y = ctx.saved(1), total = x * x + y * y;
-  const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());  // 0 at the origin, as in PyTorch
+  // The gradient at the origin is 0, as in PyTorch.
+  const Tensor scale = where(total == 0, Scalar(0), total.reciprocal());
   return {dz * y * scale, ctx.needs_grad(1) ? dz * x.neg() * scale : Tensor()};
 }
 /// Gradients of fmax and fmin. Equal values get half the gradient each. If one operand is NaN, the other gets the whole
@@ -104,7 +105,7 @@ Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) co
       y = o.a.floor_divide(o.b);
     else if (!tandem::is_floating_point(o.a.dtype()))
       y = (o.a - o.a.fmod(o.b)).floor_divide(o.b);
-    else if (is_half(o.a.dtype()))  // in half precision a quotient may round up to an integer
+    else if (is_half(o.a.dtype()))  // float32: a quotient rounded to half precision may reach the next integer
       y = o.a.to(kFloat32).div(o.b.to(kFloat32)).trunc().to(o.a.dtype());
     else
       y = o.a.div(o.b).trunc();
@@ -148,7 +149,7 @@ Tensor Tensor::copysign(const Tensor& other) const {
   {
     const NoGradGuard guard;
     const Tensor size = o.a.abs(), negative = o.b.signbit(), opposite = -size;
-    y = like(o, o.a.dtype());  // where() would give it the layout of `negative`
+    y = like(o, o.a.dtype());  // an output of where() would have the layout of `negative`
     TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
   const Tensor none;  // the gradient of the sign is 0 and needs no saved tensor
@@ -188,7 +189,8 @@ Tensor float_power(const Scalar& x, const Tensor& exponent) {
 }
 Tensor Tensor::ldexp(const Tensor& other) const {
   if (!is_floating_point() || other.is_floating_point()) return *this * beside(other, 2.0).pow(other);
-  const Tensor exponent = other.to(dtype() == kFloat64 ? kFloat64 : kFloat32);  // 2^other may not fit a half type
+  // The exponent is float32, because 2^other may overflow a half type.
+  const Tensor exponent = other.to(dtype() == kFloat64 ? kFloat64 : kFloat32);
   return (*this * beside(exponent, 2.0).pow(exponent)).to(dtype());
 }
 Tensor Tensor::heaviside(const Tensor& values) const {

@@ -24,8 +24,8 @@ inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
 inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }
 
 /// Returns a / b, rounded down ("floor") or towards 0 ("trunc"); without a rounding_mode, the true quotient. If a and b
-/// are of integers, so is a rounded quotient, and b must not contain 0, as for floor_divide. The gradient of a rounded
-/// quotient is 0.
+/// have integer dtypes, so has a rounded quotient, and b must not contain 0, as for floor_divide. The gradient of a
+/// rounded quotient is 0.
 /// @throws Error for any other rounding_mode, and for a rounded quotient of two bools
 inline Tensor div(const Tensor& a, const Tensor& b, std::optional<std::string_view> rounding_mode) {
   return a.div(b, rounding_mode);

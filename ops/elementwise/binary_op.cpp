@@ -23,7 +23,7 @@ BinaryOp::Saves saves(const BinaryOp& op, const Tensor& a, const Tensor& b) {
          (autograd::wants_grad(b) ? op.for_y : BinaryOp::Saves::nothing);
 }
 
-/// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards it.
+/// Computes nextafter for half types: increments or decrements the bit pattern, which steps away from 0 or towards 0.
 Tensor stepped(const Tensor& a, const Tensor& b) {
   const Tensor bits = a.view(kInt16), away = (b > a) == (a > 0);
   const Tensor from_zero = where(b > 0, Scalar(1), Scalar(-0x7fff)).to(kInt16);
@@ -85,7 +85,7 @@ Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b) {
   return autograd::inplace(op.inplace_name, a, {b}, direct, beside);
 }
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b) {
-  const Tensor none;  // an operation without a derivative has no gradient to lose
+  const Tensor none;  // in place of operands that need no check, because there is no derivative
   check_out(op.out_name, out, {op.derivative ? a : none, op.derivative ? b : none});
   const Operands o = operands(op, op.out_name, a, b);
   return write_out(op.out_name, out, {o.a, o.b}, o.sizes, result_type(op, o), o.device,
@@ -96,7 +96,8 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b) {
     return b.to_double() != 0 ? a.clone() : ones_like(a);
   const Tensor y = number(op, op.name, a, b);
   if (op.accepts == Accepts::powers && b.to_double() == 0 && autograd::any_wants_grad({a})) {
-    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));  // the second derivative does not exist, as in PyTorch
+    // Without a graph: there is no second derivative, as in PyTorch.
+    const Tensor ones = ones_like(a, TensorOptions(y.dtype()));
     return record(op.name, ones, {a}, {}, [](const Context&, const Tensor& dz) -> Grads { return {zeros_like(dz)}; });
   }
   return binary(op, a, y);

@@ -6,9 +6,9 @@
 
 namespace tandem::detail {
 
-/// Description of an operation: one line of the lists.
+/// Description of an operation: one line of the lists in core/elementwise_ops.h.
 struct BinaryOp {
-  /// Tensors that a gradient needs, as bits.
+  /// Bit set of the tensors that are saved because the gradients need them.
   enum class Saves : unsigned { nothing = 0, x = 1, y = 2, x_y = 3, output = 4, x_y_output = 7 };
   const char *name, *inplace_name, *out_name;
   Accepts accepts;
@@ -22,19 +22,19 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Scalar& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Tensor& b);
 Tensor& binary_inplace(const BinaryOp& op, Tensor& a, const Scalar& b);
 Tensor& binary_out(const BinaryOp& op, Tensor& out, const Tensor& a, const Tensor& b);
-/// Returns the number b as a tensor that is the second operand beside a.
+/// Converts the number b to a tensor that can be the second operand of op if a is the first.
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b);
 /// @throws NotImplementedError if a gradient of the first operand is required
 void refuse_first(const Context& ctx, const char* op);
 
 }  // namespace tandem::detail
 
-/// Defines the derivatives of a line: the gradients of x and y, computed from dz. x is saved(0), y is saved(1), the
-/// output is saved(2).
+/// Declares or defines the derivatives of an operation: a function that computes the gradients of x and y from dz. x is
+/// saved(0), y is saved(1), the output is saved(2).
 #define TANDEM_DECLARE_BINARY_DERIVATIVES(name, ...) Grads name(const Context& ctx, const Tensor& dz);
 #define TANDEM_BINARY_DERIVATIVES(name) \
   Grads derivative::name([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Tensor& dz)
-/// Defines a line of a list as a constant.
+/// Defines one line of a list in core/elementwise_ops.h as a constant of type BinaryOp.
 #define TANDEM_BINARY_LINE(name, accepts, for_x, for_y, gives_bool, derivative)                        \
   constexpr BinaryOp name{                                                                             \
       #name,                                                                                           \

@@ -13,7 +13,7 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
   check_changeable(op, x);
   detail::check_holds(op, x.dtype(), value);
   const auto direct = [&] { TANDEM_DISPATCH(x.device(), fill, value, x); };
-  if (!x.requires_grad()) {  // aliased elements, as in an expanded tensor, do no harm here
+  if (!x.requires_grad()) {  // fills overlapping elements, as in an expanded tensor, too: all get the same value
     direct();
     x.bump_version();
     return x;

@@ -19,8 +19,9 @@ void check_lerp(const Tensor& start, const Tensor& end) {
 
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   check_lerp(*this, end);
-  const double w = weight.to_double();  // starts at the nearer end, so that 0 and 1 give the ends exactly
-  const Tensor way = *this - end;       // start comes first: it determines the result's layout
+  // Interpolates from the nearer end, so that weights 0 and 1 give the ends exactly.
+  const double w = weight.to_double();
+  const Tensor way = *this - end;  // start is the first operand because its layout becomes the result's layout
   return std::abs(w) < 0.5 ? *this - way * w : way * (1 - w) + end;
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {

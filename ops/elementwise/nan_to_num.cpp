@@ -10,7 +10,8 @@ TANDEM_CAST_POLICY(none, nan_to_num);
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const {
   if (!is_floating_point()) return clone();
   const double most = detail::largest_of(dtype());
-  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };  // infinite if too large
+  // A value out of the dtype's range becomes infinite.
+  const auto number = [&](double value) { return number_beside(device(), value, dtype()); };
   Tensor y;
   {
     const NoGradGuard guard;

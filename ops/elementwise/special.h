@@ -103,7 +103,7 @@ TANDEM_SPECIAL_SPELLING2(, xlog1py, special_xlog1py, Scalar, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Tensor)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Tensor, Scalar)
 TANDEM_SPECIAL_SPELLING2(, zeta, special_zeta, Scalar, Tensor)
-// Same as the functions with the prefix special_.
+// Aliases of the functions with the prefix special_.
 
 inline Tensor logit(const Tensor& x, std::optional<double> eps = {}) { return x.logit(eps); }
 inline Tensor multigammaln(const Tensor& x, int64_t p) { return x.mvlgamma(p); }
@@ -117,7 +117,7 @@ inline Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dty
 inline Tensor logsumexp(const Tensor& x, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.logsumexp(dims, keepdim);
 }
-/// Defines the out version `form` of a function of any arguments.
+/// Defines `form`, the out version of `function`, for any list of arguments.
 #define TANDEM_SPECIAL_OUT(form, function)                                                 \
   template <class... Args> Tensor& form(Tensor& out, const Args&... args) {                \
     return tandem::detail::write_result(#function "_out", out, tandem::function(args...)); \

@@ -96,7 +96,7 @@ Tensor Tensor::logit(std::optional<double> eps) const {
     const Tensor x = ctx.saved(0), slope = 1 / (x * (1 - x));
     if (eps) return {dy * slope.masked_fill((x < *eps) | (x > 1 - *eps), Scalar(0))};
     return {dy * slope.masked_fill((x < 0) | (x > 1), std::nan(""))
-                     .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // for -0 too
+                     .masked_fill(x == 0, std::numeric_limits<double>::infinity())};  // infinite at -0 too
   });
 }
 Tensor Tensor::signbit() const {

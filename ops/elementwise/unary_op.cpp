@@ -28,7 +28,8 @@ Tensor unary(const UnaryOp& op, const Tensor& input) {
                  : op.saves == UnaryOp::Saves::output ? y
                                                       : none},
                 [&op](const Context& ctx, const Tensor& dy) -> Grads {
-                  // saved() is not called if nothing was saved, so such a node can run backward a second time.
+                  // If nothing was saved, saved() is not called, so that backward can run through this node a second
+                  // time.
                   return {op.derivative(dy, op.saves == UnaryOp::Saves::nothing ? Tensor() : ctx.saved(0))};
                 });
 }
@@ -49,16 +50,17 @@ Tensor& unary_inplace(const UnaryOp& op, Tensor& x) {
   const auto beside = [&](const Tensor& old) {
     return unary(op, op.saves == UnaryOp::Saves::input ? old.clone() : old).to(x.dtype());
   };
-  const AutoGradMode mode(is_grad_enabled() && op.derivative);  // no derivative: x keeps its history, as in PyTorch
+  // Not recorded if the operation has no derivative: x keeps its history, as in PyTorch.
+  const AutoGradMode mode(is_grad_enabled() && op.derivative);
   return autograd::inplace(op.inplace_name, x, {}, direct, beside);
 }
 Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
-  const Tensor none;  // an operation without a derivative has no gradient to lose
+  const Tensor none;  // in place of an input that needs no check, because there is no derivative
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
   const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
   TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
-               x.dtype(), "; both must be of one dtype");  // as in PyTorch, which converts for the same operations only
+               x.dtype(), "; both must be of one dtype");  // PyTorch, too, converts the dtype for just these operations
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
 }

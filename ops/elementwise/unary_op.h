@@ -6,7 +6,7 @@
 
 namespace tandem::detail {
 
-/// Description of an operation: one line of the lists.
+/// Description of an operation: one line of the lists in core/elementwise_ops.h.
 struct UnaryOp {
   enum class Saves { nothing, input, output };
   const char *name, *inplace_name, *out_name;
@@ -22,10 +22,11 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
 
 }  // namespace tandem::detail
 
-/// Defines the derivative of an operation: dx, computed from dy and s, the saved tensor that the list names.
+/// Declares or defines the derivative of an operation: returns dx, computed from dy and from s, the input or output
+/// that was saved.
 #define TANDEM_DECLARE_UNARY_DERIVATIVE(name, ...) Tensor name(const Tensor& dy, const Tensor& s);
 #define TANDEM_UNARY_DERIVATIVE(name) Tensor derivative::name(const Tensor& dy, [[maybe_unused]] const Tensor& s)
-/// Defines a line of a list as a constant.
+/// Defines one line of a list in core/elementwise_ops.h as a constant of type UnaryOp.
 #define TANDEM_UNARY_LINE(name, accepts, saves, gives_bool, derivative)                               \
   constexpr UnaryOp name{#name,                                                                       \
                          #name "_",                                                                   \
@@ -42,7 +43,7 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input);
   Tensor Tensor::name() const { return unary(line::name, *this); }              \
   Tensor& Tensor::name##_() const { return unary_inplace(line::name, self()); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }
-/// Defines the functions of an operation of torch.special, which has no methods.
+/// Defines a function named as in torch.special, and its out version. There is no method.
 #define TANDEM_DEFINE_SPECIAL(name, ...)                        \
   Tensor name(const Tensor& x) { return unary(line::name, x); } \
   Tensor& name##_out(Tensor& out, const Tensor& x) { return unary_out(line::name, out, x); }

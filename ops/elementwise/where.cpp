@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, where);
 
 namespace {
-/// Like check_holds, but a number may overflow to infinity in a half type, as in PyTorch.
+/// Checks that `type` can hold s, like check_holds; but for a half type, s may overflow to infinity, as in PyTorch.
 void check_chosen(DType type, const Scalar& s) {
   if (!is_half(type)) check_holds("where", type, s);
 }

@@ -38,7 +38,7 @@ Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const T
   TANDEM_CHECK(by != 0 && (last - first) * by >= 0 && std::isfinite(first) && std::isfinite(last), "range: steps of ",
                step, " do not lead from ", start, " to ", end);
   const double count = std::floor((last - first) / by) + 1;
-  // The end is half a step behind the last value, so that rounding errors neither add nor lose a value.
+  // Passes an end half a step behind the last value, so that rounding errors neither add nor drop a value.
   const Tensor y = arange(first, first + (count - 0.5) * by, by, options.requires_grad(false).dtype(options.dtype()));
   return options.requires_grad() ? y.requires_grad_() : y;
 }

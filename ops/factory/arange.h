@@ -5,7 +5,8 @@
 namespace tandem {
 
 /// Returns start, start + step, ..., excluding end. start defaults to 0. The dtype defaults to int64 if all numbers are
-/// integers, and to the default floating dtype otherwise. @throws Error if steps do not lead from start to end
+/// integers, and to the default floating dtype otherwise.
+/// @throws Error if step is 0 or leads away from end
 Tensor arange(const Scalar& end, const TensorOptions& options = {});
 Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options);
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step = 1, const TensorOptions& options = {});

@@ -29,12 +29,14 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
   if (!is_floating_point(options.dtype())) return finish_new(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
-  if (steps > 1) core::select(out, 0, -1).fill_(end);  // exact, because steps add rounding errors
+  // Sets the last value exactly: start + i * step has rounding errors.
+  if (steps > 1) core::select(out, 0, -1).fill_(end);
   return finish_new(out, options);
 }
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const DType type = options.dtype();
-  const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);  // rounded exponents would be too inaccurate
+  // Computed in float64, because exponents rounded to `type` would be too inaccurate.
+  const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);
   TANDEM_CHECK(type != kBool, "logspace: dtype is bool; accepted: numbers");
   Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
   y = (full({}, base, wide).pow(y)).to(type);

@@ -10,17 +10,17 @@ namespace tandem {
 // is {1}.
 // @throws Error for an integer dtype or a negative length
 
-/// 1 - |2 n / N - 1|
+/// Returns the weights 1 - |2 n / N - 1|.
 Tensor bartlett_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
 inline Tensor bartlett_window(int64_t window_length, const TensorOptions& options = {}) {
   return bartlett_window(window_length, true, options);
 }
-/// 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)
+/// Returns the weights 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
 Tensor blackman_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {});
 inline Tensor blackman_window(int64_t window_length, const TensorOptions& options = {}) {
   return blackman_window(window_length, true, options);
 }
-/// alpha - beta cos(2 pi n / N)
+/// Returns the weights alpha - beta cos(2 pi n / N).
 Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha, double beta,
                       const TensorOptions& options = {});
 inline Tensor hamming_window(int64_t window_length, detail::Flag periodic, double alpha,
@@ -33,14 +33,15 @@ inline Tensor hamming_window(int64_t window_length, detail::Flag periodic, const
 inline Tensor hamming_window(int64_t window_length, const TensorOptions& options = {}) {
   return hamming_window(window_length, true, 0.54, 0.46, options);
 }
-/// 0.5 - 0.5 cos(2 pi n / N)
+/// Returns the weights 0.5 - 0.5 cos(2 pi n / N).
 inline Tensor hann_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
   return hamming_window(window_length, periodic, 0.5, 0.5, options);
 }
 inline Tensor hann_window(int64_t window_length, const TensorOptions& options = {}) {
   return hann_window(window_length, true, options);
 }
-/// I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), where I0 is the modified Bessel function of order 0
+/// Returns the weights I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), where I0 is the modified Bessel function of order
+/// 0.
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options = {});
 inline Tensor kaiser_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
   return kaiser_window(window_length, periodic, 12.0, options);

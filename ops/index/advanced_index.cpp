@@ -1,4 +1,5 @@
-// Shared by index and index_put: numbers and slices give a view, and index tensors name positions in that view.
+// Helpers of index and index_put: apply the numbers and slices of an index, which give a view, and find the positions
+// in that view that index tensors select.
 #include "tandem/ops/index/advanced_index.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexin
       if (t.dim() > 0) {
         tensors.emplace_back(dim, t);
         dim += is_mask(t) ? t.dim() : 1;
-      } else if (is_mask(t)) {  // a mask of a new dimension of size 1
+      } else if (is_mask(t)) {  // a 0-dim mask masks a new dimension of size 1
         x = x.unsqueeze(dim);
         tensors.emplace_back(dim++, t.reshape({1}).to(x.device()));
       } else {
@@ -99,7 +100,7 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
     dims.push_back(dim);
     if (index.is_cpu()) {
       positions.push_back(wrapped_on_host(op, x, dim, places));
-    } else {  // on a GPU the kernel reports positions out of range, without synchronizing
+    } else {  // on a GPU, the kernel reports positions out of range, so that nothing synchronizes here
       positions.push_back(where(places < 0, places + x.size(dim), places));
     }
   }
@@ -112,7 +113,8 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
   for (int64_t d = p.dim; d < x.dim(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) p.order.push_back(d);
   p.moved = neighbours ? x : x.permute(p.order);
-  if (x.is_cuda() && p.count > 1) {  // a position outside one dimension must be outside the flattened ones too
+  // A position that is out of range in one dimension must be out of range in the flattened dimensions too.
+  if (x.is_cuda() && p.count > 1) {
     int64_t total = 1;
     for (const int64_t d : dims) total *= x.size(d);
     for (size_t k = 0; k < dims.size(); ++k)

@@ -1,5 +1,5 @@
-// Shared by index and index_put: numbers and slices give a view, and index tensors name positions in that view.
-// Internal.
+// Helpers of index and index_put: apply the numbers and slices of an index, which give a view, and find the positions
+// in that view that index tensors select. Internal.
 #pragma once
 #include <utility>
 
@@ -15,10 +15,10 @@ Tensor basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::Tenso
 /// Positions that the index tensors name. The dimensions that they index are brought together, as in PyTorch: if they
 /// are adjacent, they stay where they are; otherwise they move to the front.
 struct Pointed {
-  Tensor moved;  // x.permute(order)
+  Tensor moved;  // x.permute(order), which makes the indexed dimensions adjacent
   Shape order;
-  int64_t dim = 0, count;  // first of the indexed dimensions in moved, and their number
-  Tensor at;               // positions in flat() along dim; the index tensors' broadcast shape
+  int64_t dim = 0, count;  // dim: first indexed dimension of `moved`; count: number of indexed dimensions
+  Tensor at;               // positions along dimension dim of flat(), in the broadcast shape of the index tensors
   Tensor flat() const { return count > 1 ? moved.flatten(dim, dim + count - 1) : moved; }
 };
 Pointed point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors);

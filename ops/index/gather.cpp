@@ -11,8 +11,8 @@ TANDEM_CAST_POLICY(none, gather);
 
 using detail::around;
 
-/// Returns zeros(sizes).scatter_add(dim, index, dy) without copying the zeros. Recorded as scatter_add, which is linear
-/// in dy.
+/// Returns zeros(sizes).scatter_add(dim, index, dy) without copying the zeros. Autograd records it as scatter_add,
+/// which is linear in dy.
 static Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   const Tensor dx = zeros(sizes, dy.options());
   scatter_into("gather", dx, dim, index, dy, true);

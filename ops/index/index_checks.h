@@ -1,4 +1,4 @@
-// Checks of indices and sources, and conversion of negative positions. Internal.
+// Checks of indices and sources, and conversion of negative positions to non-negative ones. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, index_copy);
 
 namespace {
-/// Expands a 1-d index along dim to `sizes`, as scatter takes it.
+/// Expands a 1-d index along dim to the shape `sizes`, because scatter requires an index for every element.
 Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
   if (sizes.empty()) return index.reshape({});
   Shape column(sizes.size(), 1);

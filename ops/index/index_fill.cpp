@@ -1,4 +1,4 @@
-// index_fill and index_fill_: fill the slices that a 1-d index names with one number.
+// index_fill and index_fill_: set the slices whose positions a 1-d index lists to one number.
 #include "tandem/ops/index/index_fill.h"
 
 #include "tandem/ops/define_op.h"
@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, index_fill);
 
 namespace {
-/// Returns a mask, which broadcasts to x, of the elements that an index along dim names.
+/// Returns a bool mask that broadcasts to x and is true for the slices along dim whose positions `index` lists.
 Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim()), n = size_of(x, d);

@@ -10,7 +10,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, index_put);
 
 Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& given, Flag accumulate) const {
-  size_t leading = 0;  // leading dimensions of size 1 are dropped, as the value may have too many
+  // Drops leading dimensions of size 1 from the value, which may have more dimensions than the indexed elements.
+  size_t leading = 0;
   while (leading < given.sizes().size() && given.sizes()[leading] == 1) ++leading;
   const Tensor value =
       leading == 0 ? given : given.reshape(given.sizes().slice(leading, given.sizes().size() - leading));
@@ -29,10 +30,11 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
                tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return self();
   }
-  check_one_dtype("index_put_", "x", *this, "value", value);  // a mask, above, takes a number of any dtype
+  check_one_dtype("index_put_", "x", *this, "value", value);  // masks, handled above, accept a value of another dtype
   const Pointed p = point("index_put_", x, tensors);
   const Tensor flat = p.flat();
-  Shape part = flat.sizes(), column(part.size(), 1), whole;  // whole: part, with the shape of p.at in place of dim
+  // whole: `part`, with dimension dim replaced by the shape of p.at.
+  Shape part = flat.sizes(), column(part.size(), 1), whole;
   const auto dim = static_cast<size_t>(p.dim);
   for (size_t d = 0; d < dim; ++d) whole.push_back(part[d]);
   for (const int64_t s : p.at.sizes()) whole.push_back(s);
@@ -40,7 +42,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   part[dim] = column[dim] = p.at.numel();
   broadcast_shapes("index_put_", value.sizes(), whole);
   const Tensor rows = value.expand(whole).reshape(part);
-  const auto put = [&] {  // returns a new tensor
+  const auto put = [&] {  // returns the result as a new tensor
     const Tensor wide = p.at.reshape(column).expand(part);
     Shape back(p.order.size(), 0);
     for (size_t d = 0; d < back.size(); ++d) back[static_cast<size_t>(p.order[d])] = static_cast<int64_t>(d);

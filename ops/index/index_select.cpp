@@ -10,8 +10,8 @@ TANDEM_CAST_POLICY(none, index_select);
 
 using detail::around, detail::checked_index;
 
-/// Returns zeros(sizes).index_add(dim, index, dy) without copying the zeros. Recorded as index_add, which is linear in
-/// dy.
+/// Returns zeros(sizes).index_add(dim, index, dy) without copying the zeros. Autograd records it as index_add, which is
+/// linear in dy.
 static Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   Tensor dx = zeros(sizes, dy.options());
   const Tensor g = around(dy, dim), at = index.contiguous();

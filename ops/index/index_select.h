@@ -10,7 +10,7 @@ namespace tandem {
 inline Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) { return x.index_select(dim, index); }
 
 namespace detail {
-/// index_select, with the name of the calling operation for error messages.
+/// Implements index_select. Error messages name the calling operation, `op`.
 Tensor select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index);
 }  // namespace detail
 

@@ -12,7 +12,7 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
   check_holds("masked_fill", dtype(), value);
   return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
-                /*row_major=*/true);  // as PyTorch lays out the result and the gradient
+                /*row_major=*/true);  // because PyTorch's result and gradient are contiguous
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");

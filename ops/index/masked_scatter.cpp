@@ -25,10 +25,10 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
                     return {dy, ctx.needs_grad(1) ? zeros(sizes, dy.options()) : Tensor()};
                   });
   }
-  // The k-th true position takes element k of source; the kernel reports a k out of range.
+  // The k-th true position takes element k of source. The kernel reports an error if k is out of range.
   const Tensor places = (hit.to(kInt64).cumsum(0) - 1).masked_fill(hit.logical_not(), 0);
   const Tensor from = select_rows("masked_scatter", source.reshape({-1}), 0, places).reshape(sizes);
-  return tandem::where(hit.reshape(sizes), from, x);  // contiguous even if the mask is strided
+  return tandem::where(hit.reshape(sizes), from, x);  // the result is contiguous for any strides of the mask
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),

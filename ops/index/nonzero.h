@@ -7,7 +7,7 @@ namespace tandem {
 
 /// Returns the positions of the non-zero elements as an int64 tensor (count, dim).
 Tensor nonzero(const Tensor& x);
-/// argwhere is an alias of nonzero; nonzero_numpy returns the positions as one vector per dimension.
+/// argwhere is an alias of nonzero. nonzero_numpy returns the positions as one index vector per dimension.
 inline Tensor argwhere(const Tensor& x) { return x.argwhere(); }
 inline std::vector<Tensor> nonzero_numpy(const Tensor& x) { return x.nonzero_numpy(); }
 /// Returns the first `size` rows of nonzero(x), padded with rows of fill_value if there are fewer. As the result's size

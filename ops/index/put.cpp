@@ -1,4 +1,4 @@
-// put and put_: write or add elements at flat positions.
+// put and put_: write or add elements at positions that count in row-major order over all dimensions.
 #include "tandem/ops/index/put.h"
 
 #include "tandem/ops/index/index_checks.h"

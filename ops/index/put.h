@@ -1,5 +1,5 @@
-// put: writes or adds elements at flat positions.
-// put returns a changed copy of x; the method put_ changes x itself.
+// put: writes or adds elements at positions that count in row-major order over all dimensions. put returns a changed
+// copy of x; the method put_ changes x itself.
 #pragma once
 #include "tandem/core/tensor.h"
 

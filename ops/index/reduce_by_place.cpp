@@ -26,9 +26,9 @@ void detail::check_reduce_places(const char* op, const Tensor& x, int64_t d, con
 }
 
 namespace {
-/// Reduces with `join` the elements of source that go to each position of x; the result is 0 at positions without any.
-/// Elements are sorted by position, and a segmented scan over log2(size) steps joins each with the earlier ones of its
-/// position.
+/// Reduces with `join` all elements of source that index assigns to the same position of x. Positions that get no
+/// element are 0 in the result. Elements are sorted by position; then a segmented scan of log2(size) steps joins each
+/// element with the earlier elements of its position.
 template <class Join>
 Tensor join_by_place(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, const Join& join) {
   const int64_t n = index.size(d);
@@ -39,21 +39,21 @@ Tensor join_by_place(const Tensor& x, int64_t d, const Tensor& index, const Tens
     const Tensor same = at.narrow(d, 0, rest) == at.narrow(d, reach, rest), here = y.narrow(d, reach, rest);
     y = cat({y.narrow(d, 0, reach), where(same, join(y.narrow(d, 0, rest), here), here)}, d);
   }
-  if (n > 1) {  // the last element of each position now holds the full result
+  if (n > 1) {  // keeps only the last element of each position, which holds the full result
     const Tensor last = at.narrow(d, 0, n - 1) != at.narrow(d, 1, n - 1);
     y = cat({where(last, y.narrow(d, 0, n - 1), zeros({}, y.options())), y.narrow(d, n - 1, 1)}, d);
   }
   return zeros(x.sizes(), y.options()).scatter_add(d, at, y);
 }
 
-/// Counts the elements that go to each position.
+/// Counts the elements of source that index assigns to each position of x.
 Tensor count_of(const Tensor& x, int64_t d, const Tensor& index, DType dtype) {
   const TensorOptions options = TensorOptions(dtype).device(x.device());
   return zeros(x.sizes(), options).scatter_add(d, index, ones(index.sizes(), options));
 }
 Tensor mean_of(const Tensor& x, int64_t d, const Tensor& index, const Tensor& source, bool include_self,
                const Tensor& hit) {
-  if (is_half(x.dtype()))  // the sum may overflow a half type
+  if (is_half(x.dtype()))  // float32, because the sum may overflow a half type
     return mean_of(x.to(kFloat32), d, index, source.to(kFloat32), include_self, hit).to(x.dtype());
   const Tensor sum = (include_self ? x : x.masked_fill(hit, Scalar(0))).scatter_add(d, index, source);
   const Tensor count = count_of(x, d, index, x.is_floating_point() ? x.dtype() : kInt64);
@@ -100,7 +100,7 @@ Tensor detail::reduce_by_place(const char* op, const Tensor& x, int64_t d, const
   if (x.dim() == 0)
     return reduce_by_place(op, x.reshape({1}), 0, index.reshape({-1}), source.reshape({-1}), how, include_self)
         .reshape({});
-  if (x.dtype() == kBool)  // computed as for the numbers 0 and 1
+  if (x.dtype() == kBool)  // bool is reduced like the integers 0 and 1
     return reduce_by_place(op, x.to(kUInt8), d, index, source.to(kUInt8), how, include_self).to(kBool);
   Tensor from = source;
   for (int64_t k = 0; k < x.dim(); ++k)

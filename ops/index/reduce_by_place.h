@@ -7,7 +7,8 @@
 namespace tandem::detail {
 
 enum class Reduce { sum, prod, mean, amax, amin };
-/// Returns the reduction with that name; "sum" is accepted if with_sum. @throws Error that names op for any other name
+/// Returns the reduction named `name`. "sum" is accepted only if with_sum. @throws Error that names op for any other
+/// name
 Reduce parse_reduce(const char* op, const std::string& name, bool with_sum);
 /// Checks the sizes, dtypes and devices of the operands as scatter_add would. @throws Error that names op
 void check_reduce_places(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source);

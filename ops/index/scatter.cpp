@@ -16,7 +16,7 @@ Tensor scattered(const char* op, const Tensor& x, int64_t dim, const Tensor& ind
   scatter_into(op, out, dim, index, source, add);
   return out;
 }
-/// Narrows source to the sizes of index, and gives it index's shape.
+/// Narrows source to the sizes of index and returns it in index's shape.
 Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor source) {
   bool fits = index.numel() == 0 || rank_of(source) == rank_of(index);
   for (int64_t d = 0; fits && index.numel() > 0 && d < rank_of(index); ++d) {
@@ -77,7 +77,7 @@ bool adds(const std::string& reduce) {
                "\"; accepted: \"add\" and \"multiply\"");
   return reduce == "add";
 }
-/// Returns `value` repeated for each element of index.
+/// Returns a tensor with index's sizes, filled with `value`.
 Tensor filled_for(const Tensor& x, const Tensor& index, const Scalar& value) {
   return full(index.sizes(), value, x.options());
 }

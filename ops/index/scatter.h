@@ -16,8 +16,8 @@ inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const T
 inline Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return x.scatter_add(dim, index, source);
 }
-/// scatter of one number. With `reduce`, "add" or "multiply", source or value is added to the elements of x or
-/// multiplied with them.
+/// Overloads of scatter that write one number, and overloads with `reduce`: "add" adds source or value to the elements
+/// of x, "multiply" multiplies the elements by source or value.
 inline Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Scalar& value) {
   return x.scatter(dim, index, value);
 }

@@ -9,7 +9,8 @@ namespace tandem::detail {
 Tensor reachable(Tensor x, int64_t dim, const Tensor& index);
 /// Scatters source into `out`, which must be contiguous.
 void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, bool add);
-/// Writes write(x) into x. If autograd records, `write` receives a copy of x, because it may save its argument.
+/// In-place version: copies write(x) into x. If autograd records, `write` receives a copy of x, because it may save its
+/// argument.
 template <class Write>
 Tensor& write_in_place(const char* op, Tensor& x, autograd::TensorRefs others, const Write& write) {
   return autograd::inplace(

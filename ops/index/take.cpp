@@ -1,4 +1,5 @@
-// take and take_along_dim: read elements at flat positions, and along a dimension.
+// take: reads elements at positions that count in row-major order. take_along_dim: reads elements at positions along a
+// dimension.
 #include "tandem/ops/index/take.h"
 
 #include "tandem/ops/define_op.h"

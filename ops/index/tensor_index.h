@@ -16,7 +16,7 @@ constexpr auto Ellipsis = EllipsisIndexType::Ellipsis;
 constexpr std::nullopt_t None = std::nullopt;
 /// Python's start:stop:step along one dimension. The defaults are the first position, the end, and 1.
 struct Slice {
-  /// First position, and the position after the last. Negative positions count from the end.
+  /// start: first position. stop: the position after the last one. Negative positions count from the end.
   std::optional<int64_t> start, stop;
   /// Distance between positions; must be positive.
   int64_t step;
@@ -51,8 +51,8 @@ class TensorIndex {
 };
 }  // namespace indexing
 
-/// Returns the elements at the positions that the index tensors, which broadcast, name together. A missing tensor in
-/// the list selects the whole dimension.
+/// Returns the elements of x at the positions that the index tensors give. The index tensors broadcast: their
+/// corresponding elements together are one position. A missing tensor in the list selects the whole dimension.
 Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices);
 
 }  // namespace tandem

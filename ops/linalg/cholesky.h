@@ -5,8 +5,8 @@
 
 namespace tandem {
 
-/// Returns L with a = L L^T, or U with a = U^T U if upper. a must be positive-definite; only its lower (or upper)
-/// triangle is read. The gradient is symmetric (Murray 2016, arXiv:1602.07527).
+/// Returns L with a = L L^T, or, if `upper` is true, U with a = U^T U. a must be positive-definite; only its lower (or
+/// upper) triangle is read. The gradient is symmetric (Murray 2016, arXiv:1602.07527).
 /// @throws LinAlgError if a matrix is not positive-definite
 Tensor linalg_cholesky(const Tensor& a, bool upper = false);
 /// Returns (factor, info). Like linalg_cholesky, but throws for a matrix that is not positive-definite only if

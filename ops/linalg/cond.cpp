@@ -14,15 +14,15 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_cond);
 
 namespace {
-/// Returns whether there are no matrices, or matrices without elements. Their condition number is 0, for any dtype and
+/// Returns whether a has no elements: no matrices, or empty ones. Their condition number is 0, for any dtype and
 /// without a graph, as in PyTorch.
 bool is_empty(const Tensor& a) { return a.dim() >= 2 && a.numel() == 0; }
 template <class Ord> Tensor cond_by_inverse(const Tensor& a, const Ord& p) {
   check_square("linalg_cond", a);
   const auto [inverse, info] = linalg_inv_ex(a);
   const Tensor singular = info != 0;
-  // The inverse of a singular matrix has no finite norm. Zeros in its place let the decompositions of the other
-  // matrices run.
+  // The inverse of a singular matrix is not finite. It is replaced by zeros, so that decompositions of the batch do not
+  // fail.
   const Tensor usable = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0);
   return (linalg_matrix_norm(a, p) * linalg_matrix_norm(usable, p))
       .masked_fill(singular, std::numeric_limits<double>::infinity());

@@ -28,7 +28,7 @@ Tensor product_of(const Tensor& x) {
 Tensor cofactors_along(const Tensor& a, const Tensor& h) {
   const auto [U, S, Vh] = linalg_svd(a);
   const Tensor one = eye(a.size(-1), a.options()),
-               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // (i, j, k)
+               left_out = (one.unsqueeze(-2) + one.unsqueeze(-3)) != 0;  // true at (i, j, k) if k is i or j
   const Tensor p = product_of(where(left_out, Scalar(1), S.unsqueeze(-2).unsqueeze(-2))) * (1 - one);
   const Tensor sign = linalg_det(U.detach()).round() * linalg_det(Vh.detach()).round();
   const Tensor B = U.mT().matmul(h).matmul(Vh.mT());
@@ -52,8 +52,8 @@ Tensor cofactors(const Tensor& a) {
   return record("cofactors", y, {a}, {a},
                 [](const Context& ctx, const Tensor& dy) -> Grads { return {cofactors_along(ctx.saved(0), dy)}; });
 }
-/// Returns whether an element on the diagonal of some U is as small as rounding errors. Then solving with the factors
-/// does not give correct derivatives.
+/// Returns whether any matrix is nearly singular: an element on the diagonal of its factor U is as small as rounding
+/// errors. For such matrices, solving with the LU factors gives wrong derivatives.
 bool any_nearly_singular(const Tensor& a) {
   const NoGradGuard guard;
   const Tensor d = std::get<0>(linalg_lu_factor_ex(a.detach())).diagonal(0, -2, -1).abs();
@@ -95,7 +95,8 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& a) {
   return record(kName, std::tuple(sign, value), {a}, {a}, [](const Context& ctx, const Grads& dy) -> Grads {
     if (!dy[1].defined()) return {Tensor()};  // the sign has a gradient of 0
     const Tensor a = ctx.saved(0);
-    // Infinite or NaN if a is singular. The second derivative does not exist there and throws, as in PyTorch.
+    // If a is singular, the gradient is infinite or NaN. A second derivative does not exist then and throws, as in
+    // PyTorch.
     return {std::get<0>(solve(kName, a.mT(), times_identity(dy[1], a.size(-1)), true, is_grad_enabled()))};
   });
 }

@@ -5,10 +5,10 @@
 namespace tandem {
 
 /// Returns the eigenvalues, ascending, and eigenvectors of symmetric matrices. Only the lower ("L") or upper ("U")
-/// triangle is read. Eigenvectors are not unique; linalg_svd says which of their functions have gradients. The gradient
-/// is symmetric.
+/// triangle is read. Eigenvectors are not unique, so only some functions of them have gradients; see linalg_svd. The
+/// gradient of a is symmetric.
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& a, std::string_view UPLO = "L");
-/// Returns the eigenvalues of linalg_eigh.
+/// Returns only the eigenvalues; see linalg_eigh.
 Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO = "L");
 /// @throws NotImplementedError always: a matrix that is not symmetric may have complex eigenvalues
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a);

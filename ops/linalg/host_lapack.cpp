@@ -1,4 +1,5 @@
-// Converts between tensors and the column-major matrices that LAPACK takes on the host; checks; LU factors.
+// Converts between tensors and the column-major matrices that LAPACK takes on the host, checks matrix arguments, and
+// computes LU factors.
 #include "tandem/ops/linalg/host_lapack.h"
 
 #include <algorithm>

@@ -20,14 +20,14 @@ inline IntArrayRef leading_sizes(const Tensor& x, size_t last = 2) {
 Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more);
 /// Returns the device where LAPACK computes: x's device for a CPU tensor, the CPU for a GPU's tensor.
 inline Device host_of(const Tensor& x) { return x.is_cpu() ? x.device() : Device(kCPU); }
-/// Copies the matrices x (..., m, n) to the host, column-major: a contiguous tensor (batch, n, m), not recorded by
-/// autograd.
+/// Copies the matrices x (..., m, n) to the host in column-major order. Returns a contiguous tensor (batch, n, m) that
+/// autograd does not record.
 Tensor to_columns(const char* op, const Tensor& x);
-/// from_columns turns column-major matrices (batch, n, m) into (leading..., m, n) on `device`; from_host turns a tensor
-/// (batch, ...) into (leading..., ...).
+/// Convert results on the host to tensors on `device`. from_columns converts column-major matrices (batch, n, m) to
+/// (leading..., m, n). from_host converts a tensor (batch, ...) to (leading..., ...).
 Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device);
 Tensor from_host(const Tensor& y, IntArrayRef leading, Device device);
-/// Transposes the matrices of a result. The result does not count as a view for the user.
+/// Transposes the matrices of a result. The returned tensor does not count as a view, although it is one in memory.
 Tensor transpose_result(const Tensor& y);
 /// Checks that info is 0 for every matrix. @throws LinAlgError that names the first matrix whose info is not 0, with
 /// `meaning` and the value
@@ -38,14 +38,14 @@ struct LuFactors {
   Tensor lu, pivots, info;
 };
 LuFactors factor_lu(const char* op, const Tensor& a);
-/// Broadcasts the batch dimensions of both. @throws Error unless both are matrices with one dtype and one device
+/// Broadcasts the batch dimensions of a and b. @throws Error unless both are matrices with one dtype and one device
 std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b);
-/// Returns whether b holds vectors rather than matrices, by PyTorch's rule: b is 1-d, or has the sizes of a without the
-/// last.
+/// Returns whether b holds vectors rather than matrices, by PyTorch's rule: b is 1-d, or its sizes are those of a
+/// without the last size.
 inline bool is_vector_side(const Tensor& a, const Tensor& b) {
   return b.dim() == 1 || (a.dim() - 1 == b.dim() && b.sizes() == leading_sizes(a, 1));
 }
-/// Returns matrices (..., n, n) with x (...), one number per matrix, repeated on the diagonal.
+/// Returns the identity matrices (..., n, n), each multiplied by one number of x (...).
 Tensor times_identity(const Tensor& x, int64_t n);
 /// Returns the matrix of differences x[j] - x[i] at (i, j), with ones on the diagonal.
 Tensor differences(const Tensor& x);
@@ -53,7 +53,7 @@ Tensor differences(const Tensor& x);
 inline double precision(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
-/// Meaning of a nonzero info of LU factors, for check_info.
+/// Argument `meaning` of check_info for LU factors: describes an info that is not 0.
 inline constexpr const char* kSingular = "is singular: an element of U's diagonal, counted from 1 by info, is zero";
 
 }  // namespace tandem::detail

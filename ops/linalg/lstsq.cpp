@@ -62,7 +62,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
     values = by_values ? from_host(values, leading, a.device()) : empty({0}, a.options());
   }
   x = record(kName, x, {wide_a, wide_b}, {wide_a, wide_b}, [](const Context& ctx, const Tensor& dx) -> Grads {
-    const Tensor a = ctx.saved(0), p = linalg_pinv(a);  // x = p b
+    const Tensor a = ctx.saved(0), p = linalg_pinv(a);  // p is the pseudoinverse of a, so x = p b
     Tensor da;
     if (ctx.needs_grad(0)) da = pinv_backward(dx.matmul(ctx.saved(1).mT()), p, a);
     return {da, p.mT().matmul(dx)};

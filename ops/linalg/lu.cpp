@@ -34,13 +34,13 @@ Tensor upper_of(const Tensor& lu) { return lu.narrow(-2, 0, std::min(lu.size(-2)
 /// Returns the gradient of P^T a. gL is the gradient of L below the diagonal, gU the gradient of U on and above it.
 Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Tensor& gU) {
   const int64_t m = L.size(-2), n = U.size(-1), k = std::min(m, n);
-  if (m > k) {  // tall: L2 = a2 U^-1 for the rows below, then the square part
+  if (m > k) {  // tall: the rows below the square part have L2 = a2 U^-1; recurses for the square part
     const Tensor g2 = gL.narrow(-2, k, m - k), L2 = L.narrow(-2, k, m - k);
     const Tensor below = linalg_solve_triangular(U.mT(), g2, /*upper=*/false, /*left=*/false);
     const Tensor rest = gU - L2.mT().matmul(below);
     return cat({lu_backward(L.narrow(-2, 0, k), U, gL.narrow(-2, 0, k), rest), below}, -2);
   }
-  if (n > k) {  // wide: U2 = L^-1 a2 for the columns to the right
+  if (n > k) {  // wide: the columns right of the square part have U2 = L^-1 a2; recurses for the square part
     const Tensor g2 = gU.narrow(-1, k, n - k), U2 = U.narrow(-1, k, n - k);
     const Tensor beside = linalg_solve_triangular(L.mT(), g2, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
     const Tensor rest = gL - beside.matmul(U2.mT());

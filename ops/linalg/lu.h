@@ -15,8 +15,8 @@ detail::ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot = true, boo
 /// empty unless unpack_data.
 detail::ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data = true,
                                bool unpack_pivots = true);
-/// Solves a x = b, or x a = b unless left, for x; with the transpose of a if adjoint. LU and pivots are the result of
-/// linalg_lu_factor(a).
+/// Solves a x = b for x, or x a = b if `left` is false. If `adjoint` is true, a is transposed. LU and pivots are the
+/// result of linalg_lu_factor(a).
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& b, bool left = true, bool adjoint = false);
 Tensor lu_solve(const Tensor& b, const Tensor& LU, const Tensor& pivots);
 

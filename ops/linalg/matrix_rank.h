@@ -4,7 +4,8 @@
 
 namespace tandem {
 
-/// Returns the number of singular values above the bounds of linalg_pinv, as int64; tol is atol.
+/// Returns, as int64, the number of singular values above the bounds that linalg_pinv describes. tol is another name of
+/// atol.
 Tensor linalg_matrix_rank(const Tensor& a, const std::optional<Tensor>& atol = {},
                           const std::optional<Tensor>& rtol = {}, bool hermitian = false);
 Tensor linalg_matrix_rank(const Tensor& a, std::optional<double> atol, std::optional<double> rtol,

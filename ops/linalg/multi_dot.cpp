@@ -8,7 +8,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, chain_matmul, linalg_multi_dot);
 
 namespace {
-/// Multiplies matrices first to last, split at cuts[first][last], where the fewest multiplications follow.
+/// Returns the product of the matrices from index `first` to `last`. It is split after index cuts[first][last], which
+/// takes the fewest multiplications.
 Tensor multiply_chain(const std::vector<Tensor>& matrices, const std::vector<std::vector<size_t>>& cuts, size_t first,
                       size_t last) {
   if (first == last) return matrices[first];

@@ -27,7 +27,8 @@ Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(rows != columns, op, ": dim is ", dim, "; accepted: two different dimensions");
   return x.movedim({rows, columns}, {-2, -1});
 }
-/// Returns a result reduced over two dimensions, with these dimensions as size 1 if keepdim is true.
+/// Returns y, which is x reduced over the two dimensions `dim`. If keepdim is true, these dimensions are kept with size
+/// 1.
 Tensor keep(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
   if (!keepdim) return y;
   Shape sizes = x.sizes();
@@ -57,7 +58,7 @@ Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim
   static constexpr const char* kName = "linalg_matrix_norm";
   TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": ord is \"", ord, "\"; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // with a backward of its own
+  if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // norm() has a backward of its own
   return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
 }
 
@@ -95,7 +96,7 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
 }
 
 Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Tensor& wide_y) {
-  if (p == 2 && is_half(x.dtype())) {  // only dy and y, which are small, are float32
+  if (p == 2 && is_half(x.dtype())) {  // only dy and y, which are smaller than x, are float32
     const Tensor flat = wide_y == 0, slope = wide_dy / tandem::where(flat, Scalar(1), wide_y);
     return x * slope.masked_fill(flat, 0).to(x.dtype());
   }
@@ -109,7 +110,7 @@ Tensor norm_backward(double p, const Tensor& wide_dy, const Tensor& x, const Ten
     const Tensor size = x.abs(), hit = ((size == y) | (size.isnan() & y.isnan())).to(dy.dtype());
     return x.sign() * hit * (dy / sum_to_size(hit, y.sizes()));
   }
-  // Raises x / y to the power, because powers of x or of y may overflow.
+  // Raises x / y to the power p - 1, because powers of x or of y alone may overflow.
   const Tensor usual = y.isfinite() & (y != 0), part = x / tandem::where(usual, y, Scalar(1));
   Tensor slope = x.sign() * part.abs().pow(p - 1);
   if (p < 1) slope = tandem::where(x == 0, Scalar(0), slope);
@@ -164,7 +165,8 @@ Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const
   for (int64_t k = 0; k < this->dim(); ++k)
     if (k != d) others.push_back(k);
   const Tensor lengths = detach().norm(p.to_double(), others, true), over = lengths > maxnorm;
-  // The recorded norm excludes slices that are not scaled, because a NaN in them would make the gradient NaN.
+  // The norm that autograd records excludes slices that are not scaled, because a NaN in them would make the gradient
+  // NaN.
   const Tensor length = autograd::any_wants_grad({*this})
                             ? tandem::where(over, *this, Scalar(0)).norm(p.to_double(), others, true)
                             : lengths;

@@ -18,8 +18,8 @@ Tensor detail::pinv_backward(const Tensor& dp, const Tensor& p, const Tensor& a)
   return down - a.matmul(p.matmul(down)) + across - across.matmul(p).matmul(a) - pt.matmul(dp).matmul(pt);
 }
 
-/// Returns the pseudoinverse. Its gradient has a formula of its own, because singular vectors of equal values have
-/// none.
+/// Returns the pseudoinverse. Its gradient is computed by pinv_backward, because singular vectors of equal singular
+/// values have no gradient.
 static Tensor pseudoinverse(const char* op, const Tensor& a, const Bounds& bounds, bool hermitian) {
   hermitian ? check_square(op, a) : check_matrices(op, a);
   Tensor p;

@@ -5,13 +5,14 @@
 
 namespace tandem::detail {
 
-/// Bounds for each matrix, or one bound for all.
+/// Absolute and relative bounds up to which values count as zero: one bound per matrix, or one for all matrices.
 struct Bounds {
   std::optional<Tensor> atol, rtol;
 };
 /// Converts the bounds to 0-dim tensors of a's dtype and device.
 Bounds bounds_of(const Tensor& a, std::optional<double> atol, std::optional<double> rtol);
-/// Returns a mask of the `values` (..., k), singular or absolute eigenvalues of a, that exceed the bounds.
+/// Returns a mask of the `values` (..., k) that exceed the bounds. The values are singular values of a, or absolute
+/// values of its eigenvalues.
 Tensor counting(const char* op, const Tensor& a, const Tensor& values, const Bounds& bounds);
 
 }  // namespace tandem::detail

@@ -5,18 +5,18 @@
 namespace tandem {
 
 namespace detail {
-/// linalg_solve_ex, with the name of the calling operation for error messages.
+/// Implements linalg_solve_ex. Error messages name the calling operation, `op`.
 std::tuple<Tensor, Tensor> solve(const char* op, const Tensor& a, const Tensor& b, bool left, bool check_errors);
 }  // namespace detail
 
-/// Solves a x = b, or x a = b unless left, for x. b holds matrices or vectors; it holds vectors if it is 1-d, or has
-/// the sizes of a without the last. @throws LinAlgError for a singular matrix
+/// Solves a x = b for x, or x a = b if `left` is false. b holds vectors if it is 1-d or its sizes are those of a
+/// without the last size; otherwise it holds matrices. @throws LinAlgError for a singular matrix
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left = true);
 /// Returns (x, info). Like linalg_solve, but throws for a singular matrix only if check_errors.
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left = true,
                                            bool check_errors = false);
-/// Solves a x = b, or x a = b unless left, for x. Only the upper or lower triangle of a is read, and if unitriangular,
-/// its diagonal counts as ones. A zero on the diagonal gives infinities.
+/// Solves a x = b for x, or x a = b if `left` is false. Only the upper or lower triangle of a is read, and if
+/// unitriangular, its diagonal counts as ones. A zero on the diagonal gives infinities.
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left = true,
                                bool unitriangular = false);
 /// Returns (x, a copy of a), where x solves a x = b, or a^T x = b if transpose.

@@ -12,7 +12,7 @@ namespace tandem {
 /// @throws LinAlgError for elements that are not finite
 detail::ThreeTensors linalg_svd(const Tensor& a, bool full_matrices = true,
                                 std::optional<std::string_view> driver = {});
-/// Returns the singular values S of linalg_svd.
+/// Returns only the singular values S; see linalg_svd.
 Tensor linalg_svdvals(const Tensor& a, std::optional<std::string_view> driver = {});
 /// Returns (U, S, V), where V is the transpose of linalg_svd's Vh. If compute_uv is false, U and V are zeros.
 detail::ThreeTensors svd(const Tensor& a, bool some = true, bool compute_uv = true);

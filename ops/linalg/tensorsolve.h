@@ -4,10 +4,10 @@
 
 namespace tandem {
 
-/// Returns the inverse of a linear map of tensors. The first `ind` dimensions of a are the image, the others the
-/// source.
+/// Returns the inverse of the linear map that a represents. The first `ind` dimensions of a are the shape of the map's
+/// outputs, the other dimensions are the shape of its inputs.
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind = 2);
-/// Solves tensordot(a, x, x.dim()) = b for x. If dims is given, these dimensions of a are moved to the end first.
+/// Solves tensordot(a, x, x.dim()) = b for x. If dims is given, the dimensions `dims` of a are moved to the end first.
 Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, detail::OptionalDims dims = {});
 
 }  // namespace tandem

@@ -12,8 +12,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, binary_cross_entropy, binary_cross_entropy_with_logits);
 
 namespace {
-/// Has a derivative of its own, because the derivative of the composed logarithms is 0 * infinity where x is 0 or 1:
-/// d/dx = (x - t) / max(x (1 - x), 1e-12). The bound is a float, as in PyTorch.
+/// Returns the loss of each element. Its derivative is d/dx = (x - t) / max(x (1 - x), 1e-12), because the derivative
+/// of the composed logarithms is 0 * infinity where x is 0 or 1. The bound 1e-12 is a float, as in PyTorch.
 Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
   Tensor losses;
   {
@@ -25,7 +25,8 @@ Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
                   const Tensor x = ctx.saved(0), t = ctx.saved(1);
                   Tensor dx, dt;
                   if (ctx.needs_grad(0)) dx = (x - t) * dy / (x * (1 - x)).clamp_min(1e-12f);
-                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());  // not clamped, as in PyTorch
+                  // The logarithms are not clamped here, as in PyTorch.
+                  if (ctx.needs_grad(1)) dt = dy * ((1 - x).log() - x.log());
                   return {dx, dt};
                 });
 }
@@ -34,8 +35,8 @@ Tensor negative_log_sigmoid(const Tensor& x) {
   return softplus(x.neg(), /*beta=*/1, /*threshold=*/std::numeric_limits<double>::infinity());
 }
 /// Returns (1 - t) x + c ln(1 + e^-x) with c = 1 + (w - 1) t, where w is pos_weight, or 1. The derivative is written
-/// out, because the parts' derivatives are wrong at their common kink at 0, and cancel away from it: d/dx = c
-/// sigmoid(x) - w t
+/// out as d/dx = c sigmoid(x) - w t. The parts of the formula would give a wrong derivative at x = 0, where they have a
+/// kink, and lose digits to cancellation elsewhere.
 Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor& pos_weight) {
   Tensor losses;
   {
@@ -49,7 +50,7 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
                   Tensor dx, dt, dw;
                   if (ctx.needs_grad(0) && !w.defined()) dx = (x.sigmoid() - t) * dy;
                   if (ctx.needs_grad(0) && w.defined()) {
-                    const Tensor scaled = w * t;  // first: 1 - w may round to 1 in w's dtype
+                    const Tensor scaled = w * t;  // multiplied first, because 1 - w may round to 1 in w's dtype
                     dx = ((scaled + 1 - t) * x.sigmoid() - scaled) * dy;
                   }
                   if (ctx.needs_grad(1))

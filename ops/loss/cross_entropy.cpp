@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(float32, cross_entropy);
 
 namespace {
 /// Returns dx[i, j] = dloss[i] weights[i] (p[i, j] - [j = target[i]]) with p = softmax(x), which the kernel computes
-/// from log_sum. nll_backward describes `total`.
+/// from log_sum. See nll_backward for `total`.
 Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& total, const Tensor& x, const Tensor& target,
                               const Tensor& weights, const Tensor& log_sum, int64_t ignore_index) {
   if (total.defined() && is_grad_enabled())
@@ -82,8 +82,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
   const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);
-  // The uniform part of the smoothed target: -sum_c weight[c] log_prob[n, c] / C for targets that are not ignored; the
-  // mean divides by the sum of their weights.
+  // Computes the loss of the uniform part of the smoothed target: -sum_c weight[c] log_prob[n, c] / C for targets that
+  // are not ignored. The mean divides by the sum of the weights of these targets.
   const double classes = static_cast<double>(x.size(dim));
   Tensor spread = log_prob;
   if (weight.defined()) {
@@ -92,8 +92,10 @@ Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight,
     spread = spread * weight.to(x.dtype()).view(sizes);
   }
   const Tensor ignored = target == ignore_index;
-  const DType wide = accumulate_type(x.dtype());  // a sum over many samples may overflow float16
-  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);  // 0 * NaN would stay NaN
+  // Sums are computed in this dtype, because a sum over many samples may overflow float16.
+  const DType wide = accumulate_type(x.dtype());
+  // Selects 0 instead of multiplying by 0, because 0 * NaN is NaN.
+  spread = where(ignored, Scalar(0), spread.sum({dim}).to(wide).neg() / classes);
   Tensor smooth = spread;
   if (reduction == Reduction::sum) smooth = spread.sum();
   if (reduction == Reduction::mean) {

@@ -6,9 +6,10 @@ namespace tandem {
 
 /// Returns the loss of a classifier with logits x: nll_loss of log_softmax(x). label_smoothing, in [0, 1], mixes the
 /// target with the uniform distribution. Without smoothing, one kernel computes both steps, and backward reads x again,
-/// so x must not be changed in place before. A floating-point target with x's sizes holds the probability of each
-/// class. The loss is then -sum_c target[n, c] weight[c] log_prob[n, c], Reduction::mean averages over samples
-/// regardless of weights, and ignore_index is not supported.
+/// so x must not be changed in place before backward.
+/// A floating-point target with x's sizes holds the probability of each class. The loss is then -sum_c target[n, c]
+/// weight[c] log_prob[n, c], Reduction::mean averages over samples regardless of weights, and ignore_index is not
+/// supported.
 /// @param x       logits: (C), (N, C) or (N, C, d...), floating point
 /// @param target  class indices as in nll_loss, or probabilities
 /// @param weight  (C) or undefined

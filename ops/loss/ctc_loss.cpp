@@ -11,8 +11,8 @@ TANDEM_CAST_POLICY(float32, ctc_loss);
 
 namespace {
 
-/// Logarithm of a probability of 0. Derivatives of -infinity would be NaN, so this is a finite number, large enough
-/// that what is added to it is lost in rounding.
+/// Stands for the logarithm of probability 0. -infinity would give NaN derivatives. This finite number is so large that
+/// numbers added to it are lost in rounding.
 constexpr double kImpossible = -1e30;
 
 /// Returns rows (N, 2 S + 1), one for each sample: the classes of the target, with a blank before, between and after

@@ -18,11 +18,12 @@ TANDEM_CAST_POLICY(float32, gaussian_nll_loss);
 
 namespace {
 
-/// var, with a last dimension of 1 if it has one dimension less than x. @throws Error if its sizes do not fit
+/// Returns var. If var has one dimension less than x, appends a last dimension of size 1. @throws Error if the sizes of
+/// var do not fit
 Tensor variances(const Tensor& x, const Tensor& var) {
   if (var.sizes() == x.sizes()) return var;
   if (x.dim() > 0 && var.sizes() == x.sizes().slice(0, x.dim() - 1)) return var.unsqueeze(-1);
-  int64_t unlike = 0;  // sum of the sizes of var that differ from the size of x
+  int64_t unlike = 0;  // sum of the sizes of var in the dimensions where x has another size
   for (int64_t d = 0; d < x.dim() && var.dim() == x.dim(); ++d) unlike += var.size(d) == x.size(d) ? 0 : var.size(d);
   TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is ", var.sizes(), " and x ", x.sizes(),
                "; accepted for var: the sizes of x, those without the last, or those with one of them 1");

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-// A target of -1 or 1 selects one of two cases. Operands broadcast.
+// In margin_ranking_loss and soft_margin_loss, targets are -1 or 1. The operands of margin_ranking_loss broadcast.
 
 /// Returns max(0, margin - target (a - b)): target is 1 if a should be larger than b, and -1 if b should.
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin = 0,
@@ -19,7 +19,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p 
                          const Tensor& weight = {}, Reduction reduction = Reduction::mean);
 /// Returns, for each sample n, the sum of max(0, 1 - x[n, t] + x[n, i]) / C over the target's classes t and all classes
 /// i that are not in the target.
-/// @param target  (N, C) or (C), with x's sizes, int64: a list of classes, which the first negative number ends
+/// @param target  (N, C) or (C), with x's sizes, int64: a list of classes that ends at the first negative number
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
 
 namespace detail {

@@ -23,8 +23,8 @@ inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Te
 }
 
 namespace detail {
-/// nll_loss as cross_entropy uses it: for rows of classes in the form that kernels take; returns the loss of each row,
-/// or the mean.
+/// Computes nll_loss for rows of classes, for cross_entropy. The tensors must be contiguous. Returns the loss of each
+/// row, or the mean if `mean` is true.
 Tensor nll_rows(const Tensor& x, const Tensor& target, const Tensor& weight, bool mean, int64_t ignore_index);
 }  // namespace detail
 

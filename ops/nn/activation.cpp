@@ -37,7 +37,8 @@ Tensor leaky_relu(const Tensor& x, double slope) {
 }
 Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
   TANDEM_AS_ONE_DTYPE(leaky_relu_backward, dy, x, slope)
-  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);  // x determines the strides, as in PyTorch
+  // dx takes its strides from x, as in PyTorch.
+  Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), leaky_relu_backward, dy, x, slope, dx);
   return record("leaky_relu_backward", dx, {dy, x}, {x}, [slope](const Context& ctx, const Tensor& ddx) -> Grads {
     const Tensor x = ctx.saved(0);
@@ -80,7 +81,7 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
         Tensor second;
         if (ctx.needs_grad(1)) {
           const Tensor scaled = x * beta, s = scaled.sigmoid();
-          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // 0 beyond, as in PyTorch
+          second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta, Scalar(0));  // PyTorch: 0 above threshold
         }
         return {softplus_backward(ddx, x, beta, threshold), second};
       });
@@ -130,8 +131,9 @@ TANDEM_GRADIENT_OP(tanh_backward, false, ctx.needs_grad(1) ? ddx * dy * y * -2 :
 // ---- composed of other operations
 namespace {
 Tensor zero_beside(const Tensor& x) { return number_beside(x.device(), 0, x.dtype()); }
-/// Gradient of a function that returns x where `mask` is true and a constant elsewhere: dy or 0, with dy's layout. Its
-/// own gradient for x is 0, recorded so that the gradient is connected to x, as in PyTorch.
+/// Gradient of a function that returns x where `mask` is true and a constant elsewhere. Returns dy where `mask` is true
+/// and 0 elsewhere, in dy's layout. The second derivative with respect to x is 0; it is recorded so that the gradient
+/// is connected to x, as in PyTorch.
 Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
   Tensor dx = core::empty_for(dy.sizes(), dy.dtype(), dy.device(), dy, mask);
   TANDEM_DISPATCH(dy.device(), where, mask, dy, zero_beside(dy), dx);
@@ -151,7 +153,7 @@ Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   }
   return record("softshrink", y, {x}, {x}, [most](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // 0 at the bounds
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // the gradient at the bounds is 0
   });
 }
 Tensor Tensor::hardshrink(const Scalar& lambd) const {
@@ -161,7 +163,8 @@ Tensor Tensor::hardshrink(const Scalar& lambd) const {
   TANDEM_DISPATCH(device(), where, (*this >= -most) & (*this <= most), zero_beside(*this), *this, y);
   return record("hardshrink", y, {*this}, {*this}, [most](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    return {masked_gradient(dy, x, (x > most) | (x < -most))};  // NaN is returned, but without a gradient
+    // NaN elements appear in the result, but their gradient is 0.
+    return {masked_gradient(dy, x, (x > most) | (x < -most))};
   });
 }
 
@@ -220,7 +223,7 @@ Tensor hardswish(const Tensor& x) {
   }
   return record("hardswish", y, {x}, {x}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    // A NaN passes its gradient on, as in PyTorch. The product is connected to x already, so x is detached.
+    // A NaN element passes dy on, as in PyTorch. The product is connected to x already, so x is detached.
     return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x.detach(), (x <= -3).logical_not())};
   });
 }

@@ -34,7 +34,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
                ": query is ", q.sizes(), ", key ", k.sizes(), " and value ", v.sizes(),
                "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
 }
-/// Repeats each head of x for all heads of the query that it serves.
+/// Repeats the heads of x, so that x has as many heads as query: one head of x serves several heads of query.
 Tensor heads_repeated(const Tensor& x, const Tensor& query) {
   TANDEM_CHECK(query.dim() >= 3 && x.dim() >= 3 && x.size(-3) > 0 && query.size(-3) % x.size(-3) == 0,
                "scaled_dot_product_attention: with enable_gqa query is ", query.sizes(), " beside ", x.sizes(),
@@ -73,7 +73,8 @@ Tensor composed(const AttentionCall& call) {
   const auto added = [&](const Tensor& hidden) {
     return zeros(hidden.sizes(), query.options()).masked_fill(hidden, kNowhere);
   };
-  Tensor nowhere;  // (..., L, 1): queries without any key to attend to; their scores stay, their result is 0
+  // Mask (..., L, 1) of the queries that may attend to no key. Their scores stay unmasked, and their results become 0.
+  Tensor nowhere;
   if (call.is_causal) {
     const TensorOptions options = TensorOptions(kBool).device(query.device());
     scores = scores + added(ones({query.size(-2), key.size(-2)}, options).triu(1));
@@ -94,8 +95,9 @@ bool expands_to(IntArrayRef from, IntArrayRef to) {
     if (from[from.size() - i] != to[to.size() - i] && from[from.size() - i] != 1) return false;
   return true;
 }
-/// Returns whether by_blocks() applies. As in PyTorch, only for four dimensions, because it saves other tensors for
-/// backward, which must not be changed in place. Invalid arguments are left to composed(), which reports them.
+/// Returns whether by_blocks() can compute the call. As in PyTorch, operands must have four dimensions: by_blocks() and
+/// composed() save different tensors for backward, and programs must not change saved tensors in place. Invalid
+/// arguments are left to composed(), which reports them.
 bool goes_by_blocks(const AttentionCall& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   return detail::fusing.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 && key.dim() == 4 &&
@@ -112,8 +114,8 @@ Tensor rows_of(const Tensor& x, IntArrayRef lead) {
   const Tensor all = x.sizes() == sizes ? x : x.expand(sizes);
   return kernels::attention_takes(all) ? all : all.contiguous();
 }
-/// Allocates (..., columns) with the other dimensions in the order that they have in x. So heads that were made by a
-/// transpose can be joined again without a copy.
+/// Allocates a tensor (..., columns). The dimensions before the last lie in memory in the same order as in x, so heads
+/// that a transpose has separated can be joined again without a copy.
 Tensor empty_rows(const Tensor& x, int64_t columns) {
   Shape sizes = x.sizes(), strides = x.strides();
   sizes.back() = columns;
@@ -212,7 +214,8 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   if (o.use_separate_proj_weight())
     return {linear(query, o.q_proj_weight(), bias[0]), linear(key, o.k_proj_weight(), bias[1]),
             linear(value, o.v_proj_weight(), bias[2])};
-  // Computes all projections of one input in one product. contiguous() then makes each part contiguous.
+  // Computes several projections of one input as one matrix product. contiguous() then makes each projection
+  // contiguous.
   const auto parts = [&](const Tensor& x, const Tensor& weight, const Tensor& added, int64_t count) {
     const Tensor y = linear(x, weight, added);
     return y.unflatten(-1, {count, features}).permute({2, 0, 1, 3}).contiguous().unbind(0);
@@ -228,7 +231,7 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
   const std::vector<Tensor> both = parts(key, o.in_proj_weight().narrow(0, features, 2 * features), shared_bias, 2);
   return {linear(query, weight[0], bias[0]), both[0], both[1]};
 }
-/// Converts a mask to numbers to add to scores: a bool mask becomes -inf where it is true.
+/// Converts a mask to numbers that are added to the scores: a bool mask becomes -inf where it is true, and 0 elsewhere.
 Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
   if (!mask.defined()) return mask;
   TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": ", name, " is ", mask.dtype(),
@@ -238,7 +241,7 @@ Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
 }
 /// Appends `more` to x along dim, if x is defined.
 Tensor extended(const Tensor& x, const Tensor& more, int64_t dim) { return x.defined() ? cat({x, more}, dim) : x; }
-/// Appends a column of zeros to a mask: a key that every query may attend to.
+/// Appends a column of zeros to a mask, for a key that every query may attend to.
 Tensor with_column(const Tensor& mask) {
   return mask.defined() ? cat({mask, zeros_like(mask.narrow(-1, 0, 1))}, -1) : mask;
 }
@@ -315,10 +318,11 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
     weights = weights.unflatten(0, {batch, heads});
     if (o.average_attn_weights()) weights = weights.mean(1);
   } else {
-    // four dimensions, which can be computed block by block
+    // Adds a batch dimension, because attention is computed block by block only for operands of four dimensions.
     const auto one = [](const Tensor& x) { return x.unsqueeze(0); };
     output = tandem::scaled_dot_product_attention(one(q), one(k), one(v), mask, dropout_p).squeeze(0);
-    if (mask.defined()) {  // a query that may attend to no key gets NaN, as from softmax, not 0
+    // A query that may attend to no key gets NaN, as from softmax, rather than 0.
+    if (mask.defined()) {
       const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
       const Tensor nowhere = mask.detach().eq(-inf).all(-1, /*keepdim=*/true);
       output = output * ones(nowhere.sizes(), output.options()).masked_fill(nowhere, nan);

@@ -31,26 +31,27 @@ struct MultiheadAttentionForwardFuncOptions {
   MultiheadAttentionForwardFuncOptions(int64_t embed_dim_to_check, int64_t num_heads, Tensor in_proj_weight,
                                        Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn,
                                        double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
-  TANDEM_ARG(int64_t, embed_dim_to_check);             // number of features of a query
-  TANDEM_ARG(int64_t, num_heads);                      // number of heads; must divide embed_dim
-  TANDEM_ARG(Tensor, in_proj_weight);                  // (3 E, E): weights of queries, keys and values, concatenated
-  TANDEM_ARG(Tensor, in_proj_bias);                    // (3 E)
-  TANDEM_ARG(Tensor, bias_k);                          // (1, 1, E): a key that is appended to each sequence
-  TANDEM_ARG(Tensor, bias_v);                          // (1, 1, E): a value that is appended to each sequence
-  TANDEM_ARG(bool, add_zero_attn);                     // whether to append a key and a value of zeros
-  TANDEM_ARG(double, dropout_p);                       // dropout probability of the attention weights
-  TANDEM_ARG(Tensor, out_proj_weight);                 // (E, E)
-  TANDEM_ARG(Tensor, out_proj_bias);                   // (E), bias of the output projection
-  TANDEM_ARG(bool, training) = true;                   // whether dropout is applied
-  TANDEM_ARG(Tensor, key_padding_mask);                // (N, S): keys to ignore, as bool or as numbers to add
-  TANDEM_ARG(bool, need_weights) = true;               // whether to return the attention weights too
-  TANDEM_ARG(Tensor, attn_mask);                       // (L, S) or (N heads, L, S), as bool (true: hidden) or numbers
-  TANDEM_ARG(bool, use_separate_proj_weight) = false;  // use the next three weights in place of in_proj_weight
-  TANDEM_ARG(Tensor, q_proj_weight);                   // weight of queries, if separate
-  TANDEM_ARG(Tensor, k_proj_weight);                   // weight of keys, if separate
-  TANDEM_ARG(Tensor, v_proj_weight);                   // weight of values, if separate
-  TANDEM_ARG(Tensor, static_k);                        // (N heads, S, E / heads): replaces the projected keys
-  TANDEM_ARG(Tensor, static_v);                        // (N heads, S, E / heads): replaces the projected values
+  TANDEM_ARG(int64_t, embed_dim_to_check);  // number of features of a query
+  TANDEM_ARG(int64_t, num_heads);           // number of heads; must divide embed_dim
+  TANDEM_ARG(Tensor, in_proj_weight);       // (3 * E, E): weights of queries, keys and values, concatenated
+  TANDEM_ARG(Tensor, in_proj_bias);         // (3 * E): biases of queries, keys and values, concatenated
+  TANDEM_ARG(Tensor, bias_k);               // (1, 1, E): a key that is appended to each sequence
+  TANDEM_ARG(Tensor, bias_v);               // (1, 1, E): a value that is appended to each sequence
+  TANDEM_ARG(bool, add_zero_attn);          // whether to append a key and a value of zeros
+  TANDEM_ARG(double, dropout_p);            // dropout probability of the attention weights
+  TANDEM_ARG(Tensor, out_proj_weight);      // (E, E): weight of the output projection
+  TANDEM_ARG(Tensor, out_proj_bias);        // (E): bias of the output projection
+  TANDEM_ARG(bool, training) = true;        // whether dropout is applied
+  TANDEM_ARG(Tensor, key_padding_mask);     // (N, S): keys to ignore (bool), or numbers to add to scores
+  TANDEM_ARG(bool, need_weights) = true;    // whether to return the attention weights too
+  // (L, S) or (N * heads, L, S): bool (true: hidden), or numbers to add.
+  TANDEM_ARG(Tensor, attn_mask);
+  TANDEM_ARG(bool, use_separate_proj_weight) = false;  // use q_, k_ and v_proj_weight instead of in_proj_weight
+  TANDEM_ARG(Tensor, q_proj_weight);                   // weight of the query projection, if separate
+  TANDEM_ARG(Tensor, k_proj_weight);                   // weight of the key projection, if separate
+  TANDEM_ARG(Tensor, v_proj_weight);                   // weight of the value projection, if separate
+  TANDEM_ARG(Tensor, static_k);                        // (N * heads, S, E / heads): replaces the projected keys
+  TANDEM_ARG(Tensor, static_v);                        // (N * heads, S, E / heads): replaces the projected values
   TANDEM_ARG(bool, average_attn_weights) = true;       // whether returned weights are averaged over heads
 };
 /// Computes the forward of MultiheadAttention with the given parameters. Returns (output, attention weights); the

@@ -30,7 +30,7 @@ Tensor avg_pool_backward(const Tensor& dy, const kernels::PoolShape& s, IntArray
   return record("avg_pool2d_backward", of_sizes(dx, x_sizes), {dy}, {},
                 [s, ceil, last](const Context&, const Tensor& ddx) -> Grads { return {avg_pool(ddx, s, ceil, last)}; });
 }
-/// avg_pool2d for int64, with averages rounded towards zero.
+/// Computes avg_pool2d for int64. Averages are rounded towards zero.
 Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool ceil, std::optional<int64_t> divisor) {
   TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "avg_pool2d: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
   const auto count = [&](int64_t d) {
@@ -39,7 +39,8 @@ Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool c
   const auto around = [&](const Tensor& t, int64_t value) {
     return constant_pad_nd(t, {s.padding[1], s.padding[1], s.padding[0], s.padding[0]}, value);
   };
-  const auto sums = [&, oh = count(0), ow = count(1)](const Tensor& t) {  // windows may extend beyond t
+  // Sums of all windows; t is extended by zeros, because windows may extend beyond t.
+  const auto sums = [&, oh = count(0), ow = count(1)](const Tensor& t) {
     const int64_t below = std::max<int64_t>((oh - 1) * s.stride[0] + s.kernel[0] - t.size(-2), 0),
                   right = std::max<int64_t>((ow - 1) * s.stride[1] + s.kernel[1] - t.size(-1), 0);
     const Tensor windows = constant_pad_nd(t, {0, right, 0, below})
@@ -51,8 +52,8 @@ Tensor avg_pool_of_integers(const Tensor& x, const kernels::PoolShape& s, bool c
   if (divisor) return total.div(*divisor, "trunc");
   return total.div(sums(around(ones({x.size(-2), x.size(-1)}, x.options()), s.count_include_pad)), "trunc");
 }
-/// Returns, as a vector on like's device, the number of elements, including padding, of each of `count` windows along a
-/// dimension of `size`.
+/// Returns a vector on like's device with the size of each of `count` windows along a dimension of size `size`. Window
+/// sizes include padding.
 Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride, int64_t padding, const Tensor& like) {
   std::vector<double> sizes;
   for (int64_t i = 0; i < count; ++i)
@@ -68,8 +69,8 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
   if (x.dtype() == kInt64) return avg_pool_of_integers(x, s, ceil_mode, divisor);
   const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
   if (!divisor) return y;
-  // With padding included, an average is a sum divided by the window's size. Windows that ceil_mode adds at the end are
-  // smaller.
+  // If the window size includes padding, an average is the sum divided by the window size. Windows that ceil_mode adds
+  // at the end are smaller.
   const Tensor heights = window_sizes(x.size(-2), y.size(-2), kernel[0], s.stride[0], padding[0], y).unsqueeze(1);
   return y * (heights * window_sizes(x.size(-1), y.size(-1), kernel[1], s.stride[1], padding[1], y) /
               static_cast<double>(*divisor))
@@ -96,7 +97,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   if (size[0] == 1 && size[1] == 1 && (input.dim() == 3 || input.dim() == 4)) {
     check_real("adaptive_avg_pool2d", input);
     const Tensor y = input.mean({-2, -1}, true);
-    if (is_channels_last(input))  // channels-last strides describe the same elements
+    if (is_channels_last(input))  // the sizes are (..., C, 1, 1), so channels-last strides describe the same elements
       y.impl()->take_layout(
           *core::as_strided(y, y.sizes(), core::strides_of("pool", y.sizes(), MemoryFormat::ChannelsLast), 0).impl());
     return y;

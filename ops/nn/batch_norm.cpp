@@ -47,20 +47,21 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
 bool can_move(const Tensor& running, DType dtype) {
   return running.defined() && running.dtype() == dtype && running.is_contiguous();
 }
-/// Sets running = (1 - momentum) running + part batch.
+/// Sets running = (1 - momentum) running + part batch, where `part` is the factor of the batch statistics.
 void move(const Tensor& running, const Tensor& batch, double momentum, double part) {
   const NoGradGuard guard;
-  const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;  // rounded once, at the end
+  // Half types are updated in the dtype of batch, and rounded once, at the end.
+  const Tensor wide = is_half(running.dtype()) ? running.to(batch.dtype()) : running;
   wide.mul_(1 - momentum).add_(batch.to(wide.dtype()), part);
   if (!wide.is_same(running)) running.copy_(wide);
 }
-/// Statistics that normalize the channels. count: number of values per channel, over all parts.
+/// Statistics that normalize the channels. count: number of values per channel, over all parts of the batch.
 struct Statistics {
   Tensor mean, rstd;
   int64_t count;
 };
-/// Returns the statistics of x in training, and updates the running statistics; returns the running statistics in
-/// evaluation.
+/// In training, returns the statistics of x, and updates the running statistics. In evaluation, returns the running
+/// statistics.
 /// @param x  the input in the form that kernels take
 Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                          const Tensor& batches, bool training, double momentum, double eps,
@@ -78,17 +79,17 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
     TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
                  "; in training each channel needs more than one value");
   };
-  // Values per channel, also if there are no channels.
+  // Checks the number of values per channel, even if there are no channels.
   if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
   const bool at_once = count > 0 && !parts && x.is_cuda() && can_move(running_mean, statistic) &&
                        can_move(running_var, statistic) &&
                        (!batches.defined() || (batches.dtype() == kInt64 && batches.device() == x.device()));
   if (batches.defined() && !at_once) batches.add_(1);
-  if (count == 0) {  // no values: any finite numbers will do; these make the weight's gradient zero
+  if (count == 0) {  // no values: the statistics may be any finite numbers; zeros make weight's gradient zero
     mean.zero_();
     rstd.zero_();
     var.zero_();
-  } else if (at_once) {  // fused with the batch statistics, because a separate launch would take as long
+  } else if (at_once) {  // moves the running statistics in the same launch: a second launch would take as long
     Tensor moved_mean = running_mean, moved_var = running_var, counted = batches;
     moved_mean.bump_version();
     moved_var.bump_version();
@@ -124,7 +125,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
   const bool last = !input.is_contiguous() && input.suggest_memory_format() == MemoryFormat::ChannelsLast;
   const Tensor x = rows_or_planes(input, last), w = prepare_part(weight, x.dtype()), b = prepare_part(bias, x.dtype());
   Tensor y = make_like(input, last), y_rows = rows_or_planes(y, last);
-  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {  // nothing is saved: one launch
+  // Evaluation without gradients saves nothing for backward, so one fused launch suffices.
+  if (!training && x.is_cuda() && !autograd::any_wants_grad({input, weight, bias})) {
     const Tensor mean = prepare_part(running_mean, x.dtype()), var = prepare_part(running_var, x.dtype());
     TANDEM_DISPATCH_CUDA(x.device(), batch_norm_evaluate, x, mean, var, eps, w, b, y_rows);
     return y;
@@ -145,7 +147,8 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
       const Tensor m = training ? x.mean(others, true) : mean.to(x.dtype()).view(along);
       const Tensor r = training ? rstd_of(x, m, others, eps) : rstd.to(x.dtype()).view(along);
       const Tensor xhat = (x - m) * r;
-      const Tensor even = dy.contiguous(x.suggest_memory_format());  // gives dx the strides that the kernel gives it
+      // Brings dy into the layout of x, so that dx has the strides that the kernel would give it.
+      const Tensor even = dy.contiguous(x.suggest_memory_format());
       const Tensor g = weight.defined() ? even * weight.to(x.dtype()).reshape(along) : even;
       Tensor dx = g;
       if (training) dx = g - g.mean(others, true) - xhat * (g * xhat).mean(others, true);
@@ -158,7 +161,9 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     const Tensor g = rows_or_planes(dy, last), from = rows_or_planes(x, last), w = prepare_part(weight, x.dtype());
     TANDEM_DISPATCH(x.device(), batch_norm_backward, g, from, mean, rstd, w, training && !parts, sum_dy, sum_xhat,
                     dx_rows);
-    if (parts) {  // dx lacks the statistics' part: -(sum_dy + xhat sum_xhat) / count rstd weight, with joint sums
+    // If the batch has several parts, dx lacks the derivative through the joint statistics: -(sum_dy + xhat sum_xhat) /
+    // count rstd weight.
+    if (parts) {
       const Tensor sums = stack({sum_dy, sum_xhat}), rest = make_like(x, last);
       parts->add(sums);
       Tensor scale = rstd * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1))),
@@ -214,7 +219,7 @@ Tensor detail::norm_relu_pool(const Tensor& input, const Tensor& weight, const T
   const auto backward = [=, training = bool(training)](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3), bias = ctx.saved(4),
                  chosen = ctx.saved(5);
-    if (is_grad_enabled()) {  // second derivatives: recompute with the three operations
+    if (is_grad_enabled()) {  // second derivatives: recompute with batch_norm, relu and max_pool2d
       const Tensor variance = training ? Tensor() : rstd.pow(-2) - eps, center = training ? Tensor() : mean;
       return recorded_gradients(
           [&](const std::vector<Tensor>& in) {

@@ -13,26 +13,26 @@ namespace tandem {
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, detail::Flag training, double momentum = 0.1, double eps = 1e-5);
 namespace detail {
-/// Communication between the parts of one batch that are normalized in different places with the statistics of the
-/// whole batch. Implemented by SyncBatchNorm.
+/// Interface for a batch whose parts are on different ranks: combines their statistics, so that each part is normalized
+/// with the statistics of the whole batch. Implemented by SyncBatchNorm.
 struct BatchParts {
   virtual ~BatchParts() = default;
-  /// Returns whether there is only one part.
+  /// Returns whether the batch has only one part.
   virtual bool is_whole() const = 0;
   /// Replaces the mean and the biased variance of this part, which has `count` values per channel, by the mean and the
-  /// variance of all parts. Returns the number of values per channel of all parts.
+  /// variance of the whole batch. Returns the number of values per channel in the whole batch.
   virtual int64_t join(Tensor& mean, Tensor& var, int64_t count) const = 0;
   /// Replaces sums by the total over all parts.
   virtual void add(const Tensor& sums) const = 0;
 };
-/// tandem::batch_norm, in training over all parts if `parts` is given. batches: int64 counter that is incremented in
-/// training; or undefined.
+/// Implements tandem::batch_norm. If `parts` is given, training uses the statistics of all parts of the batch.
+/// `batches` is an int64 counter that training increments; it may be undefined.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, Flag training, double momentum, double eps,
                   const std::shared_ptr<const BatchParts>& parts, const Tensor& batches = {});
 /// Returns whether norm_relu_pool accepts x: float32 on the CPU, channels-last, not empty.
 bool can_norm_relu_pool(const Tensor& x);
-/// Returns whether norm_relu_pool supports this pooling of an x that it accepts: windows must lie side by side.
+/// Returns whether norm_relu_pool supports this pooling of x: windows must tile x without padding, gaps or overlaps.
 bool can_norm_relu_pool(const Tensor& x, Pair kernel_size, Pair stride, Pair padding, Pair dilation, bool ceil_mode);
 /// Computes max_pool2d(relu(batch_norm(...)), kernel_size) with bitwise equal results, but in one pass without
 /// intermediate results. Graphs and traces name it batch_norm_relu_max_pool2d, or batch_norm_relu if windows have one

@@ -36,11 +36,11 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
   return tandem::conv2d(x, weight, {}, Pair(s.stride[0], s.stride[1]), Pair(s.padding[0], s.padding[1]),
                         Pair(s.dilation[0], s.dilation[1]), s.groups);
 }
-/// conv2d for integers: products of patches and kernels, which wrap on overflow.
+/// Computes conv2d for integers, as products of patches and kernels. Integers wrap on overflow.
 Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
                    int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
-  for (int64_t d = 0; d < 2; ++d)  // (N, C, OH, OW, KH, KW)
+  for (int64_t d = 0; d < 2; ++d)  // resulting shape: (N, C, OH, OW, KH, KW)
     patches =
         patches.unfold(d + 2, dilation[d] * (weight.size(d + 2) - 1) + 1, stride[d]).slice(-1, 0, {}, dilation[d]);
   const int64_t each = weight.numel() / weight.size(0);  // number of elements of a patch that a kernel covers
@@ -121,7 +121,7 @@ Tensor backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_size
   }
   return record("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
                 [shape](const Context& ctx, const Tensor& g) -> Grads {
-                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // linear in both
+                  const Tensor dy = ctx.saved(0), w = ctx.saved(1);  // the gradient is linear in dy and in w
                   return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
                           ctx.needs_grad(1) ? backward_weight(dy, g, w.sizes(), shape) : Tensor()};
                 });
@@ -219,7 +219,7 @@ void check_one_dimension(const char* op, const Tensor& x, const Tensor& weight) 
   TANDEM_CHECK((x.dim() == 2 || x.dim() == 3) && weight.dim() == 3, op, ": x is ", x.sizes(), " and weight is ",
                weight.sizes(), "; accepted: (N, C, L) or (C, L), and a weight of three dimensions");
 }
-/// Removes the height, which is 1.
+/// Removes the height dimension of y, whose size is 1.
 Tensor without_height(const Tensor& y) {
   Shape sizes(y.sizes());
   sizes.erase(sizes.size() - 2);
@@ -256,7 +256,7 @@ void check_bias(const char* op, const Tensor& x, const Tensor& bias, int64_t cha
   TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": bias is ", bias.sizes(), "; accepted: (", channels,
                ",)");
 }
-/// Reshapes images (N D, channels, H, W) to volumes (N, channels, D, H, W).
+/// Reshapes images (N * D, channels, H, W) to volumes (N, channels, D, H, W).
 Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
 }
@@ -296,7 +296,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
-  const Tensor met = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // (N, C, KD, OD, H, W)
+  const Tensor met = layers == 1 ? taps[0].unsqueeze(2) : stack(taps, 2);  // shape (N, C, KD, OD, H, W)
   const Tensor images =
       met.permute({0, 3, 1, 2, 4, 5}).reshape({x.size(0) * depth, x.size(1) * layers, x.size(3), x.size(4)});
   const Tensor kernels = weight.reshape({weight.size(0), weight.size(1) * layers, weight.size(3), weight.size(4)});
@@ -335,8 +335,8 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
   }
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
   const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),
-                                         plane(output_padding), groups, plane(dilation));  // (N D, O KD, OH, OW)
-  // Layer k of image d contributes to depth d stride + k dilation of a result from which padding is not cut off yet.
+                                         plane(output_padding), groups, plane(dilation));  // (N * D, O * KD, OH, OW)
+  // Layer k of image d contributes to depth d * stride + k * dilation of the result, counted before padding is cut off.
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
   const Tensor at = arange(depth, places).unsqueeze(1) * stride[0] + arange(layers, places) * dilation[0];
   const int64_t whole = std::max((depth - 1) * stride[0] + (layers - 1) * dilation[0] + 1, padding[0] + out[2]);

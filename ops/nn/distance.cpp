@@ -20,13 +20,13 @@ Tensor Tensor::dist(const Tensor& other, double p) const {
   // Saves the operands and the distance, as in PyTorch, rather than the difference.
   return record("dist", y, {o.a, o.b}, {o.a, o.b, y}, [p](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor difference = ctx.saved(0) - ctx.saved(1), y = ctx.saved(2);
-    if (p == 0) return {Tensor(), Tensor()};  // norm of order 0 counts elements: its gradient is 0
+    if (p == 0) return {Tensor(), Tensor()};  // the norm of order 0 is a count, so its gradient is 0
     const Tensor dx = norm_backward(p, dy, difference, y);
     return {ctx.needs_grad(0) ? dx : Tensor(), ctx.needs_grad(1) ? -dx : Tensor()};
   });
 }
-/// Returns the number of non-zero elements of each row, without a graph. Unlike norm(0), it is NaN if the row has a
-/// NaN.
+/// Returns the number of non-zero elements of each row, without a graph. Unlike with norm(0), the result is NaN if
+/// the row has a NaN.
 static Tensor differing(const Tensor& rows) {
   const NoGradGuard guard;
   return rows.abs().ceil().clamp_max(1).sum(-1);
@@ -65,8 +65,8 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   const Shape sizes = prepare("cosine_similarity", a, b).sizes;
   const DType type = promote_types(a.dtype(), b.dtype());
   check_accepted("cosine_similarity", Accepts::real, type);
-  // Each vector is divided by its norm in its own dtype, as in PyTorch. A 0-dim operand's dtype takes part in the
-  // product.
+  // Divides each vector by its norm in the vector's own dtype, as in PyTorch. If an operand is 0-dim, its dtype counts
+  // only when the quotients are multiplied.
   const auto unit = [&](const Tensor& x) {
     const Tensor v = (x.is_floating_point() ? x : x.to(type)).expand(sizes);
     return v / v.norm(2, dim, true).clamp_min(eps);

@@ -25,7 +25,7 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
     y = core::empty(x.sizes(), x.dtype(), x.device());
     mask = core::empty(x.sizes(), kBool, x.device());
     TANDEM_DISPATCH(x.device(), dropout, x, 1 - p, scale, draw.state, draw.offset, y, mask);
-  } else {  // draws the same numbers, in logical order
+  } else {  // draws the same numbers as the fused kernel, in logical order
     const NoGradGuard guard;
     mask = core::empty_like(x, kBool, x.device());
     TANDEM_DISPATCH(x.device(), bernoulli, 1 - p, draw.state, draw.offset, mask);

@@ -27,7 +27,8 @@ Tensor& feature_alpha_dropout_(Tensor& x, double p, detail::Flag training);
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train);
 
 namespace detail {
-/// feature_dropout of x, which has a batch dimension if it has `batched` dimensions, and is a single sample otherwise.
+/// Applies feature_dropout to x. If x has `batched` dimensions, the first one is the batch; otherwise x is a single
+/// sample.
 Tensor dropout_channels(Tensor x, int64_t batched, double p, bool training, bool inplace);
 }  // namespace detail
 

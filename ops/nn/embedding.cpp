@@ -1,4 +1,5 @@
-// Embeddings, which look up, sum and shorten rows of a table: embedding, embedding_bag and embedding_renorm_; one_hot.
+// Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm_ limits their norms;
+// one_hot converts class indices to unit vectors.
 #include "tandem/ops/nn/embedding.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
   const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
   const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
   const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
-  return weight.index_put_({at}, limited);  // a row that is named twice is written twice with equal values
+  return weight.index_put_({at}, limited);  // a row that index names twice is written twice, with equal values
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
   TANDEM_CHECK(weight.dim() == 2, "embedding: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
@@ -48,7 +49,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   sizes.push_back(weight.size(1));
   const Tensor flat = index.reshape({-1});
   Tensor rows = select_rows("embedding", weight, 0, flat);
-  if (padding_idx && *padding_idx >= 0)  // the same values, but without a gradient for padding
+  if (padding_idx && *padding_idx >= 0)  // padding rows keep their values, but pass no gradient on
     rows = where((flat == *padding_idx).unsqueeze(1), rows.detach(), rows);
   return reshape_result(rows, sizes);
 }
@@ -63,7 +64,7 @@ std::optional<int64_t> detail::padding_row(const char* name, std::optional<int64
 
 namespace tandem::nn::functional {
 namespace {
-/// Returns `rows`; the gradient of each row is divided by the number of times that index names it.
+/// Returns `rows` unchanged, but divides the gradient of each row by the number of times that index names the row.
 Tensor with_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64_t count) {
   const Tensor at = index.reshape({-1}), one = ones(at.sizes(), rows.options());
   const Tensor times =
@@ -156,7 +157,7 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
                               .norm_type(o.norm_type())
                               .padding_idx(o.padding_idx())
                               .scale_grad_by_freq(o.scale_grad_by_freq()));
-  Tensor padded;  // (n, 1)
+  Tensor padded;  // (n, 1) mask of the indices equal to padding_idx
   if (const auto padding = padding_row(kOp, o.padding_idx(), weight.size(0))) padded = (flat == *padding).unsqueeze(1);
   if (is_max) return largest(rows, padded, bounds);
   if (factors.defined()) rows = rows * factors.reshape({-1, 1}).to(rows.dtype());

@@ -1,4 +1,5 @@
-// Embeddings, which look up, sum and shorten rows of a table: embedding, embedding_bag and embedding_renorm; one_hot.
+// Embeddings: embedding looks up rows of a table, embedding_bag sums them, embedding_renorm limits their norms;
+// one_hot converts class indices to unit vectors.
 #pragma once
 #include <variant>
 
@@ -11,9 +12,9 @@ namespace tandem {
 /// Returns int64 vectors target.sizes() + (num_classes,) with a 1 at each target and 0 elsewhere. num_classes defaults
 /// to the largest target plus 1.
 Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
-/// Returns the rows of weight (V, D) at the indices, which may have any shape: index.sizes() + (D,). The row
-/// padding_idx gets no gradient. A negative padding_idx means no row; in nn::functional::embedding it counts from the
-/// end.
+/// Returns the rows of weight (V, D) at the positions `index`, which may have any shape. The result has the sizes
+/// index.sizes() + (D,). The row padding_idx gets no gradient. A negative padding_idx means no row; in
+/// nn::functional::embedding it counts from the end.
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
 
 /// Scales down the rows of weight that index names to the p-norm max_norm if their norm exceeds it, where p is
@@ -26,10 +27,11 @@ inline Tensor embedding_renorm(const Tensor& weight, const Tensor& index, double
 
 namespace detail {
 struct MaxTag {};
-/// Returns padding_idx counted from the front, or nullopt if there is none. @throws Error unless it is a row
+/// Returns padding_idx counted from the front, or nullopt if padding_idx is not given. @throws Error if it is not the
+/// index of a row
 std::optional<int64_t> padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows);
 }  // namespace detail
-/// LibTorch's name of the maximum, beside kSum and kMean.
+/// LibTorch's constant for the maximum; the other reductions are kSum and kMean.
 constexpr detail::MaxTag kMax;
 
 }  // namespace tandem
@@ -42,27 +44,27 @@ using EmbeddingBagMode = std::variant<Reduction, detail::MaxTag>;
 namespace functional {
 
 struct EmbeddingFuncOptions {
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are used are scaled down to this norm
-  TANDEM_ARG(double, norm_type) = 2;                // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by its count in the batch
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of the row that gets no gradient
+  TANDEM_ARG(std::optional<double>, max_norm);      // rows that are looked up are scaled down to this norm
+  TANDEM_ARG(double, norm_type) = 2;                // exponent p of the norm that max_norm limits
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;     // divide a row's gradient by how often the row is used
 };
 struct EmbeddingBagFuncOptions {
   TANDEM_ARG(Tensor, offsets);                           // position in index at which each bag begins
-  TANDEM_ARG(std::optional<double>, max_norm);           // rows that are used are scaled down to this norm
-  TANDEM_ARG(double, norm_type) = 2;                     // p of the norm
-  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by its count in the batch
+  TANDEM_ARG(std::optional<double>, max_norm);           // rows that are looked up are scaled down to this norm
+  TANDEM_ARG(double, norm_type) = 2;                     // exponent p of the norm that max_norm limits
+  TANDEM_ARG(bool, scale_grad_by_freq) = false;          // divide a row's gradient by how often the row is used
   TANDEM_ARG(EmbeddingBagMode, mode) = Reduction::mean;  // reduction of the rows of a bag
   TANDEM_ARG(Tensor, per_sample_weights);                // factor for each index; for kSum only
-  TANDEM_ARG(bool, include_last_offset) = false;         // whether offsets end with the number of indices
-  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // row that bags leave out and that gets no gradient
+  TANDEM_ARG(bool, include_last_offset) = false;         // whether the last offset is the number of indices
+  TANDEM_ARG(std::optional<int64_t>, padding_idx);       // index of the row that is left out and gets no gradient
 };
 /// tandem::embedding with index as the first argument, as in PyTorch's functional form.
 /// @throws Error as tandem::embedding
 Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncOptions& o = {});
-/// Returns the sum, mean or elementwise maximum (B, D) of the rows of each bag. index (B, N) has bags of N indices;
-/// index (n) has one bag from each of the offsets (B) to the next. Rows of padding_idx are left out; an empty bag gives
-/// zeros. per_sample_weights, which have index's sizes and require kSum, multiply the rows.
+/// Returns the sum, mean or elementwise maximum (B, D) of the rows of each bag. If index is (B, N), each row is a bag
+/// of N indices. If index is (n), the bags begin at the offsets (B). Rows of padding_idx are left out; an empty bag
+/// gives zeros. per_sample_weights, which have index's sizes and require kSum, multiply the rows.
 /// @throws Error unless offsets begin with 0, do not decrease and stay within index; and for scale_grad_by_freq with
 /// kMax
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o = {});

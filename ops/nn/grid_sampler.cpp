@@ -23,11 +23,11 @@ Tensor as_pixels(const Tensor& place, int64_t size, bool align) {
 Tensor mirrored(const Tensor& at, int64_t size, bool align) {
   const double low = align ? 0 : -0.5, span = static_cast<double>(size) - (align ? 1 : 0);
   if (span == 0) return at * 0;
-  const Tensor there_and_back = (at - low).remainder(2 * span);  // forth and back
+  const Tensor there_and_back = (at - low).remainder(2 * span);  // position in one period: forth and back
   return where(there_and_back > span, 2 * span - there_and_back, there_and_back) + low;
 }
-/// Returns the position inside the image that replaces `at`; in mode zeros, `at` itself. As in PyTorch, NaN, which
-/// mirroring also makes of infinity, becomes the first pixel.
+/// Returns the position inside the image that replaces `at`. In mode zeros, it is `at` itself. As in PyTorch, NaN
+/// becomes the first pixel. Infinity does too if it is mirrored, which makes it NaN.
 Tensor inside(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
   if (mode == PaddingMode::zeros) return at;
   const Tensor near = mode == PaddingMode::reflection ? mirrored(at, size, align) : at;
@@ -43,7 +43,7 @@ std::vector<GridTap> linear_taps(const Tensor& at) {
   return {{first, 1 - t}, {first + 1, t}};
 }
 std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode, bool align) {
-  constexpr double a = -0.75;  // Keys' kernel
+  constexpr double a = -0.75;  // parameter of Keys' kernel
   const Tensor first = at.detach().floor(), t = at - first;
   const auto near = [](const Tensor& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1; };
   const auto far = [](const Tensor& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
@@ -51,8 +51,8 @@ std::vector<GridTap> cubic_taps(const Tensor& at, int64_t size, PaddingMode mode
   return {{place(-1), far(t + 1)}, {place(0), near(t)}, {place(1), near(1 - t)}, {place(2), far(2 - t)}};
 }
 
-/// Reads pixels of x, given as rows (N, C, pixels), at `places`, which has a tensor (N, ...) for each dimension: (N, C,
-/// ...). Pixels outside the image are 0.
+/// Reads the pixels of x at `places`: (N, C, ...). x is given as rows (N, C, pixels), and places has a tensor (N, ...)
+/// for each dimension. Pixels outside the image are 0.
 Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor>& places) {
   Tensor index, valid;
   for (size_t d = 0; d < places.size(); ++d) {
@@ -100,7 +100,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   const PaddingMode mode = kModes[padding_mode];
   const DType wide = detail::accumulate_type(x.dtype());
   Tensor image = x;
-  if (autograd::any_wants_grad({x}))  // connects the gradient to x and grid, as in PyTorch
+  // Connects the gradient to x and grid, as in PyTorch.
+  if (autograd::any_wants_grad({x}))
     image = record("alias", core::alias(x), {x, grid}, {}, [](const Context& ctx, const Tensor& dy) -> Grads {
       return {ctx.flat_in({0, 1}, dy)};
     });
@@ -108,7 +109,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
                at = grid.to(wide).contiguous();  // the positions determine the result's strides
   const IntArrayRef sizes = x.sizes().slice(2, static_cast<size_t>(spatial));
 
-  std::vector<std::vector<GridTap>> taps;  // for each dimension of x; the grid lists dimensions in reverse order
+  // Taps for each dimension of x. The grid lists dimensions in reverse order.
+  std::vector<std::vector<GridTap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     const Tensor pixel = as_pixels(at.select(-1, spatial - 1 - d), size, align_corners);
@@ -120,7 +122,8 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
       taps.push_back({{inside(pixel, size, mode, align_corners).detach().round(), Tensor()}});
   }
   Tensor y;
-  std::vector<size_t> chosen(taps.size(), 0);  // one tap of each dimension; runs through all combinations
+  // Index of one tap for each dimension; the loop runs through all combinations.
+  std::vector<size_t> chosen(taps.size(), 0);
   for (bool more = true; more;) {
     std::vector<Tensor> places;
     Tensor weight;

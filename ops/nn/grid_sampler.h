@@ -12,7 +12,7 @@ namespace tandem {
 /// @param padding_mode        values outside the image: 0 zeros, 1 the border pixels, 2 the mirrored image
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     detail::Flag align_corners);
-/// grid_sampler for 2-d images, or for 3-d images, only.
+/// Like grid_sampler, but accept only 2-d images (grid_sampler_2d) or only 3-d images (grid_sampler_3d).
 inline Tensor grid_sampler_2d(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                               detail::Flag align_corners) {
   TANDEM_CHECK(x.dim() == 4, "grid_sampler_2d: x is ", x.sizes(), "; accepted: (N, C, H, W)");

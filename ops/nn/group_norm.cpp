@@ -10,7 +10,7 @@ TANDEM_CAST_POLICY(float32, group_norm);
 TANDEM_CAST_POLICY(none, native_group_norm);
 
 namespace {
-/// Converts (C) to x's dtype and to a shape that broadcasts to x (N, C, ...).
+/// Converts `part` (C) to x's dtype, and to a shape that broadcasts to x (N, C, ...).
 Tensor along_channels(const Tensor& part, const Tensor& x) {
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[1] = part.numel();

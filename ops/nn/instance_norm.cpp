@@ -21,7 +21,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   sizes[0] = 1;
   sizes[1] = samples * channels;
   const Tensor mean = each(running_mean), var = each(running_var);
-  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;  // each is its own mean
+  // True if each channel of each sample has one value, which is its own mean.
+  const bool single = use_input_stats && x.numel() > 0 && x.numel() == samples * channels;
   const Tensor rows = x.reshape(sizes),
                y = single ? batch_norm(rows.sub(rows), each(weight), each(bias), zeros({sizes[1]}, x.options()),
                                        ones({sizes[1]}, x.options()), false, momentum, eps)

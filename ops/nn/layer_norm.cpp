@@ -26,8 +26,8 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
   const DType statistic = accumulate_type(input.dtype());
   const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
   const Tensor x = contiguous_detached(rows);
-  // For many rows a half weight is converted to float once. For few rows the copy could be as large as x, so kernels
-  // take the weight as it is.
+  // For many rows, a half-precision weight is converted to float once. For few rows, the converted copy could be as
+  // large as x, so kernels take the weight as it is.
   const bool few = x.device().is_cpu() && x.size(0) < 8;
   const auto prepare = [&](const Tensor& part) {
     return few && part.defined() ? contiguous_detached(part.detach()) : prepare_part(part, x.dtype());

@@ -8,8 +8,8 @@ namespace tandem {
 Tensor layer_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 /// Returns x / sqrt(mean(x^2) + eps) weight, where the mean is over the last dimensions, whose sizes must be
-/// normalized_shape (Zhang and Sennrich 2019, arXiv:1910.07467). eps defaults to the machine epsilon of the dtype that
-/// computes. Half types are computed in float32, and squares are summed in double on every device.
+/// normalized_shape (Zhang and Sennrich 2019, arXiv:1910.07467). eps defaults to the machine epsilon of the dtype of
+/// the computation. Half types are computed in float32, and squares are summed in double on every device.
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
 

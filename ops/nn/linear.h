@@ -12,8 +12,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 namespace tandem::nn::functional {
 
-/// Returns x1 weight[o] x2 + bias[o] for each o: x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O).
-/// @throws Error unless all dimensions of x1 and x2 but the last agree
+/// Returns x1 weight[o] x2 + bias[o] for each o: x1 (..., I), x2 (..., J), weight (O, I, J) -> (..., O). @throws Error
+/// unless x1 and x2 have equal sizes in all dimensions but the last
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tandem::nn::functional

@@ -30,13 +30,14 @@ Tensor max_pool_backward(const Tensor& dy, const Tensor& index, const kernels::P
                   return {where(none, Scalar(0), ddy).reshape(sizes)};
                 });
 }
-/// Returns (values, indices); indices are undefined unless `indices`.
+/// Returns (values, indices). The indices tensor is undefined if `indices` is false.
 std::tuple<Tensor, Tensor> max_pool(const Tensor& input, const kernels::PoolShape& s, bool ceil, bool indices) {
   if (is_integer(input.dtype())) {  // computed in float64, which holds all but the largest int64 exactly
     const Tensor wide = input.to(kFloat64);
     if (input.dtype() == kInt64 && input.numel() > 0) {
       check_not_recorded("max_pool2d", "the host looks whether float64 holds the elements of int64");
-      if (wide.abs().max().item<double>() > 0x1p53) {  // pools the ranks of the elements, which fit float64
+      // If float64 cannot hold all elements, pools their positions in sorted order instead.
+      if (wide.abs().max().item<double>() > 0x1p53) {
         const auto [values, ranks, counts] = _unique2(input, /*sorted=*/true, /*return_inverse=*/true);
         const Tensor from = ranks.to(kFloat64).contiguous(input.suggest_memory_format());
         const auto [rank, index] = max_pool(from, s, ceil, /*indices=*/true);
@@ -63,7 +64,7 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, Pair kernel,
   return max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, true);
 }
 Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Pair dilation, Flag ceil_mode) {
-  const bool indices = autograd::any_wants_grad({x});  // needed by the gradient only
+  const bool indices = autograd::any_wants_grad({x});  // max_pool2d needs indices only for the gradient
   return std::get<0>(max_pool(x, pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
@@ -86,7 +87,8 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   const auto [y, row] =
       max_pool2d_with_indices(as_depths(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
   const Tensor maxima = as_volumes(y, x, inner);
-  // `row` counts elements of `inner`, depth first; inner_index counts elements of a plane of x.
+  // Combines two indices. `row` counts the elements of `inner` with the depth as the outer dimension. inner_index
+  // counts the elements of one plane of x.
   const NoGradGuard guard;
   const Tensor safe = row.clamp_min(0), place = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));
@@ -134,7 +136,7 @@ std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, In
     TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
   Tensor y = lead_gradient_to(x), index;
-  int64_t below = 1;  // number of elements of x in one step along the dimension
+  int64_t below = 1;  // number of elements of x per step along the dimension
   for (int64_t d = x.dim() - 1; d >= x.dim() - spatial; --d) {
     const int64_t count = sizes[static_cast<size_t>(d - x.dim() + spatial)];
     const auto [values, places] = adaptive_max(y, d, count);
@@ -197,7 +199,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     // random_samples lists three dimensions in order, but two in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
-    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], places);  // (N, C, out, kernel)
+    const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], places);  // shape (N, C, out, kernel)
     at = (at.unsqueeze(3).unsqueeze(5) * in + along.unsqueeze(2).unsqueeze(4)).flatten(4, 5).flatten(2, 3);
     sizes.push_back(out[i]);
   }
@@ -278,7 +280,7 @@ void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<doubl
     TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio holds ", ratio, "; accepted: between 0 and 1");
 }
 namespace {
-/// Returns the output size, given directly or as ratios of x's last dimensions.
+/// Returns the output size, which is given either directly or as ratios of the sizes of x's last dimensions.
 template <class Size>
 Size fractional_output(const char* op, const Tensor& x, const std::optional<Size>& size, ArrayRef<double> ratios) {
   detail::check_fraction(op, size.has_value(), ratios);

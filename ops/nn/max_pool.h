@@ -27,14 +27,14 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair
 /// max_pool2d in one dimension: x (N, C, L) or (C, L).
 Tensor max_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
                   int64_t dilation = 1, detail::Flag ceil_mode = false);
-/// Returns (values, indices); indices count along L.
+/// Returns (values, indices). An index is the position along L.
 std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {},
                                                    int64_t padding = 0, int64_t dilation = 1,
                                                    detail::Flag ceil_mode = false);
 /// max_pool2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W).
 Tensor max_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
                   detail::Triple dilation = 1, detail::Flag ceil_mode = false);
-/// Returns (values, indices); indices count in row-major order over (D, H, W).
+/// Returns (values, indices). An index is the position in row-major order over (D, H, W).
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {},
                                                    detail::Triple padding = 0, detail::Triple dilation = 1,
                                                    detail::Flag ceil_mode = false);

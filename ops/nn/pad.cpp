@@ -30,7 +30,8 @@ int64_t source_of(PaddingMode mode, int64_t i, int64_t size) {
 /// Pads one dimension with index_select, whose gradient sums over repeated elements.
 Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int64_t after, PaddingMode mode) {
   if (before == 0 && after == 0) return x;
-  if (mode == PaddingMode::circular && (before < 0 || after < 0)) {  // PyTorch wraps around what remains
+  // PyTorch first cuts off elements (negative pads), then wraps around the remaining elements.
+  if (mode == PaddingMode::circular && (before < 0 || after < 0)) {
     const int64_t start = std::max<int64_t>(-before, 0), rest = x.size(dim) - start - std::max<int64_t>(-after, 0);
     TANDEM_CHECK(rest > 0, op, ": pads ", before, " and ", after, " of a dimension of ", x.size(dim),
                  "; at least one element must remain");
@@ -48,7 +49,8 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
 }
-/// @param spatial  number of dimensions that the operation pads; pads for all of them must be given
+/// Implements a padding operation for a fixed number of dimensions.
+/// @param spatial  number of dimensions that the operation pads; `pad` must have a pair of numbers for each of them
 Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
   TANDEM_CHECK(spatial >= 1 && spatial <= 3 && static_cast<int64_t>(pad.size()) == 2 * spatial &&
                    (x.dim() == spatial + 1 || x.dim() == spatial + 2),
@@ -92,7 +94,8 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
   Shape back;
   for (const int64_t p : pad) back.push_back(-p);
   return record("constant_pad_nd", y, {x}, {}, [back](const Context&, const Tensor& dy) -> Grads {
-    return {constant_pad_nd(dy, back, 0)};  // removes the padding; elements cut off before get 0
+    // The negative pads `back` remove the padding. Elements that the forward cut off get gradient 0.
+    return {constant_pad_nd(dy, back, 0)};
   });
 }
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {

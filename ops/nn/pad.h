@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-/// Padding of an image, and values outside an image in a convolution or grid_sample. LibTorch's names are kZeros,
-/// kConstant, ... (nn/padding.h). Each function says which modes it accepts.
+/// Modes of padding: values that padding adds, or that a convolution or grid_sample reads outside an image. LibTorch's
+/// names are kZeros, kConstant, ... (nn/padding.h). Each function says which modes it accepts.
 enum class PaddingMode { zeros, constant, reflect, replicate, circular, border, reflection };
 
 /// Pads x, of any dtype, with `value` in as many of the last dimensions as there are pairs (before, after).

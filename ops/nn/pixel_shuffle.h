@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// pixel_shuffle rearranges (..., C r r, H, W) to (..., C, H r, W r): r^2 channels become squares of pixels (Shi et al.
-/// 2016). pixel_unshuffle is the inverse.
+/// pixel_shuffle rearranges (..., C * r * r, H, W) to (..., C, H * r, W * r): r^2 channels become squares of pixels
+/// (Shi et al. 2016). pixel_unshuffle is the inverse.
 /// @throws Error unless r^2 divides the channels, or, for pixel_unshuffle, r divides height and width
 Tensor pixel_shuffle(const Tensor& x, int64_t upscale_factor);
 Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor);

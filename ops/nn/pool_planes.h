@@ -16,7 +16,8 @@ inline int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stri
                kernel, ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
                "; all but padding must be positive, and padding at most half the kernel");
   TANDEM_CHECK(size > 0, op, ": x is empty in a dimension that is pooled; accepted: one or more elements");
-  // A window larger than the padded size extends beyond the end, which ceil_mode permits by less than a stride.
+  // ceil_mode lets the last window extend beyond the end by less than a stride, so a window may be larger than the
+  // padded size by as much.
   const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0);
   TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
                size + 2 * padding, ceil ? " by a stride or more" : "");
@@ -47,8 +48,8 @@ inline Tensor make_images(const Tensor& x, DType dtype, int64_t h, int64_t w) {
 inline Tensor of_sizes(const Tensor& y, IntArrayRef sizes) { return y.dim() == 4 ? y : core::try_view(y, sizes); }
 
 struct Planes {
-  Tensor x;   // in the form that kernels take
-  Shape out;  // full shape of the output
+  Tensor x;   // the input in the form that kernels take
+  Shape out;  // sizes of the result of the operation
   int64_t oh, ow;
   Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
       : Planes(op, input, channels_last) {

@@ -1,7 +1,7 @@
-// Cells of recurrent networks: rnn_tanh_cell, rnn_relu_cell, lstm_cell, gru_cell.
-// Each function computes one step of a recurrent network: input x (B, inputs) and states (B, hidden) -> the next
-// states. The matrices of all gates are stacked in w_ih (gates hidden, inputs) and w_hh (gates hidden, hidden), and so
-// are the biases, which may be undefined.
+// Cells of recurrent networks: rnn_tanh_cell, rnn_relu_cell, lstm_cell, gru_cell. Each function computes one step of a
+// recurrent network: input x (B, inputs) and states (B, hidden) -> the next states. The matrices of all gates are
+// stacked in w_ih (gates * hidden, inputs) and w_hh (gates * hidden, hidden), and so are the biases (gates * hidden),
+// which may be undefined.
 #pragma once
 #include "tandem/core/tensor.h"
 

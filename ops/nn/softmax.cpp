@@ -37,7 +37,7 @@ Tensor log_softmax_of(const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-/// Returns dx = y (dy - sum dy y).
+/// Returns dx = y (dy - sum(dy y)), where the sum is along dim.
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   const Tensor g = around(dy, dim), out = around(y, dim);
   Around to(y, out);
@@ -49,7 +49,7 @@ Tensor softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   });
 }
 namespace {
-/// Returns dx = dy - e^y sum dy.
+/// Returns dx = dy - e^y sum(dy), where the sum is along dim.
 Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int64_t dim) {
   const Tensor g = around(dy, dim), out = around(y, dim);
   Around to(y, out);

@@ -26,7 +26,8 @@ double keys(double d) {
   d = std::abs(d);
   return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
 }
-/// Returns the nearest pixel. PyTorch computes it in float32, but for float64 images from a product in float64.
+/// Returns the index of the input pixel nearest to output pixel i. As in PyTorch, the position is computed in float32;
+/// if `wide` (for float64 images), it is computed in float64 and then rounded to float32.
 int64_t nearest_place(int64_t i, double scale, bool exact, bool wide) {
   const double offset = exact ? 0.5 : 0;
   const float place = wide ? static_cast<float>((static_cast<double>(i) + offset) * scale)
@@ -88,7 +89,8 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
     const double scale = !align    ? given ? 1 / *given : ratio
                          : out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
                                    : 0.0;
-    if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;  // as in PyTorch, for any scale
+    // A dimension of unchanged size is copied for any scale, unless in bicubic mode, as in PyTorch.
+    if (in == out && (scale == 1 || kind != Resampling::cubic)) continue;
     y = resample_one(y, k + 2, taps_of(in, out, scale, kind, align, x.dtype() == kFloat64));
   }
   y = y.is_same(x) ? x.clone() : y.to(x.dtype());
@@ -129,7 +131,8 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
 }
 
 namespace {
-/// The names of a mode in Python and of LibTorch's constant, in the order of InterpolationMode.
+/// Names of the interpolation modes, in the order of InterpolationMode: the name in Python, and the name of LibTorch's
+/// constant.
 constexpr const char* kModeNames[][2] = {
     {"nearest", "kNearest"},     {"linear", "kLinear"}, {"bilinear", "kBilinear"},         {"bicubic", "kBicubic"},
     {"trilinear", "kTrilinear"}, {"area", "kArea"},     {"nearest-exact", "kNearestExact"}};

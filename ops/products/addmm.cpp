@@ -35,7 +35,7 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
-  const Tensor added = scaled(bias, beta);  // recorded first, so that backward visits the product first
+  const Tensor added = scaled(bias, beta);  // recorded before the product, so that backward visits the product first
   const Tensor product = mm(a, b);
   check_factors("addmm", product, beta, alpha);
   return scaled(product, alpha) + added;
@@ -61,7 +61,8 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
   TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
                "; accepted: (n,) and (m,)");
-  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));  // only addr promotes, as in PyTorch
+  // Of the functions in this file, only addr promotes dtypes, as in PyTorch.
+  const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {

@@ -19,13 +19,13 @@ inline Tensor& addmv_(Tensor& x, const Tensor& matrix, const Tensor& vector, dou
 inline Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.addr(a, b, beta, alpha);
 }
-/// Returns beta x plus alpha times the products of b pairs of matrices (b, n, k) and (b, k, m). x broadcasts to (b, n,
-/// m).
+/// Returns beta x plus alpha times the products of pairs of matrices (batch, n, k) and (batch, k, m). x broadcasts to
+/// (batch, n, m).
 inline Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.baddbmm(a, b, beta, alpha);
 }
-/// Returns beta x plus alpha times the sum of the products of b pairs of matrices (b, n, k) and (b, k, m). x broadcasts
-/// to (n, m).
+/// Returns beta x plus alpha times the sum of the products of pairs of matrices (batch, n, k) and (batch, k, m). x
+/// broadcasts to (n, m).
 inline Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
   return x.addbmm(a, b, beta, alpha);
 }

@@ -12,8 +12,8 @@ TANDEM_CAST_POLICY(lower, einsum);
 
 namespace {
 
-/// A label names a dimension: a letter, or, for the dimensions of "...", kDots plus the number of dimensions of "..."
-/// to the right.
+/// Labels name the dimensions of an operand. A label is a letter, or, for a dimension of "...", kDots plus the number
+/// of dimensions of "..." to its right.
 using Labels = std::vector<int>;
 constexpr int kDots = 256;
 
@@ -41,7 +41,7 @@ Labels read_labels(const std::string& equation, const std::string& term, int dot
 }
 struct Term {
   Tensor x;
-  Labels labels;  // one for each dimension of x
+  Labels labels;  // one label for each dimension of x
 };
 /// Replaces the dimensions of a repeated label by their diagonal, so that x has one dimension for each label.
 Term without_repeats(Tensor x, Labels labels) {
@@ -103,7 +103,7 @@ Term multiplied(Term a, Term b, const Labels& kept) {
   match_sizes(a, b, kept);
   Labels batch, only_a, only_b, inner;
   Shape sizes;
-  int64_t counts[4] = {1, 1, 1, 1};  // batch, only_a, inner, only_b
+  int64_t counts[4] = {1, 1, 1, 1};  // numbers of elements in the groups batch, only_a, inner, only_b
   const auto sort_out = [&](const Term& t, const Term& other, Labels& only, int64_t& count) {
     for (size_t i = 0; i < t.labels.size(); ++i) {
       if (holds(other.labels, t.labels[i])) continue;
@@ -195,7 +195,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
     result = summed(multiplied(result, summed(terms[i], needed), kept), kept);
   }
   if (result.labels == wanted) return result.x;
-  const Tensor y = ordered_by(result, wanted);  // with one operand a view, as in PyTorch
+  const Tensor y = ordered_by(result, wanted);  // a view if there is only one operand, as in PyTorch
   return operands.size() == 1 ? y : y.clone(MemoryFormat::Contiguous);
 }
 

@@ -22,15 +22,16 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   }
   multiply_matrices(a, b, {}, y);
   if (!autograd::any_wants_grad({a, b})) return y;
-  // Each factor is saved only for the gradient of the other. If the other requires none, the factor may be changed in
-  // place.
+  // Each factor is saved only if the gradient of the other factor is required. A factor that is not saved may be
+  // changed in place.
   const Tensor none;
   const Tensor &a_kept = autograd::wants_grad(b) ? a : none, &b_kept = autograd::wants_grad(a) ? b : none;
   return record(op, y, {a, b}, {a_kept, b_kept},
                 [op, a_turned = is_turned(a), b_turned = is_turned(b)](const Context& ctx, const Tensor& dy) -> Grads {
                   const Tensor a = ctx.saved(0), b = ctx.saved(1);
                   const auto turn = [](const Tensor& x) { return x.transpose(-2, -1); };
-                  Tensor da, db;  // have the operands' layouts, so that a parameter's gradient needs no copy
+                  // da and db get the layouts of a and b, so that a parameter's gradient needs no copy.
+                  Tensor da, db;
                   if (ctx.needs_grad(0)) da = a_turned ? turn(product(op, b, turn(dy))) : product(op, dy, turn(b));
                   if (ctx.needs_grad(1)) db = b_turned ? turn(product(op, turn(dy), a)) : product(op, turn(a), dy);
                   return {da, db};
@@ -56,14 +57,14 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                "; both need at least one dimension");
   TANDEM_CHECK(a.size(-1) == b.size(b.dim() == 1 ? 0 : -2), "matmul: a is ", a.sizes(), " and b is ", b.sizes(),
                "; the last dimension of a must equal the second last of b");
-  if (a.dim() == 1 || b.dim() == 1) {  // a row or a column, whose dimension the result lacks
+  if (a.dim() == 1 || b.dim() == 1) {  // a vector becomes a row or a column; this dimension is removed from the result
     Shape out;
     for (int64_t d = 0; d + 1 < a.dim(); ++d) out.push_back(a.size(d));
     for (int64_t d = 0; d < b.dim(); ++d)
       if (a.dim() == 1 && b.dim() > 1 && d != b.dim() - 2) out.push_back(b.size(d));
     return reshape_result(matmul(a.dim() == 1 ? a.unsqueeze(0) : a, b.dim() == 1 ? b.unsqueeze(1) : b), out);
   }
-  if (b.dim() == 2) {  // one product for all rows
+  if (b.dim() == 2) {  // one matrix product for the rows of all batches of a
     if (a.dim() == 2) return product("mm", a, b);
     Shape out = a.sizes();
     const int64_t rows = numel_of(a.sizes().slice(0, out.size() - 1));

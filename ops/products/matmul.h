@@ -6,7 +6,8 @@ namespace tandem {
 
 /// Multiplies by PyTorch's rules: two vectors give the scalar product, matrices are multiplied, and leading dimensions
 /// broadcast as batch dimensions. a and b must have one dtype other than bool. Integers wrap on overflow.
-/// @throws Error unless the last dimension of a equals the second last of b, or the only one of a vector b
+/// @throws Error unless the last dimension of a equals the second last dimension of b, or the only dimension of a
+/// vector b
 Tensor matmul(const Tensor& a, const Tensor& b);
 /// Returns the product of two matrices: (n, k) and (k, m) -> (n, m). @throws Error for other sizes, or different dtypes
 Tensor mm(const Tensor& a, const Tensor& b);

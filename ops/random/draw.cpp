@@ -18,7 +18,8 @@ void store(const PhiloxState& random, Tensor state) {
   TANDEM_DISPATCH(state.device(), store_words, ArrayRef<uint64_t>(words, 3), state);
 }
 
-/// States at block 0 by device, seed and stream. Each call passes its offset separately, so the memory is written once.
+/// Philox states at block 0, cached by device, seed and stream. Each call passes its offset separately, so the cached
+/// memory is written only once.
 struct States : RankPart {
   std::mutex mutex;
   std::map<std::tuple<Device, uint64_t, uint64_t>, Tensor> all;
@@ -32,7 +33,8 @@ struct States : RankPart {
       state = empty_state(device);
       random.offset = 0;
       store(random, state);
-      if (device.is_cuda()) cuda::current_stream(device).synchronize();  // other streams may read the state too
+      // Waits, because other streams may read the state too.
+      if (device.is_cuda()) cuda::current_stream(device).synchronize();
     }
     if (device.is_cuda()) state.record_stream(cuda::current_stream(device));
     return state;
@@ -48,7 +50,8 @@ Draw next_draw(Device device, int64_t elements) {
     const PhiloxState random = generator.reserve(count);
     return {RankContext::current().state().part<States>().at_zero(device, random), random.offset};
   }
-  const auto own_state = [&] {  // each replay draws new numbers
+  // A state that belongs to one recorded operation, so that each replay draws new numbers.
+  const auto own_state = [&] {
     const cuda::UncapturedGuard guard;
     return empty_state(device);
   };

@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Philox state {seed, stream, block}, int64 in the device's memory, and the number of blocks to add to it.
+/// state: Philox state {seed, stream, block}, int64 in the device's memory. offset: number of blocks to add to `block`.
 struct Draw {
   Tensor state;
   uint64_t offset;

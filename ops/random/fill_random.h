@@ -49,7 +49,8 @@ inline void check_floating(const char* op, const Tensor& x) {
 inline void check_each_in_range(const char* op, const char* what, const Tensor& x, double least, double most) {
   if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;
-  const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();  // NaN if there is one
+  // low and high are NaN if an element is NaN.
+  const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();
   TANDEM_CHECK(low >= least && high <= most, op, ": ", what, " is ", low >= least ? high : low, "; accepted: ", least,
                " to ", most);
 }

@@ -25,9 +25,9 @@ Tensor Tensor::multinomial(int64_t num_samples, Flag replacement) const {
   Tensor y;
   if (replacement) {
     const Tensor sums = p.cumsum(1), total = sums.narrow(1, n - 1, 1);
-    const Tensor last = (sums < total).sum(1, true);  // indices after it have probability 0
+    const Tensor last = (sums < total).sum(1, true);  // last index with a probability above 0
     y = searchsorted(sums, rand({p.size(0), num_samples}, wide) * total, false, /*right=*/true).minimum(last);
-  } else {  // the events that happen first, if each happens at its rate p
+  } else {  // without replacement: event i happens at a random time, with rate p[i]; takes the earliest events
     const Tensor times =
         tandem::where(p > 0, (-rand(p.sizes(), wide)).log1p() * -1.0 / p, std::numeric_limits<double>::infinity());
     y = std::get<1>(times.topk(num_samples, 1, /*largest=*/false));

@@ -34,13 +34,13 @@ double log_factorial(double k) {
     return sum;
   }
   const double series = 1 / (12 * k) - 1 / (360 * k * k * k) + 1 / (1260 * std::pow(k, 5));
-  return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // ln(sqrt(2 pi))
+  return (k + 0.5) * std::log(k) - k + 0.9189385332046727 + series;  // 0.9189... is ln(sqrt(2 pi))
 }
-/// Draws a Poisson number by Hoermann's PTRS: a point in a box of width a around the mean is accepted by comparing
-/// logarithms of densities.
+/// Draws a Poisson number by Hoermann's PTRS (transformed rejection): draws a point in a box of width a around the
+/// mean, and accepts it by comparing logarithms of densities.
 double poisson_number(double rate, Uniforms& u) {
   if (!(rate > 0)) return 0;
-  if (rate < 10) {  // counts arrivals, whose waiting times are logarithms, until the time is over
+  if (rate < 10) {  // counts the arrivals of a Poisson process, with exponential waiting times, up to time 1
     const double end = std::exp(-rate);
     double count = 0;
     for (double product = u.next(); product > end; product *= u.next()) ++count;
@@ -60,7 +60,7 @@ double poisson_number(double rate, Uniforms& u) {
 /// Draws a binomial number by Hoermann's BTRS, which works like PTRS. p must be at most 1/2.
 double binomial_number(double n, double p, Uniforms& u) {
   if (!(n > 0) || !(p > 0)) return 0;
-  if (n * p < 10) {  // jumps from each success to the next
+  if (n * p < 10) {  // jumps from each success to the next by a random waiting time
     double at = 0, count = 0;
     const double scale = std::log1p(-p);
     while (true) {

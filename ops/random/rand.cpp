@@ -6,7 +6,7 @@
 namespace tandem {
 
 namespace {
-/// Fills `out`, unless it has no elements, for which any dtype is accepted, as in PyTorch.
+/// Fills `out`. An `out` without elements is not filled, because it may have any dtype, as in PyTorch.
 Tensor drawn(Tensor out, const TensorOptions& options, Tensor& (*fill)(Tensor&)) {
   return finish_new(out.numel() == 0 ? out : fill(out), options);
 }

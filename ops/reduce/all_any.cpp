@@ -17,9 +17,10 @@ Tensor reduce_bool(const char* op, const Tensor& x, IntArrayRef dims, bool keepd
     TANDEM_DISPATCH(x.device(), all, r.x, flat);
   else
     TANDEM_DISPATCH(x.device(), any, r.x, flat);
-  return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);  // the dtype of masks in early PyTorch
+  // uint8 stays uint8, because it was the dtype of masks in early versions of PyTorch.
+  return r.restore(x.dtype() == kUInt8 ? flat.to(kUInt8) : flat, keepdim);
 }
-/// all and any with an empty list of dimensions, which as in PyTorch reduces nothing.
+/// Returns all() or any() for an empty list of dimensions: as in PyTorch, no dimension is reduced.
 Tensor as_bools(const Tensor& x) { return (x != 0).to(x.dtype() == kUInt8 ? kUInt8 : kBool); }
 }  // namespace
 Tensor Tensor::all() const { return reduce_bool("all", *this, {}, false, true); }

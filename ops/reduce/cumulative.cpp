@@ -55,8 +55,8 @@ Tensor cumprod_backward(const Tensor& dy, const Tensor& x, const Tensor& y, int6
   const Tensor at = sum_from_end((dy * x.masked_fill(first, 1).cumprod(d)).masked_fill(count != 1, 0), d);
   return where(count == 0, before, at.masked_fill(first.logical_not(), 0));
 }
-/// Returns the same gradient with size^2 operations. Unlike cumprod_backward, its own derivative is correct too: for
-/// elements after a 0 it is not 0.
+/// Returns the gradient of y = cumprod(x), computed with size^2 operations. Unlike the result of cumprod_backward, it
+/// can be differentiated again correctly: the derivative for elements after a 0 is not 0.
 Tensor cumprod_backward_of_pairs(const Tensor& dy, const Tensor& x, const Tensor& y, int64_t d) {
   const int64_t n = x.size(d);
   std::vector<Tensor> columns;
@@ -78,7 +78,8 @@ Tensor logcumsumexp_backward(const Tensor& dy, const Tensor& x, const Tensor& y,
   const double none =
       x.dtype() == kFloat64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
   const Tensor size = dy.abs().log();
-  const auto part = [&](const Tensor& mask) {  // the part of the gradients where mask is true
+  // Returns the gradient that comes from the elements of dy where mask is true.
+  const auto part = [&](const Tensor& mask) {
     const Tensor from_end = (where(mask, size, Scalar(none)) - y).flip({d}).logcumsumexp(d).flip({d});
     return (from_end + x).exp();
   };
@@ -103,7 +104,7 @@ Tensor Tensor::logcumsumexp(int64_t dim) const {
   const int64_t d = wrap_dim("logcumsumexp", dim, this->dim());
   const auto kernel = [](const Tensor& from, Tensor& to) { TANDEM_DISPATCH(from.device(), logcumsumexp, from, to); };
   const Tensor y = scan(*this, d, kernel, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); });
-  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // -0 becomes 0, as in sums
+  if (this->dim() > 0) y.narrow(d, 0, std::min<int64_t>(size(d), 1)).add_(0.0);  // -0 becomes 0, as in a sum
   return record("logcumsumexp", y, {*this}, {*this, y}, [d](const Context& ctx, const Tensor& dy) -> Grads {
     if (dy.dim() == 0 || dy.numel() == 0) return {dy};
     return {logcumsumexp_backward(dy, ctx.saved(0), ctx.saved(1), d)};
@@ -124,7 +125,7 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, const Tensor& x, int6
       const int64_t rest = x.size(d) - reach;
       const Tensor before = y.narrow(d, 0, rest), here = y.narrow(d, reach, rest);
       const Tensor wins = largest ? here >= before : here <= before;
-      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // true for NaN in `here`
+      const Tensor later = (wins & before.eq(before)) | here.ne(here);  // true where `here` is NaN
       y = cat({y.narrow(d, 0, reach), where(later, here, before)}, d);
       at = cat({at.narrow(d, 0, reach), where(later, at.narrow(d, reach, rest), at.narrow(d, 0, rest))}, d);
     }

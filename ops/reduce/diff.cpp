@@ -13,7 +13,7 @@ TANDEM_CAST_POLICY(none, diff);
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
   TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
   TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
-  if (n == 0) return clone();  // prepend, append and dim are ignored
+  if (n == 0) return clone();  // n = 0 ignores prepend, append and dim
   const int64_t d = wrap_dim("diff", dim, this->dim());
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);

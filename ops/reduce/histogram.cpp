@@ -33,7 +33,8 @@ Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
 }
 
 namespace {
-/// Sums `each`, or counts if it is undefined, in `bins` bins. `place` is the bin of each element, or -1 for none.
+/// Sums the weights `each` of the elements in each of `bins` bins, or counts the elements if `each` is undefined.
+/// `place` is the bin of each element, or -1 for none.
 Tensor sum_parts(const Tensor& place, int64_t bins, const Tensor& each) {
   const Tensor at = where(place < 0, bins, place);
   const Tensor what = each.defined() ? each : ones(place.sizes(), place.options());

@@ -14,7 +14,8 @@ Tensor Tensor::logsumexp(IntArrayRef dims, Flag keepdim) const {
   Tensor y;
   {
     const NoGradGuard guard;
-    Tensor peak = zeros(kept, x.options());  // subtracted so that e^x does not overflow, unless infinite
+    // peak is subtracted so that e^x does not overflow. It is 0 where the largest element is infinite.
+    Tensor peak = zeros(kept, x.options());
     if (numel() > 0) {
       peak = x.amax(dims, true);
       peak = tandem::where(peak.isfinite(), peak, Scalar(0));

@@ -18,7 +18,7 @@ std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, 
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
   const auto [values, index] = x.sort(dim);
   if (!x.is_floating_point()) return {values.narrow(dim, (n - 1) / 2, 1), index.narrow(dim, (n - 1) / 2, 1)};
-  const Tensor count = x.eq(x).sum(dim, true);  // numbers only: NaN is not equal to itself
+  const Tensor count = x.eq(x).sum(dim, true);  // number of elements that are not NaN
   const Tensor place =
       ignore_nan ? (count - 1).clamp_min(0).floor_divide(2) : where(count < n, count, full_like(count, (n - 1) / 2));
   return {values.gather(dim, place), index.gather(dim, place)};
@@ -42,7 +42,8 @@ Tensor middle_of_all(const char* op, const Tensor& x, bool ignore_nan) {
   return record(op, y, {x}, {x, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1);
     const Tensor hit = ((x == y) | (x.isnan() & y.isnan())).contiguous();
-    return {where(hit, dy / hit.sum(), Scalar(0))};  // hit is contiguous, as in PyTorch
+    // dx gets the layout of hit, which is contiguous, as in PyTorch.
+    return {where(hit, dy / hit.sum(), Scalar(0))};
   });
 }
 }  // namespace

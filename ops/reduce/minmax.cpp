@@ -14,7 +14,7 @@ namespace {
 /// NaN.
 Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme, bool nans) {
   Tensor hits = x == extreme;
-  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // so dx is contiguous, as in PyTorch
+  if (nans) hits = (hits | (x.isnan() & extreme.isnan())).contiguous();  // makes dx contiguous, as in PyTorch
   const Tensor hit = hits.to(dy.dtype());
   return (dy / sum_to_size(hit, extreme.sizes())) * hit;
 }

@@ -22,8 +22,8 @@ inline Tensor min(const Tensor& x) { return x.min(); }
 /// Aliases of maximum(a, b) and minimum(a, b), elementwise.
 inline Tensor max(const Tensor& a, const Tensor& b) { return a.maximum(b); }
 inline Tensor min(const Tensor& a, const Tensor& b) { return a.minimum(b); }
-/// Returns (values, indices) along dim. If several elements are extremes, the index is the first one's, and this
-/// element gets the gradient.
+/// Returns (values, indices) along dim. If several elements are equal to the extreme, the index is the position of the
+/// first one, and only the first one gets the gradient.
 inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, detail::Flag keepdim = false) {
   return x.max(dim, keepdim);
 }

@@ -16,8 +16,8 @@ std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   {
     const NoGradGuard guard;
     const auto [sorted, order] = detach().transpose(d, -1).sort(-1);
-    // Counts the equal elements before each element, which is largest for the last of a run. NaNs are sorted last, and
-    // each is a run of its own.
+    // Counts, for each element, the equal elements before it. The count is largest for the last element of a run. NaNs
+    // are sorted last, and each NaN is a run of its own.
     const Tensor place = places_along(sorted, sorted.dim() - 1);
     Tensor starts = place.clone();
     if (size(d) > 1) {

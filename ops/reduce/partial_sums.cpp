@@ -1,4 +1,5 @@
-// Sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares, root_mean_square.
+// Implements sums that several reductions use: sum_as, sum_in_turn, sum_around, record_sum, sum_of_squares,
+// root_mean_square.
 #include "tandem/ops/reduce/partial_sums.h"
 
 #include <bit>
@@ -53,7 +54,7 @@ Tensor detail::record_sum(const char* op, const Tensor& y, const Tensor& x, unsi
 Tensor detail::sum_around(const char* op, const Tensor& x, IntArrayRef dims, bool keepdim, double divisor) {
   if (!x.is_cuda() || dims.size() < 2) return {};
   const ChannelDims c(op, x, dims);
-  if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};  // adjacent dims
+  if (!c.x.defined() || c.x.size(0) == 1 || c.x.size(2) == 1) return {};  // the reduced dims are adjacent
   Tensor flat = core::empty({c.x.size(1)}, detail::accumulate_type(x.dtype()), x.device());
   TANDEM_DISPATCH_CUDA(x.device(), channel_mean, c.x, divisor, flat);
   const NoGradGuard guard;

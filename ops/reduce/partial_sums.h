@@ -1,11 +1,12 @@
-// Sums that several reductions use: over dimensions that are not adjacent, over all dimensions but the channels, in a
-// wider dtype, of squares. Internal.
+// Sums that several reductions use: sums in a wider dtype, sums over dimensions that are not adjacent, sums over all
+// dimensions but the channels, and sums of squares. Internal.
 #pragma once
 #include "tandem/ops/reduce/reduced_dims.h"
 
 namespace tandem {
 
-/// Returns the sum as `dtype`. A sum of a half type that may overflow before it is divided is taken as float32.
+/// Returns the sum as `dtype`. If x has a half type and the sum is divided later, the sum should be taken as float32,
+/// because it may overflow before the division.
 Tensor sum_as(const Tensor& x, IntArrayRef dims, bool keepdim, DType dtype);
 /// Returns sqrt(mean(x^2) + eps) over dims, with keepdim; float32 for half types. Squares are summed in double.
 Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps);

@@ -14,7 +14,7 @@ namespace {
 /// zeros. Products of pairs, of pairs of pairs and so on are computed up a tree. On the way down, each half gets the
 /// product of everything outside of it.
 Tensor products_of_others(const Tensor& x) {
-  std::vector<Tensor> levels = {x};  // each has an even size, except the last, which has size 1
+  std::vector<Tensor> levels = {x};  // levels of the tree: each has an even size, except the last, which has size 1
   while (levels.back().size(0) > 1) {
     Tensor& level = levels.back();
     if (level.size(0) % 2 == 1) level = cat({level, ones({1}, level.options())});
@@ -37,7 +37,7 @@ Tensor Tensor::prod() const {
   return record("prod", y, {*this}, {*this, y}, [](const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0), y = ctx.saved(1), zero = x == 0, any_zero = zero.any();
     const auto beside_zeros = [&] { return dy * products_of_others(x.reshape({-1})).view(x.sizes()); };
-    if (is_recorded())  // a recorded graph computes both, because the host cannot look
+    if (is_recorded())  // the host cannot read any_zero while a graph is recorded, so both cases are computed
       return {tandem::where(any_zero, beside_zeros(), dy * y / x.masked_fill(zero, 1))};
     return {any_zero.item<bool>() ? beside_zeros() : dy * y / x};
   });

@@ -28,7 +28,8 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
   Tensor low, high, way;
   {
     const NoGradGuard guard;
-    Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());  // or one per row
+    // Position of the last element: one for all rows, or, if NaNs are ignored, one per row.
+    Tensor last_place = full({1}, static_cast<double>(sorted.size(-1) - 1), q.options());
     if (ignore_nan) last_place = (sorted.isnan().logical_not().sum(-1, true) - 1).clamp_min(0).to(q.dtype());
     Tensor place = q.detach().reshape({-1}) * last_place;
     if (interpolation == "lower") place = place.floor();
@@ -43,11 +44,12 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
     return ignore_nan ? sorted.gather(-1, at) : sorted.index_select(-1, at);
   };
   Tensor y = chosen(low);
-  // The other modes return an element unchanged. It may be infinite, and lerp would turn infinity into NaN.
+  // Only these modes interpolate. The other modes return an element unchanged: it may be infinite, and lerp would turn
+  // infinity into NaN.
   if (interpolation == "linear" || interpolation == "midpoint") y = y.lerp(chosen(high), way);
   if (!ignore_nan) y = where(last.isnan(), last, y);
   if (given && x.dim() > 0) {
-    y = y.movedim(-1, 0);  // (q, ...) without dimension d
+    y = y.movedim(-1, 0);  // sizes (q, ...), where ... is x without dimension d
     if (keepdim) y = y.unsqueeze(d + 1);
   } else {
     if (keepdim)

@@ -1,4 +1,4 @@
-// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result.
+// Helpers of reductions: view the input as (outer, reduced, inner), and compute the sizes of the result.
 #include "tandem/ops/reduce/reduced_dims.h"
 
 #include <utility>
@@ -52,7 +52,7 @@ ReducedDims::ReducedDims(const char* op, const Tensor& original, IntArrayRef dim
   dropped = dropped_sizes(original.sizes(), logical);
   unsigned mask = logical;
   Tensor lying = original;
-  if (!order.empty()) {  // in memory order
+  if (!order.empty()) {  // permutes the dimensions to memory order
     lying = core::permute(lying, order);
     mask = 0;
     for (size_t i = 0; i < order.size(); ++i) mask |= (logical >> order[i] & 1) << i;
@@ -103,15 +103,15 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
   lying = kept_sizes(there.sizes(), mask);
   if (!there.is_contiguous() || there.numel() == 0 || !there.is_floating_point()) return;
   int64_t sizes[3] = {1, 1, 1};
-  int part = 0;  // index of the size that is being collected
+  int part = 0;  // index in sizes of the product that is being collected
   for (int64_t d = 0; d < there.dim(); ++d) {
     if (there.size(d) == 1) continue;
     const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
-    if (wanted < part) return;  // kept dimensions on both sides of a reduced one
+    if (wanted < part) return;  // a reduced dimension lies between kept ones: not (N, C, L)
     part = wanted;
     sizes[part] *= there.size(d);
   }
-  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // everything is one row
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // no dimension is kept: treats all elements as one row
   x = core::try_view(there, {sizes[0], sizes[1], sizes[2]});
 }
 Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {

@@ -1,4 +1,4 @@
-// Shared by reductions: the input as (outer, reduced, inner), and the sizes of the result. Internal.
+// Helpers of reductions: view the input as (outer, reduced, inner), and compute the sizes of the result. Internal.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
@@ -11,7 +11,7 @@ unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank);
 /// kept_sizes sets the reduced dimensions to 1; dropped_sizes removes them.
 Shape kept_sizes(IntArrayRef sizes, unsigned mask);
 Shape dropped_sizes(IntArrayRef sizes, unsigned mask);
-/// Returns the number of elements that are reduced to one.
+/// Returns the number of elements that are reduced to one element of the result.
 int64_t reduced_count(IntArrayRef sizes, unsigned mask);
 /// Returns the order of a channels-last tensor's dimensions in memory, outermost first; empty for other tensors.
 Shape memory_order(const Tensor& x);
@@ -21,7 +21,8 @@ Tensor in_logical_order(const Tensor& x, const Shape& order);
 /// Data for a reduction over some dims: the input as (outer, reduced, inner), and the sizes of the output.
 struct ReducedDims {
   ReducedDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// flat_output allocates the output that a kernel fills; restore gives it the sizes that the user expects.
+  /// flat_output allocates the output that a kernel fills. restore reshapes this output to the sizes of the operation's
+  /// result.
   Tensor flat_output(DType dtype) const { return core::empty({x.size(0), x.size(2)}, dtype, x.device()); }
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
@@ -32,15 +33,15 @@ struct ReducedDims {
   int64_t count = 1;
 };
 
-/// A reduction over all dimensions around those that are kept, such as over all pixels but not over channels. Presents
-/// a floating-point x as (N, C, L), to be reduced over N and L, without a copy.
+/// Input of a reduction over all dimensions except adjacent ones that are kept, for example over batch and pixels but
+/// not channels. Presents a floating-point x without a copy as (N, C, L), to be reduced over N and L.
 struct ChannelDims {
   ChannelDims(const char* op, const Tensor& original, IntArrayRef dims);
-  /// Gives a kernel's result of C numbers the sizes that the user expects.
+  /// Reshapes the output of a kernel, C numbers, to the sizes of the operation's result.
   Tensor restore(const Tensor& flat, bool keepdim) const;
 
   Tensor x;       // (N, C, L), not recorded by autograd; undefined if the layout does not allow it
-  Shape lying;    // `kept`, in memory order
+  Shape lying;    // `kept` in the order in which dimensions lie in memory
   Shape kept;     // sizes with reduced dimensions set to 1
   Shape dropped;  // sizes without reduced dimensions
   Shape order;    // memory order of x's dimensions if x is channels-last; otherwise empty

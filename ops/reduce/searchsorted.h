@@ -13,8 +13,8 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, detail:
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, detail::Flag out_int32 = false,
                     detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
-/// Returns the index of the interval between ascending 1-d boundaries that each value falls into: searchsorted in
-/// boundaries.
+/// Returns, for each value, the index of the interval between ascending 1-d boundaries that contains the value. Same as
+/// searchsorted with boundaries as the sequence.
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, detail::Flag out_int32 = false,
                  detail::Flag right = false);
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, detail::Flag out_int32 = false,

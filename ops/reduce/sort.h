@@ -19,7 +19,7 @@ template <std::same_as<std::optional<bool>> Stable>
 std::tuple<Tensor, Tensor> sort(const Tensor& x, Stable, int64_t dim = -1, detail::Flag descending = false) {
   return x.sort(dim, descending);
 }
-/// Returns the indices of sort.
+/// Returns the indices that sort() returns.
 inline Tensor argsort(const Tensor& x, int64_t dim = -1, detail::Flag descending = false) {
   return x.argsort(dim, descending);
 }

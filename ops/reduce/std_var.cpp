@@ -48,7 +48,7 @@ Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correcti
                             const Context& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
     Tensor slope = dy * (2 / divisor);
-    if (root) {  // the slope at 0 is infinite; PyTorch takes the subgradient 0
+    if (root) {  // where y is 0, the slope is infinite; PyTorch takes the subgradient 0
       const Tensor y = ctx.saved(1), flat = y == 0;
       slope = tandem::where(flat, Scalar(0), slope) / tandem::where(flat, Scalar(1), y * 2);
     }

@@ -31,13 +31,14 @@ Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return
   if (return_counts) counts = cat({first, full({1}, n, places)}).diff();
   return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, places)};
 }
-/// runs() for slices along dim, which are sorted first if `sort`.
+/// Returns runs() of the slices of x along dim. If `sort`, the slices are sorted first.
 Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
   TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
-  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;                     // one row per slice, in x's order
-  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // elements per slice
+  // Makes one row per slice of x, in x's order.
+  Tensor rows = x.detach().movedim(d, 0).contiguous(), order;
+  const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // number of elements per slice
   TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
   if (sort && x.numel() > 0) {  // sorts by the last column first, because sorting is stable
     const Tensor columns = rows.reshape({rows.size(0), -1});

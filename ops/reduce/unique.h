@@ -1,5 +1,5 @@
 // Unique elements and slices: unique_consecutive, unique_dim, unique_dim_consecutive and _unique2. They have no
-// derivatives. A Graph does not record them: the values decide the sizes of the results.
+// derivatives. A Graph cannot record them, because the sizes of the results depend on the values.
 #pragma once
 #include "tandem/core/tensor.h"
 

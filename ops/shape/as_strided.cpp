@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, as_strided);
 
 bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  std::vector<std::pair<int64_t, int64_t>> dims;  // (stride, size) of each dimension
   for (size_t d = 0; d < sizes.size(); ++d)
     if (sizes[d] > 1) dims.emplace_back(strides[d], sizes[d]);
   std::sort(dims.begin(), dims.end());
@@ -66,7 +66,8 @@ Tensor as_strided_backward(const Tensor& dy, const ViewGeometry& g) {
     line.as_strided(g.sizes, g.strides, g.offset).copy_(dy);
   else
     line = line.index_add(0, places(g.sizes, g.strides, g.offset), dy.reshape({-1}));
-  if (may_overlap(g.base_sizes, g.base_strides)) {  // aliased elements of the base share the gradient
+  // Elements of the base that share memory share the gradient.
+  if (may_overlap(g.base_sizes, g.base_strides)) {
     const Tensor held = places(g.base_sizes, g.base_strides, g.base_offset);
     const Tensor count = zeros({g.extent}, dy.options()).index_add(0, held, ones(held.sizes(), dy.options()));
     line = line.div(count.clamp_min(1));

@@ -59,7 +59,7 @@ Tensor cat(TensorList tensors, int64_t dim) {
                    "; sizes must agree except in dimension ", dim);
   }
   sizes[static_cast<size_t>(dim)] = total;
-  MemoryFormat format = first->suggest_memory_format();  // the format of all tensors if they agree
+  MemoryFormat format = first->suggest_memory_format();  // the common format of all tensors, or Contiguous
   for (const Tensor& t : tensors)
     if (t.suggest_memory_format() != format) format = MemoryFormat::Contiguous;
   Tensor y = core::empty_dense(sizes, core::strides_of("cat", sizes, format), type, first->device());

@@ -8,10 +8,10 @@ namespace tandem {
 /// Returns `source`, or a copy of it if it partly overlaps `target` in memory, so that writing to target does not
 /// change elements that are still to be read.
 Tensor clear_of(const Tensor& target, const Tensor& source);
-/// x.copy_(source), with the name of the calling operation for error messages.
+/// Implements x.copy_(source). Error messages name the calling operation, `op`.
 Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking = false);
-/// Reshapes the contiguous result of an operation, which nobody else holds. The returned tensor does not count as a
-/// view.
+/// Reshapes the contiguous result of an operation, to which no other reference exists. The returned tensor does not
+/// count as a view.
 Tensor reshape_result(const Tensor& y, IntArrayRef sizes);
 
 }  // namespace tandem

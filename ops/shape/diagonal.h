@@ -15,8 +15,8 @@ template <class... Args> Tensor diagonal_copy(const Tensor& x, Args... args) {
 }
 /// Alias of diagonal, with the last two dimensions as defaults.
 Tensor linalg_diagonal(const Tensor& a, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
-/// Returns a copy of a matrix's diagonal, or, for a vector, the matrix with the vector on this diagonal and zeros
-/// elsewhere.
+/// If x is a matrix, returns a copy of a diagonal; if x is a vector, returns the matrix with x on that diagonal and
+/// zeros elsewhere.
 inline Tensor diag(const Tensor& x, int64_t diagonal = 0) { return x.diag(diagonal); }
 /// Returns matrices, in dimensions dim1 and dim2 of the result, with the rows of x on a diagonal and zeros elsewhere.
 inline Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {

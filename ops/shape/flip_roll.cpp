@@ -55,7 +55,8 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
                "; both must be of one length");
   TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
   Tensor y;
-  std::vector<int64_t> back;  // a dimension may be rolled more than once
+  // Shifts that undo the roll, one for each entry of dims: a dimension may occur more than once.
+  std::vector<int64_t> back;
   {
     const NoGradGuard guard;
     y = *this;

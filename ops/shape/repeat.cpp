@@ -24,8 +24,8 @@ Tensor Tensor::repeat(IntArrayRef repeats) const {
         "repeat", empty(out, options()), {*this}, {},
         [had = Shape(sizes())](const Context&, const Tensor& dy) -> Grads { return {zeros(had, dy.options())}; });
   // (a, b) repeated (r, s) times is (1, a, 1, b) expanded to (r, a, s, b). Dimensions that are not repeated are merged
-  // with those before them, which leaves room for three repeated dimensions. More are repeated in two steps, the last
-  // ones first.
+  // with the dimensions before them, so that three repeated dimensions fit into the maximum number of dimensions. If
+  // more are repeated, the last ones are repeated first, in a separate step.
   std::vector<int64_t> from, to;
   size_t repeated = 0, half = 0;
   for (size_t d = 0; d < had.size(); ++d) {
@@ -81,7 +81,7 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
       reshape({outer * n, 1, inner}).expand({outer * n, repeats, inner}).clone(MemoryFormat::Contiguous), sizes);
 }
 
-/// Returns each index of the vector `counts`, repeated as often as its count.
+/// Returns a vector that lists each position i of the vector `counts`, repeated counts[i] times.
 static Tensor places_of(const Tensor& counts, int64_t places) {
   check_not_recorded("repeat_interleave", "the repeats tell how many slices there are");
   TANDEM_CHECK(counts.dim() <= 1 && (counts.dtype() == kInt64 || counts.dtype() == kInt32),

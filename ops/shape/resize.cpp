@@ -47,7 +47,7 @@ Tensor& Tensor::set_(const Tensor& source) const {
   TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
                source.device(), "; accepted: ", dtype(), " on ", device());
   if (source.is_same(self())) return self();
-  impl()->autograd = {};  // drops the history of a former view
+  impl()->autograd = {};  // x may have been a view: discards its autograd history
   impl()->take_layout(*source.impl());
   bump_version();
   return self();

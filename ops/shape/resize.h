@@ -12,7 +12,7 @@ inline const Tensor& resize_(const Tensor& x, IntArrayRef sizes, std::optional<M
 inline const Tensor& resize_as_(const Tensor& x, const Tensor& other, std::optional<MemoryFormat> format = {}) {
   return x.resize_as_(other, format);
 }
-/// resize_ and resize_as_, applied to a copy of x.
+/// Return a resized copy of x; see the methods resize_ and resize_as_.
 inline Tensor resize(const Tensor& x, IntArrayRef sizes, std::optional<MemoryFormat> format = {}) {
   return x.clone().resize_(sizes, format);
 }

@@ -30,7 +30,7 @@ inline std::vector<Tensor> vsplit(const Tensor& x, int64_t sections) { return x.
 inline std::vector<Tensor> vsplit(const Tensor& x, IntArrayRef indices) { return x.vsplit(indices); }
 inline std::vector<Tensor> dsplit(const Tensor& x, int64_t sections) { return x.dsplit(sections); }
 inline std::vector<Tensor> dsplit(const Tensor& x, IntArrayRef indices) { return x.dsplit(indices); }
-/// split, split_with_sizes and unbind with copies of the parts.
+/// Like split, split_with_sizes and unbind, but return copies of the parts.
 inline std::vector<Tensor> split_copy(const Tensor& x, int64_t size, int64_t dim = 0) {
   return x.unsafe_split(size, dim);
 }
@@ -42,7 +42,7 @@ inline std::vector<Tensor> unbind_copy(const Tensor& x, int64_t dim = 0) {
   for (Tensor& part : parts) part = part.clone();
   return parts;
 }
-/// chunk, split and split_with_sizes with copies of the parts, which may therefore be changed in place.
+/// Like chunk, split and split_with_sizes, but return copies of the parts, which may therefore be changed in place.
 inline std::vector<Tensor> unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0) {
   return x.unsafe_chunk(chunks, dim);
 }

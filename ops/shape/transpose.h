@@ -16,7 +16,7 @@ inline Tensor movedim(const Tensor& x, IntArrayRef source, IntArrayRef destinati
   return x.movedim(source, destination);
 }
 inline Tensor movedim(const Tensor& x, int64_t source, int64_t destination) { return x.movedim(source, destination); }
-// Aliases of movedim and transpose; t.
+// Aliases of movedim (moveaxis) and of transpose (swapaxes, swapdims), and a function that calls the method t.
 
 inline Tensor moveaxis(const Tensor& x, IntArrayRef source, IntArrayRef destination) {
   return x.movedim(source, destination);

@@ -1,4 +1,4 @@
-// Views of all elements: view, reshape, alias.
+// Implements views of a whole tensor: view, reshape, alias.
 #include "tandem/ops/shape/view.h"
 
 #include "tandem/ops/shape/copy.h"

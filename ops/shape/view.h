@@ -1,4 +1,5 @@
-// Views of all elements: view_copy, reshape, alias, detach, lift, with their copies. Tensor::view is a method only.
+// Views of a whole tensor (reshape, alias, detach, lift), and functions that return such a view as a copy (view_copy,
+// alias_copy, ...). Tensor::view is a method only.
 #pragma once
 #include "tandem/core/tensor.h"
 

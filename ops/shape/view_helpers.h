@@ -35,8 +35,8 @@ inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
     return {dy.reshape(sizes)};
   });
 }
-/// Turns x into view(), a view of x. If x is a view of another tensor, autograd regenerates its history from that
-/// tensor, as after any in-place operation; otherwise x takes over the node of the new view.
+/// Makes x, in place, the view that view() returns. If x is a view of another tensor, autograd regenerates its history
+/// from that tensor, as after any in-place operation; otherwise x takes over the autograd node of the new view.
 template <class View> Tensor& become(const char* op, Tensor& x, const View& view) {
   check_changeable(op, x);
   const bool recorded = is_grad_enabled() && autograd::wants_grad(x);
