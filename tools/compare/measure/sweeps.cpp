@@ -1,4 +1,5 @@
-// sweep_buckets, measure_overhead and sweep_inference: repeated samples, and their medians with intervals.
+// Implements sweep_buckets, measure_overhead and sweep_inference, which repeat measurements and compute medians with
+// intervals.
 #include "tandem/tools/compare/measure/sweeps.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
     differences.push_back(with - percentile(run_sample(alone, job).seconds(), 0.5));
   }
   out.measured = interval_of(differences);
-  // Virtual devices share the cores: with twice as many, each computes for twice as long.
+  // CPU devices are virtual and share the cores, so with twice as many devices, each one computes for twice as long.
   simulate::StepProfile scaled = with_samples(profile, static_cast<double>(job.batch) / job.devices);
   if (Device(job.device).is_cpu())
     for (double* const seconds : {&scaled.forward_seconds, &scaled.backward_seconds})
