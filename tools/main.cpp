@@ -90,9 +90,10 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   option(*c, "--report", s->report, "FILE",
          "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
       ->default_str("not written");
-  c->add_flag("--history", s->history)->group("");  // hidden: this process is a rank and records the data of --report
-  c->add_option("--rank-result", s->rank_result)
-      ->group("");  // hidden: this process is a rank and writes its result here
+  // Hidden options for the processes that run the ranks of DDP: record the data for --report, and write the results to
+  // this file.
+  c->add_flag("--history", s->history)->group("");
+  c->add_option("--rank-result", s->rank_result)->group("");
   c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
   c->callback([s] {
     if (s->rank_result.empty()) end_on_interrupt();
