@@ -19,7 +19,7 @@ std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& a
 }
 
 /// Sets `bytes` to the peak memory of DP's first device minus the largest peak of the other devices. Returns false if
-/// the run has no memory record of another device.
+/// fewer than two devices of the run have a memory record.
 bool excess(const Run* run, double* bytes) {
   if (!run || run->memory.size() < 2) return false;
   int64_t others = 0;
