@@ -28,7 +28,8 @@
 namespace tandem::tools {
 namespace {
 
-/// Makes Ctrl-C end the command at once. No result is left half-written: files get their names when they are complete.
+/// Makes Ctrl-C end the command at once. This leaves no incomplete result, because each file gets its final name only
+/// after it is complete.
 void end_on_interrupt() {
   ::signal(SIGINT, [](int) {
     constexpr char kWords[] = "\ntandem: interrupted\n";
@@ -107,7 +108,7 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-/// Adds `tandem launch`. @param arguments  the program's own arguments, which run() removes before CLI11 parses
+/// Adds `tandem launch`. @param arguments  the launched program's arguments, which run() hides from CLI11
 void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
@@ -296,7 +297,9 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
 
 int usage_error(const CLI::App& app, std::string message) {
   const std::string name = called_name(app);
-  std::istringstream words(name);  // drops a leading "compare: ", because `name` is printed too
+  // Removes a prefix such as "compare: " from the message, because the name of the subcommand is printed in front of
+  // it.
+  std::istringstream words(name);
   for (std::string word; words >> word;)
     if (message.starts_with(word + ": ")) message.erase(0, word.size() + 2);
   std::fprintf(stderr, "%s: %s\n%s --help lists what is accepted\n", name.c_str(), message.c_str(), name.c_str());
@@ -319,7 +322,7 @@ int run(int argc, char** argv) {
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
-  // Hides the words after "-- PROGRAM" from CLI11, which would split "[a,b]" into two arguments.
+  // Keeps the words after "--" (a program and its arguments) from CLI11, which would split "[a,b]" into two arguments.
   std::vector<std::string> arguments;
   const bool runs_program = argc > 1 && (argv[1] == std::string("launch") || argv[1] == std::string("trace"));
   for (int i = 2; runs_program && i + 2 < argc; ++i)

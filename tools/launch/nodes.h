@@ -99,8 +99,8 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   /// Sets store_address, store_port and token in `place`, with which a rank connects to the store.
   void tell(RankPlace& place) const;
-  /// Result of an attempt, as reported by the first launcher. If is_failure, a rank failed, so the launchers may
-  /// restart the ranks.
+  /// Result of an attempt. The first launcher that reports a result determines it. If is_failure, a rank failed, so the
+  /// launchers may restart the ranks.
   struct End {
     int status = 0;
     bool is_failure = false;

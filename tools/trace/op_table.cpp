@@ -1,4 +1,5 @@
-// OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and print the table.
+// Implements OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and format the
+// table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace tandem::tools::trace {
 namespace {
 
-/// Formats three digits with an SI prefix and a unit, in at most 8 columns: "1.25 ms", "34.0 G".
+/// Formats a value with three digits, an SI prefix and a unit, in at most 8 characters: "1.25 ms", "34.0 G".
 std::string scaled(double value, const char* unit, double smallest = 1) {
   static const char* const kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
   if (value <= 0) return "-";
@@ -42,7 +43,8 @@ std::string line_of(const OpRow& row, double all) {
 
 double numel(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>()); }
 
-/// Returns the multiply-adds per element of a convolution's output: input channels of a group times the kernel's area.
+/// Returns the number of multiply-adds per output element of a convolution: input channels per group times the size of
+/// the kernel window.
 double per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
 
 }  // namespace
