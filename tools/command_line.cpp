@@ -46,14 +46,15 @@ std::string entry(std::string left, const std::string& text) {
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 std::string default_of(const CLI::Option& option) {
   std::string value = option.get_default_str();
-  if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);  // a list
+  // CLI11 puts lists in brackets.
+  if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);
   return is_flag(option) || value.empty() ? "" : " (default: " + value + ")";
 }
 
 std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormatMode) {
   std::string usage = "usage: " + name, arguments, options, commands;
   for (const CLI::Option* o : app->get_options()) {
-    if (o->get_group().empty()) continue;  // hidden
+    if (o->get_group().empty()) continue;  // skips hidden options
     if (o->get_positional()) {
       const std::string shown = o->get_type_name();
       usage += " " + (o->get_required() ? shown : "[" + shown + "]");

@@ -345,7 +345,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    // CLI11 reports --help and --version as errors with exit status 0.
+    if (error.get_exit_code() == 0) return app.exit(error);
     return usage_error(app, message_of(error, app));
   } catch (const UsageError& error) {
     return usage_error(app, error.what());

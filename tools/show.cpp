@@ -40,7 +40,8 @@ json json_of(const IValue& value) {
   if (value.isNone()) return nullptr;
   if (value.isBool()) return value.toBool();
   if (value.isInt()) return value.toInt();
-  if (value.isDouble() && !std::isfinite(value.toDouble())) return std::to_string(value.toDouble());  // "nan", "inf"
+  // Writes "nan" or "inf", which JSON cannot represent, as a string.
+  if (value.isDouble() && !std::isfinite(value.toDouble())) return std::to_string(value.toDouble());
   if (value.isDouble()) return value.toDouble();
   if (value.isString()) return value.toStringRef();
   if (value.isDevice()) return value.toDevice().str();
@@ -102,11 +103,11 @@ Contents read(const std::string& path) {
 
 /// Formats a value as one short line of JSON. JSON escapes control characters.
 std::string text_of(const json& value) {
-  constexpr size_t kMost = 80;  // bytes
+  constexpr size_t kMost = 80;  // maximum length in bytes
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() <= kMost) return text;
   size_t end = kMost;
-  while ((text[end] & 0xc0) == 0x80) --end;  // cut between characters
+  while ((text[end] & 0xc0) == 0x80) --end;  // does not cut a UTF-8 character in two
   return text.substr(0, end) + "...";
 }
 std::string name_text(const std::string& name) {

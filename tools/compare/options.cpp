@@ -19,7 +19,7 @@ template <class Body> void with_reports(Body body) {
   try {
     as_usage(body);
   } catch (const CLI::Error&) {
-    throw;  // has its own exit status
+    throw;  // errors of CLI11 carry their own exit status
   } catch (const std::exception& error) {
     throw UsageError(error.what());
   }

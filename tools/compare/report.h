@@ -22,7 +22,7 @@ inline const std::vector<std::string> kPhases = {
 /// How one lane (a device or a rank) spent a training step. Each moment belongs to one phase, to waiting for one lane,
 /// or to `unattributed`.
 struct Lane {
-  std::string name;                           // "cpu:1" or "rank 0"
+  std::string name;                           // name of the lane, such as "cpu:1" or "rank 0"
   double step = 0;                            // duration of a step: the sum of all fields below except `hidden`
   std::map<std::string, double> phases;       // seconds by phase, with the names in kPhases
   std::map<std::string, double> waiting_for;  // seconds by the name of the lane that this lane waited for

@@ -61,8 +61,8 @@ Script right_script(const Script& one_device, const Script& yours) {
   script.tail = Tail::weighted;
   return script;
 }
-/// Plans every script that will run, so that an impossible one throws before the first run. If the tail mode of `yours`
-/// gives the same steps as that of `right`, it is not a cause, and yours.tail is set to right.tail.
+/// Plans every script that will run, so that an impossible one throws before the first run. If yours.tail and
+/// right.tail give the same steps, the tail mode is not a cause, and yours.tail is set to right.tail.
 void check_scripts(bool ddp, Script& yours, const Script& right) {
   Script even = right;
   even.tail = yours.tail;

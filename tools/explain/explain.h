@@ -30,7 +30,7 @@ struct Settings {
 
 /// One possible reason why the results of the two scripts differ.
 struct Cause {
-  std::string name;      // "learning rate"
+  std::string name;      // name shown to the user, such as "learning rate"
   bool of_mode = false;  // whether the cause is inherent in the parallel mode, so that the script cannot avoid it
   bool present = false;  // whether this cause alone changes the result
   /// How the scripts differ, such as "0.02, not 0.01". Empty if they do not differ in this respect.

@@ -61,7 +61,7 @@ struct ScriptCause {
   std::string yours;                             // describes how the user's script differs from the right one
   std::string remedy;
 };
-/// Returns the causes by which the results of `yours` may differ from those of `right`, in this order: number of steps,
+/// Returns the possible causes of different results of the scripts `yours` and `right`, in this order: number of steps,
 /// choice and order of the examples, weights of the losses, learning rate, random numbers of dropout.
 std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours, const Script& right);
 

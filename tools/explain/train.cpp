@@ -251,7 +251,8 @@ Comparison compare_outcomes(const Outcome& one, const Outcome& other) {
         c.step = static_cast<int64_t>(step) + 1;
         c.parameter = one.names[i];
       }
-  if (c.step == 0 && one.hashes.size() != other.hashes.size()) {  // one run has more steps
+  // All common steps are equal, but one run has more steps.
+  if (c.step == 0 && one.hashes.size() != other.hashes.size()) {
     c.step = static_cast<int64_t>(common) + 1;
     if (!one.names.empty()) c.parameter = one.names[0];
   }

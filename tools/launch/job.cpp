@@ -44,7 +44,7 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
                     .restarts = restarts,
                     .threads = launch.options.threads,
                     .flight = flight};
-    if (!flight.empty())  // left by an earlier job
+    if (!flight.empty())  // removes a record that an earlier job has left
       ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
     if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
     attempt.tell(place);

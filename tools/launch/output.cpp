@@ -45,7 +45,7 @@ void Sink::drop(int error) {
 std::string Sink::complaint() { return std::exchange(complaint_, {}); }
 
 bool Output::read_once() {
-  constexpr size_t kLongest = 1 << 20;  // a longer line is split
+  constexpr size_t kLongest = 1 << 20;  // longer lines are split
   char chunk[1 << 16];
   const ssize_t n = from_ ? ::read(from_.get(), chunk, sizeof chunk) : -1;
   if (n < 0) return from_ && errno == EINTR;

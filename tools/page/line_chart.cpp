@@ -142,7 +142,7 @@ std::string svg(const AreaChart& chart) {
     }
     areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", above, below, "Z\"><title>",
                  escape(layer.name), "</title></path>\n");
-    legend = legend_entry(layer.name, layer.style, 'b') + legend;  // the highest layer first
+    legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
   }
   return figure(chart.title, chart.description, kWidth, kHeight, axes(axis_x, chart.y, x, y, left) + areas, legend);
 }

@@ -240,7 +240,7 @@ Job read_file(const Json& json, const std::string& path) {
   Object o(json, path);
   Job job;
   job.name = o.string_or("name", std::filesystem::path(path).stem().string());
-  o.has("comment");  // allowed, but ignored
+  o.has("comment");  // marks the key "comment" as known, so that it is accepted and ignored
   Device device;
   job.cluster = read_cluster(o.object("cluster"), device);
   job.step = read_step(o.object("step"), device);

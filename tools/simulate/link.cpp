@@ -67,8 +67,8 @@ double squares(const std::vector<Equation>& equations, const Unknowns& x) {
   return sum;
 }
 
-/// Finds the unknowns that minimise squares(). Those whose entry in `used` is false are fixed at 0. Solves the normal
-/// equations by elimination.
+/// Finds the unknowns that minimise squares(). Unknowns whose entry in `used` is false are fixed at 0. Solves the
+/// normal equations by elimination.
 /// @return false if the equations do not determine the unknowns
 bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
   double a[3][4] = {};

@@ -22,7 +22,7 @@ struct ScalingRow {
   std::optional<DpPrediction> dp;  ///< nullopt if n exceeds the devices of a node
   double dp_efficiency = 0;
 };
-/// Predicts weak scaling: each device processes profile.samples samples, whatever the number of devices.
+/// Predicts weak scaling: each device processes profile.samples samples, for any number of devices.
 std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& cluster,
                                      const std::vector<int>& devices, const Modes& modes);
 /// Predicts strong scaling: all devices together process a batch of `global_batch` samples. Skips numbers of devices

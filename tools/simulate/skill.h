@@ -31,7 +31,7 @@ struct Overhead {
 };
 /// Results of check_skill.
 struct Skill {
-  /// Errors by what was left out of the fit: a depth, width, number of GPUs or batch size.
+  /// Errors for each part of the rows that was left out of the fit: a depth, width, number of GPUs or batch size.
   std::vector<HeldOut> held_out;
   std::vector<Overhead> overheads;
   /// Errors on all-reduces over numbers of GPUs to which the ring was not fitted.

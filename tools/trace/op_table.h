@@ -52,7 +52,7 @@ class OpTable {
     bool computes;
   };
   void add_call(const Line& line, double flops);
-  std::map<std::pair<std::string, std::string>, OpRow> rows_;  // by operation and device
+  std::map<std::pair<std::string, std::string>, OpRow> rows_;  // totals by operation and device
   /// Calls that launched work on a GPU, with their FLOPs, by process and correlation ID.
   std::map<std::pair<int, int64_t>, std::pair<Line, double>> calls_;
   std::vector<Line> on_gpus_;

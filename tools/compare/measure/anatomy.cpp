@@ -17,9 +17,9 @@ const char* const kCore = "a free core";
 
 /// One collective: its start and end on every rank.
 struct Collective {
-  std::vector<double> start, end;  // by rank
+  std::vector<double> start, end;  // times at which each rank entered and left the collective
   double all_here = 0;             // time at which the last rank entered the collective
-  size_t last = 0;                 // index of that rank
+  size_t last = 0;                 // rank that entered last
 };
 
 /// Matches the ranks' events to collectives. The k-th event of each rank belongs to the k-th collective, because all

@@ -252,7 +252,7 @@ void agree(Row& row, int steps) {
 
 /// Fills in the cost model's prediction for each row.
 void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
-  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
+  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // profiles by number of devices and batch
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
     if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;

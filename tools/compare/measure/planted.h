@@ -49,7 +49,7 @@ class Slowdown final : public detail::Observer {
   const Device device_;
   const bool of_ranks_;
   std::atomic<bool> delayed_{false};
-  std::atomic<double> slept_{0}, owed_{0};  // seconds
+  std::atomic<double> slept_{0}, owed_{0};  // seconds slept so far, and seconds that are still to be slept
 };
 
 }  // namespace tandem::tools::compare

@@ -17,7 +17,7 @@ using namespace page;
 
 namespace {
 
-constexpr double kLeastBucket = 64 << 10;  // bytes
+constexpr double kLeastBucket = 64 << 10;  // least bucket size in bytes
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(values.size(), 1));

@@ -160,7 +160,8 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
         if (const std::string text = scaling_sentence(model, weak, batch, same); !text.empty()) words.push_back(text);
       }
       if (weak) continue;
-      for (const double devices : distinct(runs, devices_of)) {  // throughput against batch
+      // Charts of throughput against batch size, one for each number of devices.
+      for (const double devices : distinct(runs, devices_of)) {
         std::vector<const Run*> same;
         for (const Run& run : report.runs)
           if (run.model == model && run.scaling != "weak" && run.failed.empty() &&

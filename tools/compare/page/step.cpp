@@ -103,7 +103,7 @@ std::string exposed_sentence(const JobRuns& job) {
 /// pixel after the previous one.
 std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
   std::vector<TimelineMark> marks;
-  std::map<int, size_t> last;  // by level
+  std::map<int, size_t> last;  // index (in `marks`) of the last mark on each level
   std::vector<TimelineEvent> events = row.events;
   std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
   const double pixel = step / 800;
