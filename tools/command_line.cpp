@@ -78,7 +78,7 @@ std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormat
 }
 
 const CLI::App& called(const CLI::App& app) {
-  // Get_subcommands() returns only the subcommands that are on the command line.
+  // CLI11 returns only the subcommands that are on the command line.
   const std::vector<CLI::App*> subcommands = app.get_subcommands();
   return subcommands.empty() ? app : called(*subcommands.back());
 }

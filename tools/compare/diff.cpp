@@ -61,7 +61,7 @@ bool agrees(const Run& run) {
   return run.agreement[0].largest_difference == 0 && run.agreement[0].first_difference.empty();
 }
 
-/// Returns a sentence for each respect in which the run became worse.
+/// Returns a sentence for each regression of the run: in speed, bytes, memory or agreement, or because it fails.
 std::vector<std::string> complaints(const Run& before, const Run& after, const Interval& ratio) {
   if (!after.failed.empty()) return {"it fails now: " + after.failed};
   std::vector<std::string> out;

@@ -110,8 +110,8 @@ void explain_script(Runs& runs, const Outcome& one_device, const Script& right, 
   }
 }
 
-/// Measures the causes that are inherent in the parallel mode. Runs on one device that imitates the replicas in one
-/// respect after the other.
+/// Measures the causes that are inherent in the parallel mode. Compares runs on one device
+/// that imitate the replicas: their batch-norm groups, their random streams, and their order of sums.
 void explain_mode(Runs& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
   const Outcome& yours = runs.of(right);

@@ -47,7 +47,7 @@ struct Explanation {
   Comparison difference;  // difference between the two scripts as the user gave them
   std::vector<Cause> causes;
   bool equal = false;       // whether the results are equal to the last bit once all causes are removed
-  std::string unexplained;  // first operation that differs if `equal` is false
+  std::string unexplained;  // first operation whose result differs, if `equal` is false
 };
 
 /// Explains each mode in settings.modes. @throws UsageError if a script with these settings cannot run

@@ -169,7 +169,7 @@ class Comparison {
   const Group& group_;
 };
 
-/// Finds the first send or receive of the rank `record` that did not finish.
+/// Finds the first unfinished send or receive of the rank that wrote `record`.
 void find_transfers(const Records& records, const Record& record, const Group& group, std::vector<Trouble>& troubles) {
   const auto count = [](const Group& g, const std::string& op, int64_t peer, int64_t tag) {
     return std::count_if(g.calls.begin(), g.calls.end(), [&](const Call& call) {

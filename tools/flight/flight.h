@@ -14,8 +14,8 @@ struct Settings {
 /// Reads the records in settings.folder, prints what went wrong, and writes it to settings.json.
 void flight(const Settings& settings);
 
-/// A collective, send or receive, as recorded by one rank. Times are seconds since 1970; 0 if the call did not get so
-/// far.
+/// A collective, send or receive, as recorded by one rank. Times are seconds since 1970; 0 if the
+/// call did not reach that state.
 struct Call {
   std::string op, about, dtype, reduce_op, from, state;
   int64_t sequence = 0;  // number of the collective in its group, from 1; 0 for a send or receive

@@ -228,7 +228,7 @@ void Attempt::watch() {
 void Attempt::fail(const End& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
-  // Each launcher notices a lost launcher by itself, so nothing is published.
+  // A single launcher has no other launchers to tell. If a launcher is lost, the others notice this by themselves.
   if (!nodes_ || nodes_->lost()) return;
   try {
     if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);

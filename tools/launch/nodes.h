@@ -44,7 +44,7 @@ class NodeWatch {
 class Nodes {
  public:
   struct Options {
-    /// Number of nodes of the job; number of ranks of this launcher.
+    /// Number of nodes of the job (`nodes`), and number of ranks that this launcher starts (`ranks`).
     int nodes = 2, ranks = 1;
     int max_restarts = 0;                                          // must have the same value on all nodes
     std::string rdzv = {};                                         // "HOST:PORT"

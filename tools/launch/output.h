@@ -74,10 +74,10 @@ class Sinks {
   Output output(distributed::Descriptor from, bool is_error, int local);
   Sink& error() { return *sinks_[1]; }
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
-  /// Writes some of each sink's pending text. Adds each sink's complaint(), with the prefix `who`, to error().
+  /// Writes some of each sink's pending text. If a sink has an error message (see Sink::complaint), prints the message,
+  /// with the prefix `who`, to the launcher's stderr.
   void write_some(const std::string& who);
-  /// Adds to error() a message for each sink that dropped output, with the number of bytes. Called at the end of the
-  /// job.
+  /// Prints to the launcher's stderr how many bytes each sink dropped. Called at the end of the job.
   void add_losses(const std::string& who);
   bool empty() const;
 

@@ -37,8 +37,8 @@ std::string fitted(const std::string& text, double width, double size);
 /// Return the CSS class for the fill or stroke colour of a style. The ten colours repeat.
 std::string fill_class(int style);
 std::string stroke_class(int style);
-/// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond. @param tip
-/// tooltip
+/// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond.
+/// @param tip  tooltip
 std::string marker(int style, double x, double y, double size, const std::string& tip);
 /// Returns a <figure> with a title, an SVG image with the content `picture`, and the legend below it.
 std::string figure(const std::string& title, const std::string& description, double width, double height,

@@ -21,7 +21,7 @@ int nodes_of(const Cluster& cluster, int n);
 
 /// Algorithms of all-reduce.
 enum class AllReduce {
-  ring,    ///< 2 (n-1) (a + S / (n B)): Patarasu and Yuan 2009
+  ring,    ///< 2 (n-1) * (a + S / (n * B)): Patarasu and Yuan 2009
   tree,    ///< two pipelined binary trees, up and then down: Sanders, Speck and Traeff 2009
   direct,  ///< all-to-all reduce-scatter and all-gather, 2 (a + (n-1)/n S / B); needs a link between every two devices
   hierarchical,  ///< reduce-scatter inside nodes, rings between nodes, all-gather inside nodes

@@ -26,7 +26,7 @@ double gpt_parameters(const GptRow& row);
 /// forward.
 double gpt_pass_flops(const GptRow& row);
 
-/// Time model of a training step: seconds = passes (layers * layer + vocabulary + fixed) + parameters * optimizer +
+/// Time model of a training step: seconds = passes * (layers * layer + vocabulary + fixed) + parameters * optimizer +
 /// ring all-reduce of the gradients. A layer is a list of operations. Each operation takes the longest of `launch`,
 /// FLOPs / rate and bytes / bandwidth. The all-reduce does not overlap the backward, as in the recorded steps.
 struct GptModel {

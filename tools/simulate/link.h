@@ -47,12 +47,12 @@ struct LinkFit {
 /// of the relative errors. The fitted values are never negative.
 /// @throws Error if there are fewer than two sizes, or if a time or size is not positive
 LinkFit fit_link(const std::vector<LinkPoint>& points);
-/// Fits latency and bandwidth to the times of ring all-reduces over n = `devices`: seconds = 2 (n - 1) (latency + bytes
-/// / (n bandwidth)).
+/// Fits latency and bandwidth to the times of ring all-reduces over n = `devices`: seconds = 2 (n - 1) * (latency +
+/// bytes / (n * bandwidth)).
 LinkFit fit_ring(const std::vector<LinkPoint>& points);
-/// Like fit_ring, but also fits per_byte: seconds = 2 (n - 1) (latency + bytes / (n bandwidth)) + bytes per_byte. The
-/// points must have different numbers of devices, because with only one number, a larger per_byte has the same effect
-/// as a lower bandwidth.
+/// Like fit_ring, but also fits per_byte: seconds = 2 (n - 1) * (latency + bytes / (n * bandwidth)) + bytes * per_byte.
+/// The points must have different numbers of devices, because with only one number, a larger per_byte has the same
+/// effect as a lower bandwidth.
 LinkFit fit_ring_with_copies(const std::vector<LinkPoint>& points);
 
 }  // namespace tandem::simulate

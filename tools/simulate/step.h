@@ -40,8 +40,8 @@ double gradient_bytes(const StepProfile& profile);
 /// Splits `bytes` into `groups` groups with equal bytes and backward_share. Used if only the total number of parameters
 /// is known.
 std::vector<ParameterGroup> even_groups(double bytes, int groups);
-/// Returns the profile for another number of samples. Multiplies times by fixed_fraction + (1 - fixed_fraction) samples
-/// / profile.samples. @throws Error if `samples` is not positive
+/// Returns the profile for another number of samples. Multiplies times by f + (1 - f) * samples / profile.samples,
+/// where f is fixed_fraction. @throws Error if `samples` is not positive
 StepProfile with_samples(const StepProfile& profile, double samples);
 /// Returns the seconds of forward, backward and optimizer on one device, without communication.
 double single_seconds(const StepProfile& profile);
@@ -99,7 +99,7 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
 struct BucketPoint {
   double bucket_bytes = 0, seconds = 0, exposed = 0;
 };
-/// Predicted step times for several bucket sizes, the best of them, and the estimate sqrt(S B a) of the best size,
+/// Predicted step times for several bucket sizes, the best of them, and the estimate sqrt(S * B * a) of the best size,
 /// which docs/simulate.md derives.
 struct BucketSweep {
   std::vector<BucketPoint> points;

@@ -156,12 +156,9 @@ std::vector<Sizes> parse_sizes(const std::string& tensors) {
 double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes) {
   if (reads.size() < 2 || writes.empty()) return 0;
   if (op == "matmul") return reads[0].empty() ? 0 : 2 * numel(writes[0]) * static_cast<double>(reads[0].back());
-  // Reads x and w, writes y.
-  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);
-  // Reads dy and w, writes dx.
-  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);
-  // Reads dy and x, writes dw.
-  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);
+  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);                            // y from x, w
+  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);              // dx from dy, w
+  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);  // dw from dy, x
   return 0;
 }
 

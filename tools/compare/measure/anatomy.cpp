@@ -10,9 +10,9 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-/// Pseudo-lane in `waiting_for` for the time in which no device works, because threads are being woken up.
+/// Pseudo-lane for which the first device waits while no device works, because threads are being woken up.
 const char* const kThreads = "threads to wake up";
-/// Pseudo-lane in `waiting_for` for the time in which a lane's thread is runnable but no core is free.
+/// Pseudo-lane for which a lane waits while its thread is runnable but no core is free.
 const char* const kCore = "a free core";
 
 /// One collective: its start and end on every rank.

@@ -32,7 +32,7 @@ What describe(const std::string& phase, bool backward, const Mode& mode, const J
   if (phase == "scatter" && !backward)
     return {mode.loss_in_replicas ? "inputs and targets" : "inputs", "rows n_r x bytes of a row",
             rows * (kImage + (mode.loss_in_replicas ? kLabel : 0))};
-  // Each of these scalars occupies 64 elements of a flat buffer.
+  // Losses, weights and their gradients are scalars, each of which occupies 64 elements of a flat buffer.
   if (mode.loss_in_replicas)
     return {backward ? "gradients of the loss" : "sums and weights of the loss", backward ? "1 number" : "2 numbers",
             backward ? kFlat : 2 * kFlat};

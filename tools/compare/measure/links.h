@@ -6,7 +6,7 @@
 namespace tandem::tools::compare {
 
 /// A measured link and the latency and bandwidth fitted to it. For an all-reduce, the fitted formula is that of a ring
-/// with n ranks: 2 (n - 1) (a + S / (n B)).
+/// with n ranks: 2 (n - 1) * (a + S / (n * B)).
 struct ProbedLink {
   LinkProbe probe;
   simulate::Link link;

@@ -24,7 +24,7 @@ std::vector<std::string> skill_of(const std::vector<Overhead>& overheads);
 /// Times forward passes without gradients on one device, and under DataParallel with and without persistent replicas.
 Inference sweep_inference(const Job& job, int repeats);
 /// Returns the bucket size with the shortest predicted time for `bytes` of gradients (S) over a link of latency a and
-/// bandwidth B: sqrt(S B a), but at least 64 KiB and at most S.
+/// bandwidth B: sqrt(S * B * a), but at least 64 KiB and at most S.
 double bucket_for(const simulate::Link& link, double bytes);
 
 }  // namespace tandem::tools::compare

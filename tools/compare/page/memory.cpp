@@ -132,7 +132,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     peaks += svg(chart);
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
     if (i + 1 == jobs.size() || jobs[i + 1].model != job.model)
-      // Only for the largest number of devices of each model.
+      // Draws the memory over time only for the largest number of devices of each model.
       times += areas(job);
   }
   std::map<std::string, int64_t> all_causes;
