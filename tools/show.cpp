@@ -65,7 +65,7 @@ void collect(const IValue& value, const std::string& name, Contents& to, uint64_
     for (const IValue& each : value.elements()) spent += size_of(each);
   TANDEM_CHECK(spent <= kMostBytes, "the values and their names take more than ", kMostBytes, " bytes");
   const auto within = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
-  const std::string own = name.empty() ? "0" : name;  // InputArchive uses the key "0" for a value that has none
+  const std::string own = name.empty() ? "0" : name;  // InputArchive gives a value without a name the key "0"
   if (value.isTensor())
     to.tensors.emplace_back(own, value.toTensor());
   else if (value.isGenericDict() && !value.entries().empty())

@@ -48,8 +48,8 @@ double single_seconds(const StepProfile& profile);
 
 struct DdpOptions {
   AllReduce all_reduce = AllReduce::fastest;
-  double first_bucket_bytes =
-      1 << 20;          ///< maximum size of the first and the last bucket, as in DistributedDataParallel
+  /// Maximum size of the first and the last bucket, as in DistributedDataParallel.
+  double first_bucket_bytes = 1 << 20;
   bool overlap = true;  ///< whether buckets are all-reduced while the backward runs
   int passes = 1;       ///< number of forwards and backwards before the gradients are reduced
 };
