@@ -1,4 +1,5 @@
-// `tandem bench`: times operations and training steps in Tandem and in peers (PyTorch, LibTorch), side by side.
+// `tandem bench`: times operations and training steps in Tandem and in other frameworks (PyTorch, LibTorch), side by
+// side.
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& se
   return cases;
 }
 
-/// Returns the programs to time: this process and the peers, or this build and a baseline build with the same options.
+/// Returns the programs to time: this process and the other frameworks, or this build and a baseline build of Tandem
+/// with the same options.
 std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
   std::vector<std::unique_ptr<Program>> programs;
   if (settings.baseline.empty()) {
@@ -69,7 +71,7 @@ void list_benchmarks() {
 int bench(const Settings& settings, const std::vector<std::string>& command_line) {
   const std::vector<Benchmark> all = all_benchmarks();
   const std::filesystem::path folder = std::filesystem::path(settings.json).parent_path();
-  std::error_code ignored;  // check_can_write() reports a folder that could not be made
+  std::error_code ignored;  // ignored here, because check_can_write() reports a folder that could not be made
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   check_can_write("--json", settings.json);
   if (settings.threads > 0) set_num_threads(usable_threads(settings.threads));
@@ -84,8 +86,8 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     programs = programs_of(settings);
   });
   const auto timed = [&] { return run(cases, programs, settings, show_progress); };
-  const std::vector<Row> rows =
-      settings.cases.empty() ? timed() : as_usage(timed);  // an operation may refuse the user's sizes
+  // If the user named the cases, an operation may reject the sizes in them. That is a usage error.
+  const std::vector<Row> rows = settings.cases.empty() ? timed() : as_usage(timed);
   for (const auto& program : programs)
     std::printf("%s %s%s", program->name().c_str(), program->version().c_str(), program == programs.back() ? "" : ", ");
   std::printf("; %d thread(s), %d samples of %g s\n", get_num_threads(), settings.repeats, settings.seconds);

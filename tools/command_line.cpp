@@ -1,4 +1,5 @@
-// Formats --help, validates options' values, and words the errors of a wrong call, with CLI11.
+// Implements the layout of --help, the validators of option values, and the error messages for invalid command lines,
+// on top of CLI11.
 #include "tandem/tools/command_line.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace tandem::tools {
 namespace {
 
-constexpr size_t kLeft = 22, kRight = 100;  // first and last column of an option's description
+// First and last column of the column of option descriptions in --help.
+constexpr size_t kLeft = 22, kRight = 100;
 
 /// Wraps text at spaces into lines from column `left` to kRight. The first line gets no indentation.
 std::string wrapped(const std::string& text, size_t left) {
@@ -19,7 +21,7 @@ std::string wrapped(const std::string& text, size_t left) {
   size_t column = left;
   std::istringstream words(text);
   for (std::string word, next; words >> word;) {
-    if (word == "(default:" && words >> next) word += " " + next;  // no line break within "(default: x)"
+    if (word == "(default:" && words >> next) word += " " + next;  // keeps "(default: x)" on one line
     if (column > left && column + 1 + word.size() > kRight) {
       out += "\n" + std::string(left, ' ');
       column = left;
@@ -44,14 +46,15 @@ std::string entry(std::string left, const std::string& text) {
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 std::string default_of(const CLI::Option& option) {
   std::string value = option.get_default_str();
-  if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);  // a list
+  // CLI11 puts lists in brackets.
+  if (value.starts_with("[") && value.ends_with("]")) value = value.substr(1, value.size() - 2);
   return is_flag(option) || value.empty() ? "" : " (default: " + value + ")";
 }
 
 std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormatMode) {
   std::string usage = "usage: " + name, arguments, options, commands;
   for (const CLI::Option* o : app->get_options()) {
-    if (o->get_group().empty()) continue;  // hidden
+    if (o->get_group().empty()) continue;  // skips hidden options
     if (o->get_positional()) {
       const std::string shown = o->get_type_name();
       usage += " " + (o->get_required() ? shown : "[" + shown + "]");
@@ -75,11 +78,13 @@ std::string help_of(const CLI::App* app, const std::string& name, CLI::AppFormat
 }
 
 const CLI::App& called(const CLI::App& app) {
-  const std::vector<CLI::App*> subcommands = app.get_subcommands();  // only the subcommands that the command line names
+  // CLI11 returns only the subcommands that are on the command line.
+  const std::vector<CLI::App*> subcommands = app.get_subcommands();
   return subcommands.empty() ? app : called(*subcommands.back());
 }
 
-/// Words the error about unknown words on the command line: those left over by the app, or else by its parent app.
+/// Returns the error message for words that CLI11 did not recognize: those left over in `app` or, if there are none, in
+/// its parent.
 std::string explain_extras(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty() && app.get_parent()) return explain_extras(*app.get_parent());
@@ -166,7 +171,7 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app) {
     return text + "\n" + last.get_footer();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     if (text.ends_with("missing")) return name + " needs a value";
-    for (const char* words : {"At Most", "At most"})  // depends on the version of CLI11
+    for (const char* words : {"At Most", "At most"})  // the wording depends on the version of CLI11
       if (text.find(words) != std::string::npos) return name + " is given more than once";
   }
   return text;

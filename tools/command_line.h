@@ -7,7 +7,7 @@
 
 namespace tandem::tools {
 
-/// Sets one layout of --help, which shows each option's default, for the app and the subcommands that are added later.
+/// Makes `app` and the subcommands added to it later print --help in one layout, with each option's default.
 void set_help(CLI::App& app);
 
 /// Adds an option. @param value  placeholder for the option's value in --help: "N", "FILE"
@@ -16,7 +16,7 @@ CLI::Option* option(CLI::App& app, const std::string& name, T& variable, const c
   return app.add_option(name, variable, text)->type_name(value);
 }
 
-/// Returns a validator that accepts only these words.
+/// Returns a validator that accepts only the given words.
 CLI::Validator one_of(std::vector<std::string> words);
 /// Returns a validator that accepts whole numbers from `least` to `most`.
 CLI::Validator whole_number(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
@@ -31,9 +31,9 @@ CLI::Validator existing_file();
 void add_compare(CLI::App& app, std::vector<std::string> command_line);
 void add_explain(CLI::App& app);
 
-/// Returns the message for a command line that CLI11 refuses. It names the accepted values or words.
+/// Returns the error message for a command line that CLI11 rejects. The message names the accepted values or words.
 std::string message_of(const CLI::ParseError& error, const CLI::App& app);
-/// Returns the full name of the subcommand on the command line, as in "tandem compare diff".
+/// Returns the full name of the subcommand that the user called, such as "tandem compare diff".
 std::string called_name(const CLI::App& app);
 
 }  // namespace tandem::tools

@@ -28,7 +28,8 @@
 namespace tandem::tools {
 namespace {
 
-/// Makes Ctrl-C end the command at once. No result is left half-written: files get their names when they are complete.
+/// Makes Ctrl-C end the command at once. This leaves no incomplete result, because each file gets its final name only
+/// after it is complete.
 void end_on_interrupt() {
   ::signal(SIGINT, [](int) {
     constexpr char kWords[] = "\ntandem: interrupted\n";
@@ -90,9 +91,10 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   option(*c, "--report", s->report, "FILE",
          "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
       ->default_str("not written");
-  c->add_flag("--history", s->history)->group("");  // hidden: this process is a rank and records the data of --report
-  c->add_option("--rank-result", s->rank_result)
-      ->group("");  // hidden: this process is a rank and writes its result here
+  // Hidden options for the processes that run the ranks of DDP: record the data for --report, and write the results to
+  // this file.
+  c->add_flag("--history", s->history)->group("");
+  c->add_option("--rank-result", s->rank_result)->group("");
   c->footer("example: tandem demo --model mlp --mode single,dp --epochs 3");
   c->callback([s] {
     if (s->rank_result.empty()) end_on_interrupt();
@@ -106,7 +108,7 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-/// Adds `tandem launch`. @param arguments  the program's own arguments, which run() removes before CLI11 parses
+/// Adds `tandem launch`. @param arguments  the launched program's arguments, which run() hides from CLI11
 void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;
@@ -295,7 +297,9 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
 
 int usage_error(const CLI::App& app, std::string message) {
   const std::string name = called_name(app);
-  std::istringstream words(name);  // drops a leading "compare: ", because `name` is printed too
+  // Removes a prefix such as "compare: " from the message, because the name of the subcommand is printed in front of
+  // it.
+  std::istringstream words(name);
   for (std::string word; words >> word;)
     if (message.starts_with(word + ": ")) message.erase(0, word.size() + 2);
   std::fprintf(stderr, "%s: %s\n%s --help lists what is accepted\n", name.c_str(), message.c_str(), name.c_str());
@@ -318,7 +322,7 @@ int run(int argc, char** argv) {
 #if TANDEM_HAS_BENCHMARKS
   add_bench(app, {argv, argv + argc});
 #endif
-  // Hides the words after "-- PROGRAM" from CLI11, which would split "[a,b]" into two arguments.
+  // Keeps the words after "--" (a program and its arguments) from CLI11, which would split "[a,b]" into two arguments.
   std::vector<std::string> arguments;
   const bool runs_program = argc > 1 && (argv[1] == std::string("launch") || argv[1] == std::string("trace"));
   for (int i = 2; runs_program && i + 2 < argc; ++i)
@@ -341,7 +345,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    // CLI11 reports --help and --version as errors with exit status 0.
+    if (error.get_exit_code() == 0) return app.exit(error);
     return usage_error(app, message_of(error, app));
   } catch (const UsageError& error) {
     return usage_error(app, error.what());

@@ -19,26 +19,29 @@ using nlohmann::json;
 
 struct Contents {
   std::string format = "torch.save";
-  // A name joins the keys that lead to the value by dots: "optimizer.param_groups.0.lr".
+  // In both lists, a name consists of the keys that lead to the value, separated by dots:
+  // "optimizer.param_groups.0.lr".
   std::vector<std::pair<std::string, Tensor>> tensors = {};
   std::vector<std::pair<std::string, json>> others = {};
   SafetensorsMetadata metadata = {};
   int64_t elements = 0, bytes = 0;
-  int64_t storage_bytes = 0;  // each storage counted once, however many tensors share it
+  // Total bytes of all storages. A storage that several tensors share is counted once.
+  int64_t storage_bytes = 0;
 };
 
 bool is_sequence(const IValue& value) { return value.isList() || value.isTuple(); }
-/// Returns whether a list is shown on one line.
+/// Returns whether a list contains no tensors, lists or dicts, so that it is shown on one line.
 bool is_flat(const IValue& list) {
   return std::none_of(list.elements().begin(), list.elements().end(),
                       [](const IValue& each) { return each.isTensor() || is_sequence(each) || each.isGenericDict(); });
 }
-/// Converts a scalar, a string, an empty dict or a flat list.
+/// Converts a value without tensors to JSON: a scalar, a string, an empty dict or a flat list.
 json json_of(const IValue& value) {
   if (value.isNone()) return nullptr;
   if (value.isBool()) return value.toBool();
   if (value.isInt()) return value.toInt();
-  if (value.isDouble() && !std::isfinite(value.toDouble())) return std::to_string(value.toDouble());  // "nan", "inf"
+  // Writes "nan" or "inf", which JSON cannot represent, as a string.
+  if (value.isDouble() && !std::isfinite(value.toDouble())) return std::to_string(value.toDouble());
   if (value.isDouble()) return value.toDouble();
   if (value.isString()) return value.toStringRef();
   if (value.isDevice()) return value.toDevice().str();
@@ -49,19 +52,20 @@ json json_of(const IValue& value) {
   return list;
 }
 
-/// Estimates the bytes that a value takes, without its elements.
+/// Estimates the memory in bytes that a value takes, without the elements of a list or dict.
 uint64_t size_of(const IValue& value) { return 64 + (value.isString() ? value.toStringRef().size() : 0); }
 
-/// Adds a value, or the values in it, to `to`. @param spent  estimate of the bytes taken so far
+/// Appends a value to `to`. If the value is a list or dict, appends the values in it instead. @param spent  running
+/// estimate of the memory taken, in bytes
 void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& spent) {
-  // A small file may name one container or string in many places, and so list more than memory holds.
+  // Even a small file can refer to one list or string in many places, so that the listing would not fit in memory.
   constexpr uint64_t kMostBytes = uint64_t{1} << 26;
   spent += name.size() + size_of(value);
   if (is_sequence(value))
     for (const IValue& each : value.elements()) spent += size_of(each);
   TANDEM_CHECK(spent <= kMostBytes, "the values and their names take more than ", kMostBytes, " bytes");
   const auto within = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
-  const std::string own = name.empty() ? "0" : name;  // the key that InputArchive gives a lone value
+  const std::string own = name.empty() ? "0" : name;  // InputArchive gives a value without a name the key "0"
   if (value.isTensor())
     to.tensors.emplace_back(own, value.toTensor());
   else if (value.isGenericDict() && !value.entries().empty())
@@ -74,7 +78,7 @@ void collect(const IValue& value, const std::string& name, Contents& to, uint64_
     to.others.emplace_back(own, json_of(value));
 }
 
-/// Reads a file's contents. A safetensors file is mapped, so that its tensors are not read.
+/// Reads a file's contents. A safetensors file is mapped into memory, so that the data of its tensors are not read.
 Contents read(const std::string& path) {
   Contents all;
   const bool is_index = path.ends_with(".json");
@@ -97,13 +101,13 @@ Contents read(const std::string& path) {
   return all;
 }
 
-/// Formats a value as one short line of JSON, which escapes control characters.
+/// Formats a value as one short line of JSON. JSON escapes control characters.
 std::string text_of(const json& value) {
-  constexpr size_t kMost = 80;  // bytes
+  constexpr size_t kMost = 80;  // maximum length in bytes
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() <= kMost) return text;
   size_t end = kMost;
-  while ((text[end] & 0xc0) == 0x80) --end;  // cut between characters
+  while ((text[end] & 0xc0) == 0x80) --end;  // does not cut a UTF-8 character in two
   return text.substr(0, end) + "...";
 }
 std::string name_text(const std::string& name) {
@@ -115,7 +119,7 @@ std::string name_text(const std::string& name) {
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
-/// Prints rows in aligned columns. @param numbers_last  align the last column to the right
+/// Prints rows in aligned columns. @param numbers_last  whether the last column contains numbers and is right-aligned
 void print_table(const std::vector<std::vector<std::string>>& rows, bool numbers_last) {
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows)

@@ -1,4 +1,5 @@
-// did_you_mean, comma_separated and usable_threads: suggestions for misspelt names, and checks of values.
+// Implements did_you_mean, comma_separated and usable_threads: suggest corrections for misspelt names, and check
+// values.
 #include "tandem/tools/usage.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace tandem::tools {
 namespace {
 
-/// Returns the number of insertions, deletions, changes and swaps of neighbouring letters that turn `a` into `b`
+/// Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters that turn `a` into `b`
 /// (Damerau-Levenshtein distance with restricted swaps).
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));

@@ -1,4 +1,5 @@
-// Errors in the use of a command (wrong options, unreadable input files), for which it exits with status 2.
+// Errors in how the user called a command (wrong options, unreadable input files). The command then exits with status
+// 2.
 #pragma once
 #include <sstream>
 #include <stdexcept>
@@ -10,7 +11,7 @@ namespace tandem::tools {
 
 constexpr int kUsageStatus = 2;
 
-/// Error of the user's request, not of the program: main() prints only the message, without a source location.
+/// An error in the user's request, not in the program. main() prints only the message, without the source location.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,7 +25,7 @@ template <class... Parts> void check_usage(bool condition, const Parts&... parts
   throw UsageError(message.str());
 }
 
-/// Runs `body`, which reads user input, and rethrows an Error of the library as a UsageError.
+/// Calls `body`, which processes user input, and returns its result. Rethrows an Error of the library as a UsageError.
 template <class Body> auto as_usage(Body body) {
   try {
     return body();
@@ -33,15 +34,15 @@ template <class Body> auto as_usage(Body body) {
   }
 }
 
-/// Returns the word most similar to `asked`: with an edit distance of at most a third of the length of `asked`, or else
-/// beginning with `asked`. Empty if no word is similar.
+/// Returns the word that is most similar to `asked`. A word is similar if its edit distance is at most a third of the
+/// length of `asked`, or else if it begins with `asked`. Returns "" if no word is similar.
 std::string nearest(const std::string& asked, const std::vector<std::string>& words);
 /// Returns "; did you mean 'demo'?" with the nearest word, or "" if no word is similar.
 std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words);
 /// Joins words: "single, dp, all".
 std::string comma_separated(const std::vector<std::string>& words);
 
-/// Returns the smaller of `asked` and the number of usable cores. Prints a note to stderr if `asked` is larger.
+/// Returns `asked`, limited to the number of usable cores. Prints a note to stderr if `asked` is larger.
 int usable_threads(int asked);
 
 }  // namespace tandem::tools

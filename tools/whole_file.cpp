@@ -1,4 +1,5 @@
-// write_whole_file: writes to a temporary file and renames it. ResultFiles collects the errors of several files.
+// Implements write_whole_file, which writes to a temporary file and renames it, and ResultFiles, which collects the
+// errors of several files.
 #include "tandem/tools/whole_file.h"
 
 #include <unistd.h>

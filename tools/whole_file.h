@@ -1,30 +1,32 @@
-// Writes a command's result files atomically: either the whole file appears or nothing changes.
+// Writes the result files of a command atomically: after an error, a file has its old content or does not exist.
 #pragma once
 #include <functional>
 #include <string>
 
 namespace tandem::tools {
 
-/// Writes `bytes` to `path` + ".part" and renames that file to `path`. If this fails, an existing file at `path` stays.
+/// Writes `bytes` to `path` + ".part", and renames that file to `path`. If this fails, an existing file at `path` is
+/// left unchanged.
 /// @param command  name of the subcommand, for the error message
-/// @throws Error with the system's reason
+/// @throws Error with the operating system's error message
 void write_whole_file(const std::string& command, const std::string& path, const std::string& bytes);
 
-/// Writes several results of long work: if one cannot be written (full disk), the others still are.
+/// Writes several result files of a long computation. If one of them cannot be written (for example because the disk is
+/// full), the others are still written.
 class ResultFiles {
  public:
-  /// Calls `write`. If it throws an Error, keeps the message for finish().
+  /// Calls `write`, which writes one file. If it throws an Error, keeps the message for finish().
   void add(const std::function<void()>& write);
-  /// Keeps the message of an earlier error for finish(); "" is ignored.
+  /// Keeps an error message for finish(); "" is ignored.
   void add_error(const std::string& message);
-  /// Call this last. @throws Error with all kept messages, if there are any
+  /// Throws if there were errors. Call this last. @throws Error with all kept messages
   void finish() const;
 
  private:
   std::string errors_;
 };
 
-/// Call this before the work whose result goes to `path`. An empty path is accepted.
+/// Call this before a long computation whose result goes to `path`. Does nothing if `path` is "".
 /// @throws UsageError if no file can be written at `path`
 void check_can_write(const std::string& option, const std::string& path);
 

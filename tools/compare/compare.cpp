@@ -1,5 +1,5 @@
-// compare: checks the settings, measures the runs until done or interrupted, records the provenance, and writes the
-// files.
+// Implements compare(): checks the settings, runs the measurements until they are done or the user presses Ctrl-C,
+// records the provenance, and writes the report.
 #include "tandem/tools/compare/compare.h"
 
 #include <sys/utsname.h>
@@ -34,7 +34,7 @@ void interrupt(int) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
 }
 
-/// While an instance lives, Ctrl-C ends the measurement instead of the program; a second Ctrl-C ends the program.
+/// While an instance exists, the first Ctrl-C ends only the measurement, and a second one ends the program.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -67,7 +67,7 @@ void choose(Settings& s) {
     check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
-  as_usage([&] {  // these calls throw if a mode, fault or file does not exist
+  as_usage([&] {  // the calls below throw if a mode, fault or file does not exist
     for (const std::string& mode : s.modes) mode_of(mode);
     const Planted planted = parse_planted(s.planted);
     const int most = *std::max_element(s.devices.begin(), s.devices.end());
@@ -88,7 +88,7 @@ void choose(Settings& s) {
   s.data = find_fashion_mnist(s.data);
 }
 
-/// Makes the output folder. Called before the measurement, so that an error does not cost its results.
+/// Creates the output folder. This happens before the measurement, because an error after it would lose the results.
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -97,7 +97,7 @@ void make_folder(const std::string& path) {
   check_usage(::access(path.c_str(), W_OK) == 0, "--out ", path, " is a folder that cannot be written to");
 }
 
-/// Returns the commit of the sources that this program was built from; "" if they no longer exist.
+/// Returns the Git commit of the source tree that this program was built from; "" if the source tree no longer exists.
 std::string commit() {
   std::string text;
   if (FILE* const pipe =
@@ -141,7 +141,8 @@ int compare(Settings settings) {
         settings, [] { return interrupted.load(); }, &trace);
   }
   std::printf("%s\n%s\n", table(report).c_str(), report.verdict.c_str());
-  std::map<std::string, int> said;  // prints one diagnosis of each kind; the page has all
+  // Prints one diagnosis of each kind; the HTML page lists all of them.
+  std::map<std::string, int> said;
   for (const Diagnosis& d : report.diagnosis)
     if (said[d.kind]++ == 0) std::printf("- %s (%s): %s\n", d.kind.c_str(), d.row.c_str(), d.sentence.c_str());
   ResultFiles files;

@@ -1,4 +1,4 @@
-// diagnose: derives from the anatomy of each run why the run is slow.
+// Implements diagnose(): derives from each run's time breakdown why the run is slow.
 #include <map>
 #include <sstream>
 
@@ -20,7 +20,7 @@ double part(const Lane& lane, const char* phase) {
   return at == lane.phases.end() || lane.step <= 0 ? 0 : at->second / lane.step;
 }
 
-/// Adds the diagnoses of one run, from its anatomy.
+/// Appends the diagnoses of one run to `out`, derived from run.lanes.
 void diagnose(const Run& run, std::vector<Diagnosis>& out) {
   if (run.lanes.empty()) return;
   const std::string row =
@@ -50,7 +50,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     add("first-device-bound",
         "What the first device does alone (scatter, replicate, gather, reduce, optimizer) takes " + percent(master) +
             " of a step of " + ms(first.step) + ", while the others wait.");
-  // A lane is a straggler if the others wait longer for it than it waits for them.
+  // A lane is a straggler if the other lanes wait longer for it than it waits for them.
   const auto others = static_cast<double>(run.lanes.size() - 1);
   for (const Lane& lane : run.lanes) {
     double own = 0;
@@ -61,8 +61,8 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
           "The other lanes wait " + ms(excess) + " of each step longer for " + lane.name + " than it does for them.");
   }
   if (dp) {
-    // The others wait for the first device in any case. It is a straggler only if its own forward and backward take
-    // longer.
+    // The other devices always wait for DataParallel's first device. It is a straggler only if its own forward and
+    // backward take longer than theirs.
     double forward = 0, count = 0;
     for (size_t l = 1; l < run.lanes.size(); ++l) {
       forward += part(run.lanes[l], "forward") * run.lanes[l].step + part(run.lanes[l], "backward") * run.lanes[l].step;

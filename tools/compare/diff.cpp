@@ -1,4 +1,5 @@
-// diff: compares two reports, and finds runs that became slower, larger or wrong.
+// Implements diff(): compares two reports, and finds runs that became slower, use more memory, or no longer agree with
+// their reference.
 #include "tandem/tools/compare/diff.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ using namespace page;
 
 namespace {
 
-/// Returns Student's t for 95 %, two-sided. Rounds the degrees of freedom down, so the interval is slightly too wide.
+/// Returns the two-sided 95 % quantile of Student's t distribution. Rounds `freedom`, the degrees of freedom, down to a
+/// table entry (at most 30), so the interval is slightly too wide.
 double student_t(double freedom) {
   constexpr std::array<double, 30> kT = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                          2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -42,8 +44,8 @@ bool usable(const std::vector<double>& seconds) {
          std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0 && std::isfinite(s); });
 }
 
-/// Returns the ratio of throughputs from the repeats; if a report has fewer than two, from the intervals in the
-/// reports.
+/// Returns the ratio of throughputs, computed from the repeats of the two runs. If a run has fewer than two repeats,
+/// computes the ratio from the intervals in the reports.
 Interval ratio_of(const Run& before, const Run& after) {
   if (usable(before.repeats) && usable(after.repeats)) return throughput_ratio(before.repeats, after.repeats);
   const Interval &a = before.examples_per_second, &b = after.examples_per_second;
@@ -59,7 +61,7 @@ bool agrees(const Run& run) {
   return run.agreement[0].largest_difference == 0 && run.agreement[0].first_difference.empty();
 }
 
-/// Returns a sentence for each way in which the run became worse.
+/// Returns a sentence for each regression of the run: in speed, bytes, memory or agreement, or because it fails.
 std::vector<std::string> complaints(const Run& before, const Run& after, const Interval& ratio) {
   if (!after.failed.empty()) return {"it fails now: " + after.failed};
   std::vector<std::string> out;

@@ -1,13 +1,13 @@
-// Compares two reports, and finds runs that became slower, larger or wrong.
+// Compares two reports, and finds runs that became slower, use more memory, or no longer agree with their reference.
 #pragma once
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {
 
 struct Difference {
-  int compared = 0;     // runs in both reports, with equal model, mode, devices, batch and scaling
-  int regressions = 0;  // compared runs that regressed
-  std::string text;     // a line for each run, a line for each reason, and a summary
+  int compared = 0;     // number of runs in both reports, matched by model, mode, devices, batch and scaling
+  int regressions = 0;  // number of compared runs that became worse
+  std::string text;     // report for the terminal: a line for each run, a line for each regression, and a summary
 };
 /// Compares the runs of two reports. A run regresses if the 95 % interval of its throughput, `after` over `before`,
 /// lies below 0.95; if it moves more bytes; if a device's peak memory is more than 5 % larger; if it agreed with its

@@ -1,4 +1,4 @@
-// Declares the options of `tandem compare` and of its subcommands for existing reports, page and diff.
+// Declares the options of `tandem compare` and of its subcommands `page` and `diff`, which read existing reports.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -13,13 +13,13 @@
 namespace tandem::tools {
 namespace {
 
-/// Runs a subcommand that reads reports. Makes every error a UsageError (status 2), because status 1 means a
-/// regression.
+/// Runs a subcommand that reads reports. Rethrows every error as UsageError (exit status 2), because exit status 1
+/// means that a regression was found.
 template <class Body> void with_reports(Body body) {
   try {
     as_usage(body);
   } catch (const CLI::Error&) {
-    throw;  // has its own exit status
+    throw;  // errors of CLI11 carry their own exit status
   } catch (const std::exception& error) {
     throw UsageError(error.what());
   }
@@ -68,8 +68,8 @@ void add_diff(CLI::App& parent) {
 
 void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   struct Options : compare::Settings {
-    std::string rank_result,
-        rank_mode;  // rank_result: if not empty, this process is a rank and writes its sample into this folder
+    // If rank_result is not empty, this process is one rank of a measurement and writes its result into that folder.
+    std::string rank_result, rank_mode;
     compare::Job rank;
     std::vector<int> rank_steps = {2, 5};
     double rank_bucket_mib = 25;
@@ -122,7 +122,7 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
          "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
          "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
-  // Hidden options of a rank's process, which tandem compare starts.
+  // Hidden options for the ranks' processes that `tandem compare` starts.
   c->add_option("--rank-result", s->rank_result)->group("");
   c->add_option("--rank-data", s->rank.data)->group("");
   c->add_option("--rank-steps", s->rank_steps)->delimiter(',')->expected(2)->group("");
@@ -132,7 +132,8 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
   c->add_flag("--rank-probe", s->rank.probe)->group("");
   c->callback([s, c] {
-    if (!c->get_subcommands().empty()) return;  // the subcommand has run already
+    // The subcommand (page or diff) has already run in its own callback.
+    if (!c->get_subcommands().empty()) return;
     if (s->rank_result.empty()) {
       if (const int status = compare::compare(*s); status != 0) throw CLI::RuntimeError(status);
       return;

@@ -1,4 +1,5 @@
-// Makes the cost model's profile from a sample of ranks without communication, and predictions and projections from it.
+// Builds the cost model's profile from a measurement without communication, and computes predictions and projections
+// from it.
 #include "tandem/tools/compare/predict.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ double of(const Lane& lane, const char* phase) {
   return at == lane.phases.end() ? 0 : at->second;
 }
 
-/// Returns a cluster of one node whose devices are all joined to each other by such a link.
+/// Returns a cluster of one node in which `link` joins every pair of devices.
 simulate::Cluster node_of(int devices, const simulate::Link& link) {
   return {.devices_per_node = devices, .inside = link, .between = link};
 }
@@ -70,7 +71,7 @@ double predicted_seconds(const Mode& mode, const Job& job, const simulate::StepP
     }
     case Mode::Kind::distributed: {
       simulate::DdpOptions options;
-      options.all_reduce = simulate::AllReduce::ring;  // the link was fitted to a ring
+      options.all_reduce = simulate::AllReduce::ring;  // the link was fitted to the formula of a ring
       const double bucket = std::max(1.0, mode.bucket_mib * (1 << 20));
       options.first_bucket_bytes = std::min(options.first_bucket_bytes, bucket);
       return predict_ddp(profile, node_of(job.devices, link), job.devices, bucket, options).seconds;
@@ -125,8 +126,8 @@ std::vector<Projection> projections(const std::string& profile_file) {
     add_projections(entered.name, "as entered", entered.step, all);
     return all;
   }
-  // ResNet-50: 25.6 million parameters in 161 tensors. 329 images per second in batches of 32 on a V100 is PyTorch's
-  // published figure without DDP. Backward is assumed to take two thirds of the step.
+  // Profile of ResNet-50: 25.6 million parameters in 161 tensors. 329 images per second in batches of 32 on a V100 is
+  // the throughput without DDP that PyTorch published. Assumes that the backward takes two thirds of the step.
   constexpr double kBatch = 32, kRate = 329, kStep = kBatch / kRate, kParameterBytes = 25557032 * 4.0;
   simulate::StepProfile profile;
   profile.samples = kBatch;

@@ -1,5 +1,5 @@
-// Writes report.json (docs/compare.md), and reads it back with error messages that name the invalid part.
-#define JSON_DIAGNOSTICS 1  // messages contain the position in the file: "(/runs/3/lanes/0)"
+// Writes report.json (schema in docs/compare.md), and reads it with error messages that name the invalid part.
+#define JSON_DIAGNOSTICS 1
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -44,14 +44,14 @@ namespace {
 
 constexpr int kSchema = 1;
 
-/// Replaces null by NaN. JSON has no NaN, so NaN was written as null; a report has no other nulls.
+/// Replaces null by NaN. JSON has no NaN, so the writer stores NaN as null, and no other value is stored as null.
 void nan_for_null(nlohmann::json& json) {
   if (json.is_null()) json = std::numeric_limits<double>::quiet_NaN();
   if (json.is_structured())
     for (nlohmann::json& part : json) nan_for_null(part);
 }
 
-/// Checks that two lists have equal lengths. @param accepted_empty  whether the second list may be empty
+/// Checks that two lists have equal lengths. @param accepted_empty  whether the second list may also be empty
 void check_lengths(const std::string& where, const char* first, size_t n, const char* second, size_t m,
                    bool accepted_empty = false) {
   TANDEM_CHECK(n == m || (accepted_empty && m == 0), "compare: ", where, " has ", n, " ", first, " and ", m, " ",
@@ -96,7 +96,8 @@ void check(const Report& report) {
 void write_report(const std::string& path, const Report& report) {
   check(report);
   const nlohmann::json json = report;
-  // Replaces invalid UTF-8 (a path in the command line, for example), which would otherwise make the whole report fail.
+  // Replaces invalid UTF-8, for example in a path on the command line. Otherwise the library would throw and no report
+  // would be written.
   write_whole_file("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 

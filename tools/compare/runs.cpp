@@ -1,4 +1,4 @@
-// Determines the kind of a run from its mode's key, and formats names of runs.
+// Classifies runs by the key of their mode, and formats names of runs.
 #include "tandem/tools/compare/runs.h"
 
 #include "tandem/tools/page/format.h"

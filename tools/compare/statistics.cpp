@@ -22,7 +22,7 @@ Interval interval_of(std::vector<double> values) {
   // The k-th smallest value lies above the true median with probability sum_{i < k} C(n, i) / 2^n; the k-th largest
   // lies below it with the same probability.
   double outside = std::pow(0.5, static_cast<double>(n)), term = outside;
-  size_t k = 0;  // how many values may be left out on each side
+  size_t k = 0;  // number of values that are dropped at each end of the sorted list
   while (true) {
     term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
     if (2 * (outside + term) > 0.05 || 2 * (k + 1) >= n) break;

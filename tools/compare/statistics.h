@@ -4,11 +4,12 @@
 
 namespace tandem::tools::compare {
 
-/// Returns the quantile p (0 to 1) of values in any order, with linear interpolation; 0 if there are no values.
+/// Returns the p-quantile (p from 0 to 1) of `values`, which need not be sorted, with linear interpolation. Returns 0
+/// if there are no values.
 double percentile(std::vector<double> values, double p);
-/// Returns the median and an interval between two of the values. With 6 or more values, the interval holds the true
-/// median with a probability of at least 95 %, for any distribution of the noise. With fewer values, it reaches from
-/// the smallest to the largest.
+/// Returns the median and a confidence interval whose ends are two of the values. With 6 or more values, the interval
+/// contains the true median with a probability of at least 95 %, for any distribution of the noise. With fewer values,
+/// it extends from the smallest to the largest.
 Interval interval_of(std::vector<double> values);
 
 }  // namespace tandem::tools::compare

@@ -1,4 +1,4 @@
-// table: the table of 80 columns that `tandem compare` prints above the verdict.
+// Implements table(): formats the 80-column table that `tandem compare` prints above the verdict.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -13,7 +13,7 @@ constexpr size_t kColumns = 80;
 size_t characters(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
-/// Cuts or pads text to a width in characters. Line breaks and other control characters become spaces.
+/// Truncates or pads text to `width` characters. Line breaks and other control characters become spaces.
 std::string left(const std::string& text, size_t width) {
   std::string out;
   size_t used = 0;

@@ -1,5 +1,5 @@
-// The conclusions of a report for each model: the best mode, its speedup, and the batch sizes where the best mode
-// changes.
+// Derives the conclusions of a report for each model: the best mode, its speedup, and the batch sizes at which the best
+// mode changes.
 #include <algorithm>
 #include <utility>
 
@@ -19,13 +19,13 @@ std::string factor(const Run& run) {
              number(run.speedup.high), ")");
 }
 
-/// Returns a run's sort key: the speedup over one device that is certain (the interval's lower end, at least 1), then
-/// the median speedup.
+/// Returns the key by which runs are ranked. The first part is the lower end of the speedup's interval (at least 1),
+/// which is the certain part of the speedup; the second part is the median speedup.
 std::pair<double, double> evidence(const Run& run) { return {std::max(run.speedup.low, 1.0), run.speedup.median}; }
 
-/// Returns the model's parallel run at this batch with the largest certain speedup, which is the interval's lower end.
-/// If no speedup is certain, returns the run with the highest median. The median alone would pick the noisiest run.
-/// Null if there is no run.
+/// Returns the model's fastest parallel run at this batch, by the lower end of the speedup's interval. If no run is
+/// certainly faster than one device, compares the median speedups. (Comparing only medians would favour runs with much
+/// noise.) Returns null if there is no successful parallel run.
 const Run* fastest(const Report& report, const std::string& model, int64_t batch) {
   const Run* best = nullptr;
   for (const Run& run : report.runs)

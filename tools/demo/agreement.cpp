@@ -1,4 +1,5 @@
-// largest_difference: compares a parallel mode with train_reference, which trains on one device with the mode's shards.
+// Implements largest_difference(): trains under a parallel mode, and on one device with the shards of that mode
+// (train_reference), and compares the parameters.
 #include "tandem/tools/demo/agreement.h"
 
 #include <algorithm>
@@ -8,15 +9,15 @@
 namespace tandem::tools {
 namespace {
 
-/// Returns the batch of a step: consecutive images, starting over at the end of the data set.
+/// Returns the batch for `step`: `size` consecutive images, starting over at the end of the data set.
 data::Example<> batch_of(const FashionMNIST& data, int64_t size, int step) {
   const auto n = static_cast<int64_t>(*data.size());
   std::vector<size_t> rows(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) rows[static_cast<size_t>(i)] = static_cast<size_t>((step * size + i) % n);
   return data.get_stacked(rows);
 }
-/// Returns the rows of shard r of k, split as DataParallel does: the first n % k shards have one row more. If n is less
-/// than k, the last shards are empty.
+/// Returns the rows of shard r out of k, split as DataParallel does: the first n % k shards have one more row. If n is
+/// less than k, the last shards are empty.
 Tensor dp_shard(const Tensor& x, int r, int k) {
   const int64_t n = x.size(0), base = n / k, extra = n % k;
   return x.narrow(0, r * base + std::min<int64_t>(r, extra), base + (r < extra));

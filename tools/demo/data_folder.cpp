@@ -1,4 +1,5 @@
-// find_fashion_mnist: checks the given folder, or searches the system's folder for data sets.
+// Implements find_fashion_mnist(): checks the folder that the user gave, or looks for the data set in the system's
+// folders.
 #include "tandem/tools/demo/data_folder.h"
 
 #include <cstdlib>

@@ -1,17 +1,17 @@
-// Finds the folder with FashionMNIST's files.
+// Finds the folder that contains the FashionMNIST files.
 #pragma once
 #include <string>
 
 namespace tandem::tools {
 
-/// Part of error messages: how to get the files.
+/// End of error messages about missing data: tells the user how to get the files.
 constexpr char kDataRemedy[] =
     "apt install dataset-fashion-mnist installs it, fetch_fashion_mnist.sh FOLDER (in tools/ of the sources, in "
     "share/tandem where the command is installed) downloads it for --data FOLDER";
 
-/// Returns `asked`, the folder given with --data. If `asked` is empty, returns the folder of the Debian package, first
-/// looked for under TANDEM_DATA_ROOT, or "" if it does not exist.
-/// @throws UsageError if `asked` is not empty and does not hold the four files
+/// Returns `asked`, the folder given with --data. If `asked` is empty, returns the folder of the Debian package, looked
+/// for under TANDEM_DATA_ROOT first; "" if this folder does not exist.
+/// @throws UsageError if `asked` is not empty and does not contain the four files
 std::string find_fashion_mnist(const std::string& asked);
 
 }  // namespace tandem::tools

@@ -19,7 +19,8 @@ namespace {
 
 bool is_emulated() { return gpu::implementation() == std::string("emulated"); }
 
-/// Sets the device (cuda if there are GPUs that are not emulated) and the numbers of devices and ranks, unless given.
+/// Sets the device and the numbers of devices and ranks, if the user did not. The default device is cuda if there are
+/// GPUs that are not emulated.
 void choose_device(DemoSettings& s) {
   const bool emulated = is_emulated();
   if (s.device.empty()) s.device = cuda::is_available() && !emulated ? "cuda" : "cpu";
@@ -49,7 +50,8 @@ void check_settings(DemoSettings& s) {
               std::max(s.devices, s.ranks), " devices or ranks; accepted: at least one image for each");
 }
 
-/// Trains under DDP with processes as ranks: runs this program for each rank, with the hidden option --rank-result.
+/// Trains under DDP with one process per rank. Starts this program again for each rank, with the hidden option
+/// --rank-result.
 DemoRun train_in_processes(const DemoSettings& s, const std::string& mode) {
   const benchmarks::ScratchFolder folder("demo");
   const std::string result = folder.path() + "/rank0.json";
@@ -84,7 +86,7 @@ DemoRun train_in_threads(const DemoSettings& s, const DemoData& data) {
   return run;
 }
 
-/// Returns why a mode cannot run here; empty if it can.
+/// Returns the reason why a mode cannot run on this machine; "" if it can.
 std::string obstacle(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_gloo" && !distributed::is_gloo_available()) return "this build has no Gloo";
   if (mode != "ddp_nccl") return {};
@@ -94,8 +96,9 @@ std::string obstacle(const std::string& mode, const DemoSettings& s) {
   if (s.ranks > cuda::device_count()) return "NCCL needs a GPU for each rank";
   return {};
 }
-/// Expands "all" and "ddp" (restricted by --backend) into modes. A mode of such a group is skipped if it cannot run
-/// here; @throws UsageError if a mode that was named itself cannot run.
+/// Expands the group names "all" and "ddp" in settings.modes into modes; --backend restricts the DDP modes. If a mode
+/// of a group cannot run on this machine, skips it.
+/// @throws UsageError if a mode that the user named explicitly cannot run
 std::vector<std::string> chosen_modes(const DemoSettings& s) {
   std::vector<std::string> modes;
   for (const std::string& mode : s.modes)

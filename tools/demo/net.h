@@ -1,4 +1,4 @@
-// Wraps the demo's networks in one module type, so that each way of training is compiled once.
+// Wraps the demo's networks in one module type, so that the code of each training mode is compiled only once.
 #pragma once
 #include "tandem/models/models.h"
 
@@ -7,7 +7,7 @@ namespace tandem::tools {
 /// The network named `kind` (mlp, lenet or fashion_cnn), for (N, 1, 28, 28) images.
 class NetImpl : public nn::Cloneable<NetImpl> {
  public:
-  /// @throws Error if `kind` is another name
+  /// @throws Error if `kind` is not one of these names
   explicit NetImpl(std::string kind);
   void reset() override;
   using Cloneable::to;
@@ -15,7 +15,7 @@ class NetImpl : public nn::Cloneable<NetImpl> {
   void to(Device device, bool non_blocking = false) override;
   /// Returns (N, 10) logits; for lenet, log probabilities.
   Tensor forward(const Tensor& images) { return forward_(images); }
-  /// Returns the mean or the sum over rows of the loss of forward()'s output.
+  /// Returns the loss of forward()'s output, reduced over rows to the mean or the sum.
   Tensor loss(const Tensor& output, const Tensor& target, Reduction reduction = Reduction::mean) const;
   /// Returns the wrapped network. Checkpoints use its parameter names, without this wrapper's prefix.
   nn::Module& network() { return *network_; }

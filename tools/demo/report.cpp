@@ -1,4 +1,5 @@
-// write_report: builds the page with curves, bars, table, confusion matrix and mistakes of the demo's runs.
+// Implements write_report(): builds the HTML page with curves, bars, table, confusion matrix and mistakes of the demo's
+// runs.
 #include "tandem/tools/demo/report.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using page::number;
 using page::percent;
 using page::plural;
 
-/// Returns the style index of a mode, so that it has one colour in all charts.
+/// Returns the style of a mode, which gives it the same colour in all charts.
 int style_of(const std::string& mode) {
   return mode == "single" ? page::kInk : mode == "dp" ? 1 : mode == "ddp_gloo" ? 0 : mode == "ddp_local" ? 2 : 5;
 }
@@ -53,7 +54,7 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
   return text;
 }
 
-/// Averages each run of `each` points into one, to smooth the noise of single batches.
+/// Averages every `each` consecutive points into one, to smooth the noise of single batches.
 std::vector<page::ChartPoint> means(const std::vector<History::Point>& points, size_t each) {
   std::vector<page::ChartPoint> out;
   for (size_t begin = 0; begin < points.size(); begin += each) {
@@ -84,7 +85,7 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   for (const DemoRun& run : runs) {
     page::Series series{label_of(run.mode), style_of(run.mode), means(run.history.losses, each)};
     series.markers = series.points.size() < 2;
-    series.dashed = run.mode == "dp";  // dashed, because it may coincide with the line of one device
+    series.dashed = run.mode == "dp";  // dashed, so that an identical line of one device stays visible below it
     loss.series.push_back(series);
     series.points.clear();
     series.markers = run.history.accuracies.size() < 2;
@@ -140,7 +141,7 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// Returns HTML with the mistakes of highest probability, side by side.
+/// Returns HTML that shows the mistakes side by side, highest probability first.
 std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
   if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is recognised.");
   std::string out;
@@ -162,7 +163,7 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
   return page::paragraph(error.msg() + ".");
 }
 
-/// Returns a sentence that names the classes with the highest and the lowest share of recognised images.
+/// Returns a sentence that names the classes with the highest and the lowest fraction of correctly classified images.
 std::string weakest(const std::vector<int64_t>& counts) {
   std::vector<std::pair<double, int>> shares;
   for (int truth = 0; truth < kClassCount; ++truth) {
@@ -213,7 +214,8 @@ using page::place;
 constexpr double kWidth = 360, kLeft = 66, kRight = 24, kTop = 68, kCell = (kWidth - kLeft - kRight) / kClassCount,
                  kCellHeight = 25;
 
-/// Opacity of a cell; the square root keeps the few wrong images visible beside the many right ones.
+/// Returns the opacity of a cell of the confusion matrix. The square root keeps small counts of wrong images visible
+/// beside large counts of correct ones.
 double opacity(double share) { return std::sqrt(share); }
 
 std::string cell(int truth, int predicted, int64_t images, double share) {

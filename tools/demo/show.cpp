@@ -79,7 +79,7 @@ void print_table(const std::vector<DemoRun>& runs) {
   }
 }
 
-// Conversion of a rank's run to and from JSON. JSON has no NaN, so a NaN value is written as null.
+// Convert a rank's results to and from JSON. JSON has no NaN, so NaN is written as null.
 void to_json(nlohmann::json& json, const History::Point& point) { json = {point.step, point.value}; }
 void from_json(const nlohmann::json& json, History::Point& point) {
   point = {json.at(0), json.at(1).is_null() ? NAN : json.at(1).get<double>()};

@@ -1,4 +1,4 @@
-// The demo's output: progress, a few images, the table, the JSON.
+// Declares the demo's output: the progress bar, a few images, the table, and JSON files.
 #pragma once
 #include <chrono>
 
@@ -6,7 +6,8 @@
 
 namespace tandem::tools {
 
-/// Shows an epoch's progress: redraws a bar on a terminal, or else prints a line for every tenth of the samples.
+/// Shows the progress of an epoch. On a terminal, redraws a bar; otherwise prints a line for every tenth of the
+/// samples.
 class Progress {
  public:
   Progress(int epoch, int64_t samples) : epoch_(epoch), samples_(samples) {}
@@ -18,12 +19,13 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Prints a few test images side by side, two pixel rows to a line of text, with prediction and truth.
+/// Prints a few test images side by side, each with its predicted and true class. One line of text shows two rows of
+/// pixels.
 void draw(const Way& way, const FashionMNIST& test);
 void print_table(const std::vector<DemoRun>& runs);
-/// Writes the settings and results as JSON, atomically. @throws Error with the system's reason
+/// Writes the settings and results as JSON, atomically. @throws Error with the operating system's error message
 void write_json(const std::string& path, const DemoSettings& settings, const std::vector<DemoRun>& runs);
-/// Passes a run from a rank's process to the process that started it, through a JSON file.
+/// Pass the results of a rank's process, through a JSON file, to the process that started the rank.
 void write_run(const std::string& path, const DemoRun& run);
 DemoRun read_run(const std::string& path);
 

@@ -1,4 +1,4 @@
-// train: trains the network under one mode, and measures time, memory, transfers and accuracy.
+// Implements train(): trains the network under one mode, and measures time, memory, transfers and accuracy.
 #include "tandem/tools/demo/train.h"
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 namespace tandem::tools {
 namespace {
 
-constexpr int64_t kStepsBetweenLooks =
-    20;  // steps between reads of a loss that is on a GPU, since each read synchronizes
+// Number of steps after which a loss on a GPU is read. Each read synchronizes with the GPU, so it is not done every
+// step.
+constexpr int64_t kStepsBetweenLooks = 20;
 
 /// Returns the bytes moved so far between devices (dp), or sent by this rank (ddp_*).
 int64_t bytes_moved(const std::string& mode) {
@@ -35,9 +36,9 @@ data::Example<> rows_of(const FashionMNIST& data, int64_t begin, int64_t count) 
   return data.get_stacked(rows);
 }
 
-/// Returns the accuracy on the first n test images. Each rank classifies its own part; the counts are summed over
-/// ranks.
-/// @param at_once  images in a forward pass
+/// Returns the accuracy on the first n test images. Each rank classifies a part of them, and the numbers of correct
+/// answers are summed over the ranks.
+/// @param at_once  number of images per forward pass
 double accuracy(const Way& way, const FashionMNIST& test, int64_t n, int64_t at_once) {
   const NoGradGuard guard;
   way.set_training(false);
@@ -68,15 +69,16 @@ std::vector<double> peaks(const Way& way) {
 
 using Step = std::function<Tensor(const Tensor& images, const Tensor& labels)>;
 
-/// Measures the test accuracy a few times during the training, for the report's curve. The time and transfers of this
-/// are kept apart, because they do not belong to the training. All ranks must call after_step() together.
+/// Measures the test accuracy a few times during training, for the report's curve. Records the time and the bytes that
+/// this takes, so that the caller can subtract them from those of the training. All ranks must call after_step()
+/// together.
 class Looks {
  public:
   Looks(const DemoSettings& s, const Way& way, const DemoData& data, const std::string& mode, DemoRun& run)
       : way_(way), test_(data.test), mode_(mode), run_(run) {
     const int64_t steps = s.epochs * ((static_cast<int64_t>(*data.train.size()) + s.batch_size - 1) / s.batch_size);
     if (s.history) every_ = std::max<int64_t>(1, steps / History::kLooks);
-    // No more images at once than a step has, so that this does not raise the peak memory.
+    // Never classifies more images at once than a training step has, so that peak memory does not rise.
     at_once_ = std::min<int64_t>(s.batch_size, 500);
   }
   void after_step(int64_t step) {
@@ -100,7 +102,7 @@ class Looks {
   int64_t every_ = 0, at_once_ = 0;
 };
 
-/// Classifies every test image on one device, and fills the confusion matrix and the mistakes.
+/// Classifies every test image on one device, and fills in the confusion matrix and the list of mistakes.
 void look_closely(const Net& net, Device device, const FashionMNIST& test, History& history) {
   const NoGradGuard guard;
   net->eval();
@@ -108,7 +110,7 @@ void look_closely(const Net& net, Device device, const FashionMNIST& test, Histo
   history.confusion.assign(kClassCount * kClassCount, 0);
   for (int64_t at = 0; at < labels.size(0); at += 500) {
     const int64_t rows = std::min<int64_t>(500, labels.size(0) - at);
-    // lenet returns log probabilities; their softmax is the probabilities again.
+    // lenet returns log probabilities; applying softmax to them gives the probabilities.
     const Tensor probabilities = softmax(net(rows_of(test, at, rows).data.to(device)), 1).to(kCPU);
     const auto [best, predicted] = probabilities.max(1);
     for (int64_t i = 0; i < rows; ++i) {
@@ -124,14 +126,15 @@ void look_closely(const Net& net, Device device, const FashionMNIST& test, Histo
   if (history.mistakes.size() > History::kMistakes) history.mistakes.resize(History::kMistakes);
 }
 
-/// Captures the second step as a Graph and replays it for every batch of that size. Batches of another size (the last
-/// of an epoch) run without the graph.
+/// Captures the second step as a Graph, and replays the graph for every later batch of the same size. Batches of
+/// another size, such as the last one of an epoch, run without the graph.
 class CapturedStep {
  public:
   explicit CapturedStep(Step step) : step_(std::move(step)) {}
   Tensor operator()(const Tensor& images, const Tensor& labels) {
     if (steps_++ == 0)
-      return step_(images, labels);  // not captured, because the optimizer creates its state in the first step
+      // The first step is not captured, because the optimizer creates its state in it.
+      return step_(images, labels);
     if (!images_.defined()) {
       images_ = images.clone();
       labels_ = labels.clone();
@@ -165,7 +168,8 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
       looks.after_step(++steps);
       done = std::min(samples, done + batch.data.size(0) * way.ranks);
       if (loss.is_cuda() && steps % kStepsBetweenLooks != 0 && done < samples)
-        continue;  // reading the loss would wait for the GPU
+        // Reading the loss would wait for the GPU.
+        continue;
       run.final_loss = loss.item<double>();
       if (s.history) run.history.losses.push_back({steps, run.final_loss});
       if (way.rank == 0) progress.show(done, run.final_loss);
@@ -181,7 +185,8 @@ void train_epochs(const DemoSettings& s, const Way& way, Loader& loader, int64_t
 
 Device home(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_nccl") return distributed::default_group()->device();
-  // Each rank gets a device of its own: GPUs are shared out, and the memory of thread ranks is counted by device.
+  // Each rank uses the device with its own number, so that GPUs are divided among the ranks. Ranks that are threads
+  // need different devices because memory is counted per device.
   if (mode == "ddp_local" || (mode == "ddp_gloo" && s.device_of(0).is_cuda()))
     return s.device_of(distributed::get_rank());
   return s.device_of(0);
@@ -252,7 +257,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   data::DataLoaderOptions loading;
   loading.workers(1);
   if (device.is_cuda() && mode == "dp")
-    loading.pin_memory(true);  // DataParallel copies the shards from pinned memory to the GPUs
+    loading.pin_memory(true);  // DataParallel copies its shards to the GPUs faster from pinned memory
   if (device.is_cuda() && mode != "dp") loading.device(device);
   const auto stacked = FashionMNIST(data.train).map(data::transforms::Stack<>());
   if (way.ranks == 1) {
@@ -282,7 +287,8 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
     if (s.pictures) draw(way, data.test);
     if (!s.save.empty()) try {
         save_module(net->network(), s.save);
-      } catch (const Error& error) {  // the other modes still run, and the measured values are kept
+        // If saving fails, the other modes still run, and the measured values are kept.
+      } catch (const Error& error) {
         run.not_saved = error.what();
       }
   }

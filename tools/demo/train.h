@@ -1,4 +1,5 @@
-// The demo's ways to train one network: on one device, under DataParallel, and under DistributedDataParallel.
+// Declares the functions that train the demo's network on one device, under DataParallel, or under
+// DistributedDataParallel.
 #pragma once
 #include "tandem/data/data.h"
 #include "tandem/tools/demo/net.h"
@@ -7,26 +8,28 @@
 namespace tandem::tools {
 
 inline constexpr int kClassCount = 10;
-/// Names of FashionMNIST's classes, by class index.
+/// Names of FashionMNIST's classes; the index is the label.
 extern const char* const kClasses[kClassCount];
 
-/// Data of a run that only `tandem demo --report` shows.
+/// Data recorded during a run that only `tandem demo --report` shows.
 struct History {
   struct Point {
     int64_t step;
     double value;
   };
-  /// A test image that the trained network classifies wrongly.
+  /// A test image that the trained network classified wrongly.
   struct Mistake {
-    int64_t image;  // index in the test set
+    int64_t image;  // index of the image in the test set
     int truth, predicted;
-    double probability;  // probability that the network gives to `predicted`
+    double probability;  // the network's probability for class `predicted`
   };
-  std::vector<Point> losses;       // loss of each batch, or of rank 0's part of it
-  std::vector<Point> accuracies;   // accuracy on the first kLookedAt test images, or on all if there are fewer
-  std::vector<int64_t> confusion;  // number of test images at [truth * kClassCount + predicted]
-  std::vector<Mistake> mistakes;   // at most kMistakes mistakes, by falling probability
-  int64_t steps = 0;               // steps of all epochs together
+  /// Loss of each batch or, on a GPU, of every 20th batch. Under DDP, loss of rank 0's part of the batch.
+  std::vector<Point> losses;
+  /// Accuracy on the first kLookedAt test images (on all, if there are fewer), measured about kLooks times.
+  std::vector<Point> accuracies;
+  std::vector<int64_t> confusion;  // confusion matrix: number of images at [truth * kClassCount + predicted]
+  std::vector<Mistake> mistakes;   // at most kMistakes mistakes, highest probability first
+  int64_t steps = 0;               // total number of steps, over all epochs
   static constexpr int64_t kLookedAt = 2000, kLooks = 12, kMistakes = 24;
 };
 
@@ -35,10 +38,10 @@ struct DemoRun {
   std::string mode;
   double seconds = 0, samples_per_second = 0, test_accuracy = 0, final_loss = 0;
   std::vector<double> peak_mib_per_device;
-  double mib_moved_per_step = 0;                   // MiB moved between devices or ranks, summed over all of them
-  std::optional<double> max_parameter_difference;  // see largest_difference() in agreement.h
-  std::string not_saved;                           // error of --save; "" if it succeeded or was not given
-  History history;                                 // empty unless settings.history
+  double mib_moved_per_step = 0;                   // MiB sent between devices or ranks, summed over all senders
+  std::optional<double> max_parameter_difference;  // result of largest_difference() in agreement.h
+  std::string not_saved;                           // error message if --save failed, else ""
+  History history;                                 // empty unless settings.history is true
 };
 
 using FashionMNIST = data::datasets::FashionMNIST;
@@ -48,24 +51,24 @@ struct DemoData {
   FashionMNIST train, test;
 };
 
-/// A network under one training mode, with the mode's functions for a batch; made by make_way.
+/// A network prepared for one training mode by make_way, with the functions that train and evaluate it.
 struct Way {
   Net net;
-  /// Computes the batch's mean loss and its gradients; returns the loss. Under DDP each rank passes its part of the
-  /// batch.
+  /// Computes the mean loss of the batch and the gradients, and returns the loss. Under DDP each rank passes its part
+  /// of the batch.
   std::function<Tensor(const Tensor& images, const Tensor& labels)> backward;
   /// Returns the network's outputs. Call set_training(false) first.
   std::function<Tensor(const Tensor& images)> predict;
   std::function<void(bool)> set_training;
-  std::vector<Device> devices;  // devices of this process or, under ddp_local, of this thread
+  std::vector<Device> devices;  // devices that this process uses (under ddp_local, this thread)
   int rank = 0, ranks = 1;
 };
-/// Trains under one mode in this process: single, dp, or one rank of ddp_*, whose process group must be initialised.
-/// The result is complete on rank 0 only.
+/// Trains under one mode in this process: single, dp, or one rank of ddp_*. For ddp_*, the process group must be
+/// initialised. Only the result on rank 0 is complete.
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
-/// Makes the Way that trains `net` under `mode`: single, dp or ddp_*. For ddp_* the process group must be initialised.
+/// Prepares `net` for training under `mode`: single, dp or ddp_*. For ddp_*, the process group must be initialised.
 Way make_way(const std::string& mode, const Net& net, const DemoSettings& settings);
-/// Returns the device on which this process or rank keeps its network.
+/// Returns the device that holds the network in this process (under ddp_local, in this thread).
 Device home(const std::string& mode, const DemoSettings& settings);
 
 }  // namespace tandem::tools

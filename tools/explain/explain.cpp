@@ -1,4 +1,5 @@
-// explain: runs the scripts with each cause alone, and with one cause after the other turned off, and compares.
+// Implements explain(): trains the scripts with each possible cause alone, and with one cause after the other removed,
+// and compares the results.
 #include "tandem/tools/explain/explain.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace {
 template <class Value> Value chosen(const std::string& word, const std::vector<std::pair<std::string, Value>>& all) {
   for (const auto& [name, value] : all)
     if (name == word) return value;
-  TANDEM_FAIL("explain: there is no '", word, "'");  // unreachable: the command line accepts only these words
+  // Unreachable, because the command line accepts only the words in `all`.
+  TANDEM_FAIL("explain: there is no '", word, "'");
 }
 
 Script one_device_script(const Settings& s, int64_t largest_batch) {
@@ -24,7 +26,8 @@ Script one_device_script(const Settings& s, int64_t largest_batch) {
   script.sampler_seed = s.seed;
   script.lr = s.lr;
   script.examples = s.examples > 0 ? s.examples : 2 * largest_batch;
-  // Adds half a batch (rounded to ranks, at least one example per rank) and one example.
+  // Adds half a batch (rounded to a multiple of the ranks, at least one example per rank) and one more example, so that
+  // the last batch is uneven.
   if (s.uneven) script.examples += std::max<int64_t>(s.batch / 2 / s.ranks, 1) * s.ranks + 1;
   script.steps = steps_of(script, s.epochs);
   return script;
@@ -50,7 +53,7 @@ Script your_script(const Settings& s, bool ddp, const Script& one_device) {
   script.steps = s.steps > 0 ? s.steps : steps_of(script, s.epochs);
   return script;
 }
-/// Returns the parallel script without the causes that a script can avoid.
+/// Returns the parallel script as it should be written: with none of the differences that a script can avoid.
 Script right_script(const Script& one_device, const Script& yours) {
   Script script = one_device;
   script.ranks = yours.ranks;
@@ -58,8 +61,8 @@ Script right_script(const Script& one_device, const Script& yours) {
   script.tail = Tail::weighted;
   return script;
 }
-/// Plans every script that will run, so that an impossible one throws before the first run. If yours.tail gives the
-/// same steps as right.tail, the tail is no cause, and yours.tail becomes right.tail.
+/// Plans every script that will run, so that an impossible one throws before the first run. If yours.tail and
+/// right.tail give the same steps, the tail mode is not a cause, and yours.tail is set to right.tail.
 void check_scripts(bool ddp, Script& yours, const Script& right) {
   Script even = right;
   even.tail = yours.tail;
@@ -74,7 +77,7 @@ void check_scripts(bool ddp, Script& yours, const Script& right) {
   }
 }
 
-/// Caches the outcomes of parallel scripts, so that each script runs once.
+/// Runs parallel scripts and caches the outcomes, so that each script runs only once.
 class Runs {
  public:
   explicit Runs(Job job) : job_(std::move(job)) {}
@@ -107,7 +110,8 @@ void explain_script(Runs& runs, const Outcome& one_device, const Script& right, 
   }
 }
 
-/// Measures the causes inherent in the mode: makes the one device imitate the replicas, one aspect after the other.
+/// Measures the causes that are inherent in the parallel mode. Compares runs on one device
+/// that imitate the replicas: their batch-norm groups, their random streams, and their order of sums.
 void explain_mode(Runs& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
   const Outcome& yours = runs.of(right);
@@ -138,7 +142,7 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
       job.ddp
           ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
           : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
-  e.causes.back().alone.op.clear();  // meaningless: a batch and its parts differ from the first operation on
+  e.causes.back().alone.op.clear();  // meaningless: a whole batch and its shards differ from the first operation on
   e.equal = same_bits(yours, in_order);
   if (!e.equal) e.unexplained = compare::first_difference(yours.fingerprints, in_order.fingerprints);
 }
@@ -188,7 +192,7 @@ Explanation explain_one(const Settings& s, bool ddp) {
   e.loss_on_one_device = one_device.loss;
   e.your_loss = yours.loss;
   e.difference = compare_outcomes(yours, one_device);
-  e.difference.op.clear();  // meaningless: a batch and its parts differ from the first operation on
+  e.difference.op.clear();  // meaningless: a whole batch and its shards differ from the first operation on
   explain_script(runs, one_device, right, e);
   explain_mode(runs, right, e);
   return e;

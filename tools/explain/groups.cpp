@@ -1,4 +1,5 @@
-// apply_in_groups: replaces the forward of batch norm and dropout layers by one that processes the batch in groups.
+// Implements apply_in_groups(): replaces the forward of batch norm and dropout layers by one that processes the batch
+// in groups of rows.
 #include "tandem/tools/explain/groups.h"
 
 #include "tandem/tandem.h"
@@ -8,7 +9,7 @@ namespace {
 
 template <class... Layers> struct Kinds {
   static bool any(const nn::Module& module) { return (dynamic_cast<const Layers*>(&module) || ...); }
-  /// Runs the layer's forward without its hooks. Returns false if the layer is of another kind.
+  /// Runs the layer's forward without its hooks. Returns false if the layer has none of the types in `Layers`.
   static bool forward(nn::Module& module, const Tensor& x, Tensor& y) {
     const auto try_one = [&]<class Layer>(Layer* layer) {
       if (layer) y = layer->forward(x);
@@ -47,16 +48,18 @@ bool is_batch_norm(const nn::Module& module) { return BatchNorms::any(module); }
 bool is_dropout(const nn::Module& module) { return Dropouts::any(module); }
 
 void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<Group>>& groups) {
-  if (!layer.is_training()) return;  // in evaluation, rows depend neither on each other nor on random numbers
-  // A hook cannot prevent the layer's own forward. So that forward runs in evaluation mode, where it changes no buffer
-  // and draws no random number, and its result is dropped.
+  // In evaluation mode, rows do not influence each other and no random numbers are drawn.
+  if (!layer.is_training()) return;
+  // A hook cannot prevent the layer's own forward from running. So the pre-hook switches the layer to evaluation mode,
+  // in which forward changes no buffer and draws no random number, and the forward hook discards its result.
   const auto training = std::make_shared<bool>(false);
   layer.register_forward_pre_hook([training](nn::Module& m, const std::vector<Tensor>&) {
     *training = m.is_training();
     m.eval();
   });
   layer.register_forward_hook([=](nn::Module& m, const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
-    if (!*training) return Tensor();  // undefined: keeps the result of forward
+    // An undefined tensor means: keep the result of forward.
+    if (!*training) return Tensor();
     m.train();
     return forward_in_groups(m, inputs[0], *groups);
   });

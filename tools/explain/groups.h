@@ -1,15 +1,17 @@
-// Evaluates batch norm and dropout group by group, because their results depend on how a batch is split over replicas.
+// Runs batch norm and dropout group by group, because their results depend on how a batch is split over replicas.
 #pragma once
 #include "tandem/nn/module.h"
 
 namespace tandem::tools::explain {
 
-/// The rows that one replica has in one forward.
+/// The rows of a batch that one replica processes in one forward.
 struct Group {
-  size_t replica = 0;  // index of the device or rank, and of the random stream it draws from
+  /// Index of the replica's device or rank, and of the random stream from which the replica draws.
+  size_t replica = 0;
   std::vector<int64_t> rows;
-  double factor = 1;    // factor of the group's loss
-  int64_t of_rows = 0;  // the loss is the sum over the rows divided by of_rows; 0: the mean over the rows
+  double factor = 1;  // weight of the group's loss
+  /// If not 0, the group's loss is the sum over its rows divided by of_rows. If 0, it is the mean over its rows.
+  int64_t of_rows = 0;
 };
 
 bool is_batch_norm(const nn::Module& module);

@@ -1,4 +1,4 @@
-// add_explain: the subcommand's options, for CLI11.
+// Declares the command-line options of `tandem explain`.
 #include "tandem/tools/command_line.h"
 #include "tandem/tools/explain/explain.h"
 #include "tandem/tools/usage.h"
@@ -6,9 +6,9 @@
 namespace tandem::tools {
 namespace {
 
-constexpr int64_t kMost = 1 << 16;  // limit of examples in a batch, of all examples, and of steps
+constexpr int64_t kMost = 1 << 16;  // limit of the batch size, of the number of examples, and of the number of steps
 
-/// Adds the options that apply to both scripts.
+/// Adds the options that apply to both the script on one device and the parallel script.
 void add_common(CLI::App& c, explain::Settings& s) {
   option(c, "--model", s.model, "NAME", "The network: mlp or fashion_cnn (which has batch norm and dropout)")
       ->check(one_of({"mlp", "fashion_cnn"}));

@@ -1,4 +1,4 @@
-// The text and the JSON of `tandem explain`.
+// Formats the results of `tandem explain` as text and as JSON.
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -33,8 +33,8 @@ std::vector<std::string> present(const Explanation& e, bool of_mode) {
   return names;
 }
 
-/// Returns "step 5, conv2d", or the parameter's name in place of the operation if no operation differs; "" if all is
-/// equal.
+/// Returns the first step and operation that differ: "step 5, conv2d". If no operation differs, names the parameter
+/// instead. Returns "" if all is equal.
 std::string first_seen(const Comparison& c) {
   if (c.equal()) return "";
   const std::string op = c.op.substr(0, c.op.find(','));

@@ -1,4 +1,5 @@
-// plan and steps_of: the examples and loss factors of every rank's steps. script_causes: how two scripts differ.
+// Implements plan and steps_of, which compute the examples and loss weights of every step on every rank, and
+// script_causes, which lists how two scripts differ.
 #include "tandem/tools/explain/script.h"
 
 #include "tandem/data/data.h"
@@ -9,7 +10,7 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-/// Returns the examples of one rank in an epoch, in order.
+/// Returns the indices of the examples that one rank uses in an epoch, in order.
 Indices indices_of(const Script& s, int rank, size_t epoch) {
   using namespace data::samplers;
   if (!s.set_epoch) epoch = 0;
@@ -31,7 +32,7 @@ Indices indices_of(const Script& s, int rank, size_t epoch) {
   return sampler.indices();
 }
 
-/// Sets the factors of a step's losses.
+/// Sets the factors by which the losses of a step are multiplied.
 void weigh(const Script& s, Step& step) {
   double rows = 0;
   for (const std::vector<Chunk>& chunks : step)
@@ -40,13 +41,13 @@ void weigh(const Script& s, Step& step) {
     for (Chunk& chunk : chunks) {
       if (s.divide) chunk.factor = 1.0 / s.accumulate;
       if (s.tail != Tail::weighted || s.loss != Reduction::mean) continue;
-      // Equals the factor above if all chunks of the step have the same number of rows.
+      // If all chunks of the step have the same number of rows, this equals the factor set above.
       chunk.factor = static_cast<double>(chunk.rows.size()) * static_cast<double>(s.ranks) / rows;
       if (!s.divide) chunk.factor *= static_cast<double>(chunks.size());
     }
 }
 
-/// Returns the steps of an epoch.
+/// Returns the training steps of an epoch.
 std::vector<Step> epoch_of(const Script& s, size_t epoch) {
   const auto ranks = static_cast<size_t>(s.ranks);
   const auto each = static_cast<size_t>(s.global_batch) / ranks, backward = each / static_cast<size_t>(s.accumulate);
@@ -97,7 +98,7 @@ std::vector<Step> plan(const Script& s) {
 
 int64_t steps_of(Script script, int epochs) {
   script.steps = 1;
-  plan(script);  // throws if the script is impossible
+  plan(script);  // throws if the script cannot run
   return epochs * static_cast<int64_t>(epoch_of(script, 0).size());
 }
 

@@ -1,65 +1,68 @@
-// A training script's use of its data: the examples of each step of each rank, and their weights. Also the causes by
-// which two scripts can differ.
+// Describes which examples a training script uses in each step on each rank, and how it weights their losses. Also
+// lists the causes by which the results of two scripts can differ.
 #pragma once
 #include "tandem/ops/loss/reduction.h"
 
 namespace tandem::tools::explain {
 
-/// How the ranks of DDP share the examples.
+/// How the examples are distributed over the ranks of DDP.
 enum class Sampler : int8_t {
-  shard,  // data::samplers::ShardSampler: every n-th example of a permutation
-  block,  // data::samplers::DistributedRandomSampler: a block of LibTorch's permutation
-  whole   // no sharding: each rank goes through all examples, in the same order
+  shard,  // data::samplers::ShardSampler: each rank gets every n-th example of a permutation
+  block,  // data::samplers::DistributedRandomSampler: each rank gets a contiguous block of LibTorch's permutation
+  whole   // no sharding: each rank uses all examples, in the same order
 };
-/// Treatment of the examples left over when the ranks do not divide their number.
+/// How the last examples are treated if the number of examples is not a multiple of the number of ranks.
 enum class Tail : int8_t {
-  pad,      // some examples are repeated, so that all ranks have the same number
-  drop,     // the examples left over are skipped
-  keep,     // the first ranks have one more; the mean losses of all backwards get equal weight
-  weighted  // as keep, but each mean is weighted by its rows, which gives the batch's true mean
+  pad,   // repeats some examples, so that all ranks have the same number
+  drop,  // skips the remaining examples
+  /// Gives the first ranks one example more. The mean losses of all backwards get equal weights.
+  keep,
+  /// As `keep`, but weights each mean loss by its number of rows. This gives the true mean of the batch.
+  weighted
 };
 
-/// The settings of a script that may differ between two scripts with the same model, seed and examples.
+/// The settings in which two scripts with the same model, seed and examples may differ.
 struct Script {
-  int64_t examples = 0, global_batch = 0;  // global_batch: examples of one optimizer step, over all ranks
-  int64_t steps = 0;                       // steps of the optimizer, over as many epochs as needed
-  int ranks = 1;  // ranks with a sampler and a loader each: 1 on one device and under DataParallel
+  int64_t examples = 0, global_batch = 0;  // global_batch: examples per optimizer step, over all ranks
+  int64_t steps = 0;                       // number of optimizer steps, over as many epochs as needed
+  /// Number of ranks, each with its own sampler and data loader. 1 on one device and under DataParallel.
+  int ranks = 1;
   Sampler sampler = Sampler::shard;
-  bool set_epoch = true;  // whether the sampler is told the epoch
+  bool set_epoch = true;  // whether the script calls set_epoch() of the sampler
   uint64_t sampler_seed = 0;
   Tail tail = Tail::pad;
   bool mean_in_replicas = false;  // DataParallel only: the loss is the mean of the replicas' mean losses
-  int accumulate = 1;             // backwards per step
-  bool divide = true;             // divide the loss of each backward by `accumulate`
+  int accumulate = 1;             // number of backwards per step (gradient accumulation)
+  bool divide = true;             // whether the loss of each backward is divided by `accumulate`
   Reduction loss = Reduction::mean;
   double lr = 0;
-  bool rank_seeds = false;  // each rank of DDP has its own seed
+  bool rank_seeds = false;  // whether each rank of DDP has a different random seed
   bool operator==(const Script&) const = default;
 };
 
-/// The examples of one forward and backward of a rank.
+/// The examples of one forward and backward on one rank.
 struct Chunk {
-  std::vector<int64_t> rows;  // indices of examples
-  double factor = 1;          // factor of the loss
+  std::vector<int64_t> rows;  // indices of the examples
+  double factor = 1;          // factor by which the loss is multiplied
   bool operator==(const Chunk&) const = default;
 };
-/// One step of the optimizer: the chunks of each rank.
+/// One optimizer step: for each rank, the chunks of its forwards and backwards.
 using Step = std::vector<std::vector<Chunk>>;
 
-/// Returns the steps of a script, from its samplers.
-/// @throws Error if the batch does not divide by ranks * accumulate, or a rank has no rows in some step
+/// Returns the steps of a script, as its samplers determine them.
+/// @throws Error if the batch size is not a multiple of ranks * accumulate, or if a rank has no rows in some step
 std::vector<Step> plan(const Script& script);
 /// Returns the number of steps in `epochs` epochs.
 int64_t steps_of(Script script, int epochs);
 
 struct ScriptCause {
   std::string name;
-  void (*take)(Script& to, const Script& from);  // copies the settings behind this cause
-  std::string yours;                             // describes how `yours` differs from `right`
+  void (*take)(Script& to, const Script& from);  // copies the settings that make up this cause from `from` to `to`
+  std::string yours;                             // describes how the user's script differs from the right one
   std::string remedy;
 };
-/// Returns the causes by which `yours` may differ from `right`, in this order: number of steps, choice and order of the
-/// examples, weights of the losses, learning rate, random numbers of dropout.
+/// Returns the possible causes of different results of the scripts `yours` and `right`, in this order: number of steps,
+/// choice and order of the examples, weights of the losses, learning rate, random numbers of dropout.
 std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours, const Script& right);
 
 }  // namespace tandem::tools::explain

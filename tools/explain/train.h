@@ -1,5 +1,5 @@
-// The training runs that `tandem explain` compares: the script on one device, the parallel script, and one device that
-// processes the parallel script's parts of each batch in the same order.
+// Declares the training runs that `tandem explain` compares: the script on one device, the parallel script, and a run
+// on one device that processes the parallel script's shards of each batch in the same order.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/tools/compare/measure/fingerprint.h"
@@ -10,47 +10,51 @@ namespace tandem::tools::explain {
 /// Settings that all runs share.
 struct Job {
   std::string model = "fashion_cnn";  // mlp or fashion_cnn
-  bool ddp = true;                    // true: DDP; false: DataParallel
+  bool ddp = true;                    // DDP if true, DataParallel if false
   std::string backend = "local";      // backend of DDP: local or gloo
   int ranks = 2;                      // ranks of DDP, or devices of DataParallel
-  bool adam = false;                  // true: Adam; false: SGD without momentum
-  uint64_t seed = 1;                  // seed of initial weights and dropout
-  bool dropout = true,
-       batch_statistics = true;  // false: dropout off; batch norm uses its running statistics, unchanged
+  bool adam = false;                  // Adam if true, SGD without momentum if false
+  uint64_t seed = 1;                  // seed for the initial weights and dropout
+  /// If `dropout` is false, dropout is off. If `batch_statistics` is false, batch norm uses its running statistics and
+  /// does not update them.
+  bool dropout = true, batch_statistics = true;
   Tensor images, labels;
 };
 
 /// Results of a run.
 struct Outcome {
   std::vector<std::string> names;             // names of the parameters
-  std::vector<std::vector<uint64_t>> hashes;  // hash of each parameter, after each step
-  std::vector<Tensor> parameters, buffers;    // values after the last step
-  double loss = 0;                            // loss of all examples after the last step, in evaluation mode
+  std::vector<std::vector<uint64_t>> hashes;  // hash of each parameter after each step, at [step][parameter]
+  std::vector<Tensor> parameters, buffers;    // values of parameters and buffers after the last step
+  double loss = 0;                            // loss over all examples after the last step, in evaluation mode
   std::vector<compare::Fingerprint> fingerprints;
 };
 
-/// Run the script unchanged: on one device; or over job.ranks devices (DataParallel) or ranks (DDP).
+/// Train the script without changes: on one device, or in parallel on job.ranks devices (DataParallel) or ranks (DDP).
 Outcome run_one_device(const Job& job, const Script& script);
 Outcome run_parallel(const Job& job, const Script& script);
-/// Runs a parallel script on one device, each batch as a whole. A group is the rows that one replica has in one
-/// forward. If `group_norm`, batch norm uses statistics per group; if `group_random`, dropout draws from the random
-/// stream of the group's replica.
+/// Trains a parallel script on one device, processing each batch as a whole. The rows that one replica would process in
+/// one forward are a group. If `group_norm`, batch norm computes its statistics per group. If `group_random`, dropout
+/// draws from the random stream of the group's replica.
 Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random);
-/// Runs a parallel script on one device, group by group, and accumulates gradients in the parallel script's order.
+/// Trains a parallel script on one device, group by group, and accumulates gradients in the order of the parallel
+/// script.
 Outcome run_in_order(const Job& job, const Script& script);
 
-/// Return whether the job's model has active layers whose results depend on the mode.
+/// Return whether the job's model has batch norm (dropout) layers that run in training mode. Their results depend on
+/// the parallel mode.
 bool has_batch_norm(const Job& job);
 bool has_dropout(const Job& job);
 
 /// Differences between two runs.
 struct Comparison {
-  double parameters = 0;   // largest difference of any parameter element at the end
-  std::string largest_in;  // name of that parameter
+  double parameters = 0;   // largest absolute difference of any parameter element at the end
+  std::string largest_in;  // name of the parameter with the largest difference
   double loss = 0;
-  int64_t step = 0;       // first step, from 1, after which a parameter differs; 0: none
-  std::string parameter;  // first parameter that differs after that step
-  std::string op;         // "conv2d, step 3": first operation on the first device or rank that differs; "": none
+  int64_t step = 0;       // first step, counted from 1, after which a parameter differs; 0 if none differs
+  std::string parameter;  // first parameter that differs after step `step`
+  /// First operation that differs on the first device or rank, such as "conv2d, step 3"; "" if none differs.
+  std::string op;
   bool equal() const { return step == 0 && parameters == 0; }
 };
 Comparison compare_outcomes(const Outcome& one, const Outcome& other);

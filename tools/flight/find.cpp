@@ -1,4 +1,5 @@
-// find_trouble: compares the ranks' recorded calls, and finds the first that did not finish everywhere.
+// Implements find_trouble(): compares the ranks' recorded calls, and finds the first call that did not finish on all
+// ranks.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -17,7 +18,7 @@ std::string before(double time, const Record& record) {
   std::snprintf(text, sizeof text, "%.3f s before its record was written", std::max(0.0, record.written - time));
   return text;
 }
-/// Describes the last call of a rank over all its groups.
+/// Returns a description of the last call that a rank made in any group.
 std::string last_of(const Record& record) {
   const Call* last = nullptr;
   const Group* where = nullptr;
@@ -37,14 +38,17 @@ std::string no_record(const Records& records, int rank) {
   return records.unreadable.contains(rank) ? "wrote a record that cannot be read" : "wrote no record";
 }
 
-/// Compares the ranks' records of one group.
+/// Compares the records of the ranks of one process group.
 class Comparison {
  public:
   Comparison(const Records& records, const Group& group) : records_(records), group_(group) {}
 
-  /// Finds the first collective that went wrong. Returns false if all finished.
+  /// Finds the first collective that did not finish on all ranks or that ranks called differently. Returns false if
+  /// there is no such collective.
   bool find(Trouble& trouble) const {
-    int64_t done = -1, oldest = 0;  // done: last collective that every rank with a record finished
+    // Sequence numbers: `done` is the last collective that all ranks with a record finished, and `oldest` the first one
+    // that all of them still have in their records.
+    int64_t done = -1, oldest = 0;
     int64_t last = 0;
     for (const int rank : group_.ranks) {
       const Group* const mine = group_of(rank);
@@ -56,8 +60,8 @@ class Comparison {
     }
     done = std::max<int64_t>(done, 0);
     for (int64_t n = std::max<int64_t>(oldest, 1); n <= done; ++n)
-      if (differs(n)) done = n - 1;                    // over NCCL, ranks can finish mismatched calls
-    if (done == last || !any(done + 1)) return false;  // every call has finished
+      if (differs(n)) done = n - 1;                    // with NCCL, ranks can finish calls that do not match
+    if (done == last || !any(done + 1)) return false;  // every collective has finished on all ranks
     trouble.group = group_.str();
     if (const Call* const common = any(done)) trouble.last_common = common->str();
     place_ranks(done + 1, trouble);
@@ -83,8 +87,8 @@ class Comparison {
   struct Range {
     int64_t oldest, done, last;
   };
-  /// Returns three sequence numbers: the oldest recorded collective, the last one up to which all are done, and the
-  /// last.
+  /// Returns the sequence numbers of the oldest recorded collective, of the last one before the first unfinished one,
+  /// and of the last recorded one.
   static Range range(const Group& group) {
     Range r{0, 0, 0};
     bool all_done = true;
@@ -108,12 +112,12 @@ class Comparison {
     return signatures.size() > 1;
   }
   void place_ranks(int64_t sequence, Trouble& trouble) const {
-    std::map<std::string, std::vector<int>> callers;  // ranks by the signature of their call
+    std::map<std::string, std::vector<int>> callers;  // ranks, grouped by the signature of their call
     for (const int rank : group_.ranks)
       if (const Group* const group = group_of(rank))
         if (const Call* const call = call_of(*group, sequence)) callers[call->signature()].push_back(rank);
-    const std::vector<int>* most =
-        nullptr;  // largest set of ranks with equal calls; in a tie, the one with the lowest rank
+    // Largest set of ranks that made equal calls. If several sets have the same size, the one with the lowest rank.
+    const std::vector<int>* most = nullptr;
     for (const auto& each : callers)
       if (!most || each.second.size() > most->size() ||
           (each.second.size() == most->size() && each.second[0] < (*most)[0]))
@@ -126,14 +130,15 @@ class Comparison {
       const Place& at = trouble.places.back();
       if (at.kind == Kind::unfinished || at.kind == Kind::otherwise) trouble.waits_there.push_back(rank);
     }
-    // Blames the ranks of the first kind that occurs. A rank without a record was probably killed, so it precedes
-    // `left`.
+    // Blames the ranks of the first of these kinds that occurs. A missing record means that the rank was probably
+    // killed, so `no_file` comes before `left`.
     for (const Kind kind : {Kind::otherwise, Kind::no_file, Kind::left, Kind::not_begun}) {
       for (const Place& at : trouble.places)
         if (at.kind == kind) trouble.culprits.push_back(at.rank);
       if (!trouble.culprits.empty()) break;
     }
-    // If most ranks left the job without this call, the ranks that made it are to blame: they made one call too many.
+    // If most ranks left the job without making this call, the ranks that made it are to blame: they made one call too
+    // many.
     const size_t callers_count = trouble.waits_there.size(), rest = group_.ranks.size() - callers_count;
     const bool all_left = std::all_of(trouble.places.begin(), trouble.places.end(), [&](const Place& at) {
       return at.kind == Kind::unfinished || (at.kind == Kind::not_begun && records_.at(at.rank).has_left);
@@ -164,7 +169,7 @@ class Comparison {
   const Group& group_;
 };
 
-/// Finds the first send or receive of a rank that did not finish.
+/// Finds the first unfinished send or receive of the rank that wrote `record`.
 void find_transfers(const Records& records, const Record& record, const Group& group, std::vector<Trouble>& troubles) {
   const auto count = [](const Group& g, const std::string& op, int64_t peer, int64_t tag) {
     return std::count_if(g.calls.begin(), g.calls.end(), [&](const Call& call) {
@@ -195,7 +200,7 @@ void find_transfers(const Records& records, const Record& record, const Group& g
       if (trouble.places.size() > 1) trouble.culprits = {peer};
     }
     troubles.push_back(std::move(trouble));
-    return;  // later transfers only wait for this one
+    return;  // the transfers after this one are only blocked by it
   }
 }
 
@@ -251,7 +256,8 @@ Findings find_trouble(const Records& records) {
   found.world_size = records.begin()->second.world_size;
   for (int r = 0; r < found.world_size; ++r)
     if (!records.contains(r) && !records.unreadable.contains(r)) found.missing.push_back(r);
-  std::map<std::string, const Group*> groups;  // one rank's record of each group, by ID
+  // For each group ID, the group as recorded by one of its ranks.
+  std::map<std::string, const Group*> groups;
   for (const auto& each : records)
     for (const Group& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)
@@ -259,7 +265,7 @@ Findings find_trouble(const Records& records) {
   for (const auto& each : records)
     for (const Group& group : each.second.groups) find_transfers(records, each.second, group, found.troubles);
 
-  // A rank that is held up in one group is not to blame if others wait for it in another group.
+  // If a rank is blocked in one group, it is not to blame for others that wait for it in another group.
   std::set<int> all, held_up;
   for (const Trouble& trouble : found.troubles) {
     all.insert(trouble.culprits.begin(), trouble.culprits.end());

@@ -1,4 +1,5 @@
-// `tandem flight`: finds out from the flight records of a failed job which rank was missing in which collective.
+// `tandem flight`: finds out, from the flight records of a failed job, which rank did not take part in which
+// collective.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,74 +11,78 @@ namespace tandem::tools::flight {
 struct Settings {
   std::string folder, json;  // json: "" writes no file
 };
-/// Reads the records in settings.folder, prints the findings, and writes them to settings.json.
+/// Reads the records in settings.folder, prints what went wrong, and writes it to settings.json.
 void flight(const Settings& settings);
 
-/// A collective, send or receive as recorded by one rank. Times are seconds since 1970; 0: not reached.
+/// A collective, send or receive, as recorded by one rank. Times are seconds since 1970; 0 if the
+/// call did not reach that state.
 struct Call {
   std::string op, about, dtype, reduce_op, from, state;
-  int64_t sequence = 0;  // number of a collective, from 1; 0 for a send or receive
+  int64_t sequence = 0;  // number of the collective in its group, from 1; 0 for a send or receive
   int64_t numel = -1, peer = -1, tag = 0;
   std::vector<int64_t> shape;
   double queued = 0, started = 0, done = 0;
   bool is_done() const { return state == "done"; }
-  /// Returns "all_reduce #7 (the loss) of float32 (2, 3), SUM, from examples/mnist.cpp:40".
+  /// Returns a description such as "all_reduce #7 (the loss) of float32 (2, 3), SUM, from examples/mnist.cpp:40".
   std::string str() const;
-  /// Returns, as text, the fields in which the ranks' calls must agree.
+  /// Returns, as text, the fields that must be the same on all ranks for a collective to match.
   std::string signature() const;
 };
 /// A process group as recorded by one of its ranks.
 struct Group {
   std::string id, name, backend;
-  std::vector<int> ranks;  // global ranks of its members
+  std::vector<int> ranks;  // global ranks of the group's members
   int rank = 0;            // rank of the recording process within the group
   int64_t calls_made = 0;
-  std::vector<Call> calls;  // oldest first
-  /// Returns "the default group" or "group tp of ranks 0, 2".
+  std::vector<Call> calls;  // the last recorded calls, oldest first
+  /// Returns a description such as "the default group" or "group tp of ranks 0, 2".
   std::string str() const;
 };
 struct Record {
   std::string path, host, reason;
   int rank = 0, world_size = 1;
   double written = 0;
-  bool has_left = false;  // the rank left the job in order
+  bool has_left = false;  // whether the rank left the job without an error
   std::vector<Group> groups;
   const Group* find(const std::string& id) const;
 };
-/// The records by rank. A rank whose record is missing or unreadable has no entry.
+/// The flight records, by rank. A rank has no entry if its record is missing or unreadable.
 struct Records : std::map<int, Record> {
-  std::map<int, std::string> unreadable;  // error from reading the rank's file, by rank
+  std::map<int, std::string> unreadable;  // error message for each rank whose file cannot be read
 };
 
-/// Reads all files flight_rank_R.json of a folder. A file that is truncated or no flight record goes to `unreadable`.
-/// @throws Error naming a file that belongs to another job; if no file can be read, the error of the first one
+/// Reads all files flight_rank_R.json in a folder, where R is a rank. If a file is truncated or not a flight record,
+/// stores the error in `unreadable`.
+/// @throws Error that names a file of another job; if no file can be read, the error of the first one
 Records read_records(const std::string& folder);
 
-/// The state of one rank of a group in the call in question.
+/// How far one rank of a group got with the call that went wrong.
 struct Place {
   enum class Kind { finished, unfinished, otherwise, not_begun, left, no_file };
   int rank = 0;
   Kind kind = Kind::finished;
-  std::string text = {};  // end of a sentence, as in "finished it"
+  std::string text = {};  // phrase that completes "rank 1 ...", such as "finished it"
 };
 const char* to_string(Place::Kind kind);
 
 /// A call that did not finish on all ranks of its group.
 struct Trouble {
-  std::string group;             // Group::str()
-  std::string last_common;       // last call that all ranks finished; "" if the records have none
-  std::string call;              // first call that some rank did not finish, did not begin or made differently
-  std::vector<Place> places;     // one for each rank of the group, or for the two ranks of a transfer
-  std::vector<int> culprits;     // ranks that held up the others, judged from this group alone
-  bool is_divided = false;       // two groups of equal size did different things, so either may be wrong
-  std::vector<int> waits_there;  // ranks still in this call, or in another call in its place
+  std::string group;        // description of the group, from Group::str()
+  std::string last_common;  // last call that all ranks finished; "" if the records contain none
+  /// First call that some rank did not finish, did not start, or made with other arguments.
+  std::string call;
+  std::vector<Place> places;  // state of each rank of the group or, for a send or receive, of its two ranks
+  std::vector<int> culprits;  // ranks that held up the other ranks, judged from this group alone
+  /// Whether two groups of ranks of equal size made different calls, so that either group may be wrong.
+  bool is_divided = false;
+  std::vector<int> waits_there;  // ranks that are blocked in this call or made another call instead of it
 };
 struct Findings {
   int world_size = 0;
-  std::vector<int> missing;  // ranks without a file
+  std::vector<int> missing;  // ranks without a flight record
   std::vector<Trouble> troubles;
-  std::vector<int> culprits;     // culprits of all troubles, without ranks that were held up in another one
-  std::vector<std::string> why;  // a sentence for each culprit, or one about why there is none
+  std::vector<int> culprits;     // culprits of all troubles, except ranks that were blocked in another trouble
+  std::vector<std::string> why;  // a sentence for each culprit; if there is no culprit, a sentence that explains why
 };
 Findings find_trouble(const Records& records);
 

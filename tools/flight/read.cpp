@@ -1,4 +1,4 @@
-// read_records: reads the ranks' files, which parallel/collectives/flight_recorder.cpp writes.
+// Implements read_records(): reads the ranks' files, which parallel/collectives/flight_recorder.cpp writes.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Formats the findings as text and as JSON.
+// Formats the results of `tandem flight` as text and as JSON.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ std::string report(const Records& records, const Findings& findings) {
     out << "\nIn " << trouble.group << "\n";
     if (!trouble.last_common.empty()) out << "  the last call that all finished: " << trouble.last_common << "\n";
     out << "  the first that did not end everywhere: " << trouble.call << "\n";
-    // Names consecutive ranks with the same text together.
+    // Describes consecutive ranks with the same state and text in one line.
     for (auto at = trouble.places.begin(); at != trouble.places.end();) {
       const auto alike = [&](const Place& p) { return p.kind == at->kind && (p.text == at->text); };
       const auto end = std::find_if_not(at, trouble.places.end(), alike);
@@ -80,7 +80,8 @@ std::string report_json(const Records& records, const Findings& findings) {
                     {"why", findings.why},
                     {"groups", troubles},
                     {"reasons", reasons}};
-  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";  // errors quote damaged files
+  // Error messages may quote bytes of damaged files that are not valid UTF-8.
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 void flight(const Settings& settings) {

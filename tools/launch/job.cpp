@@ -1,4 +1,5 @@
-// Job: starts the ranks, waits for them, for signals and for other nodes, and ends the remaining ranks after a failure.
+// Implements Job: starts the ranks, waits for them, for signals and for the launchers of other nodes, and ends the
+// remaining ranks after a failure.
 #include "tandem/tools/launch/job.h"
 
 #include <poll.h>
@@ -16,7 +17,8 @@ using distributed::Deadline;
 using distributed::left_until;
 
 namespace {
-/// Creates the folder of an attempt's flight records. Returns its absolute path; "" if none are wanted.
+/// Creates the folder for the flight records of one attempt. Returns its absolute path; "" if the options name no
+/// folder.
 std::string flight_folder(const RankOptions& options, int restarts) {
   const std::string& named = options.flight.empty() ? options.output : options.flight;
   if (named.empty()) return {};
@@ -42,7 +44,7 @@ Job::Job(const Launch& launch, Attempt& attempt, int restarts)
                     .restarts = restarts,
                     .threads = launch.options.threads,
                     .flight = flight};
-    if (!flight.empty())  // left by an earlier job
+    if (!flight.empty())  // removes a record that an earlier job has left
       ::unlink((flight + "/flight_rank_" + std::to_string(place.rank) + ".json").c_str());
     if (launch.options.pin) place.cpus = cpus_of_part(r, launch.count);
     attempt.tell(place);
@@ -76,12 +78,14 @@ JobEnd Job::run() {
     }
     if (!any_running() && !end_.cause.empty()) break;
   }
-  hear_other_nodes();  // another node may have reported the end meanwhile
+  hear_other_nodes();  // a launcher on another node may have reported the end of the attempt in the meantime
   keeper_.end_group();
   for (Rank& rank : ranks_)
     for (Output* output : {&rank.out, &rank.error}) {
       output->copy_rest();
-      output->finish();  // a process that still holds the other end has left the process group
+      // Closes the stream even if another process still holds the write end of the pipe. Such a process has left the
+      // process group, so it was not killed.
+      output->finish();
     }
   return end_;
 }
@@ -89,7 +93,8 @@ JobEnd Job::run() {
 bool Job::any_running() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.running; });
 }
-/// Returns whether, after a failure, all remaining ranks are stopped by signals, so that none can end by itself.
+/// Returns whether all remaining ranks are stopped by signals after a failure. Then no rank can end by itself, so it is
+/// useless to wait.
 bool Job::is_hopeless() const {
   return next_signal_ == SIGTERM && any_running() &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) { return !r.running || r.stopped_by != 0; });
@@ -106,8 +111,8 @@ void Job::wait_for_something() {
   Deadline first = after(std::chrono::hours(1));
   if (timeout_) first = std::min(first, *timeout_);
   if (next_time_) first = std::min(first, *next_time_);
-  ::poll(fds.data(), fds.size(),
-         static_cast<int>(left_until(first).count()));  // EINTR: the signal's byte is in the pipe
+  // EINTR needs no handling: the signal handler has written a byte to the pipe, which hear_signals() reads.
+  ::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count()));
 }
 void Job::hear_signals() {
   while (const int signal = launch_.signals.next()) {
@@ -155,8 +160,8 @@ void Job::ended(size_t r, int status, int64_t peak_kib) {
        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), /*may_restart=*/true,
        launch_.options.patience);
 }
-/// Ends the job because of `cause`; only the first call has an effect. Publishes the cause, and schedules SIGTERM for
-/// the ranks after `wait`.
+/// Ends the job because of `cause`. Publishes `cause` in the store, and schedules SIGTERM for the ranks after `wait`.
+/// Later calls have no effect.
 void Job::fail(std::string cause, int status, bool may_restart, std::chrono::milliseconds wait) {
   if (!end_.cause.empty()) return;
   for (size_t r = 0; r < ranks_.size(); ++r)
@@ -168,10 +173,10 @@ void Job::fail(std::string cause, int status, bool may_restart, std::chrono::mil
   next_signal_ = SIGTERM;
   next_time_ = after(wait);
 }
-/// Ends the job because of a signal to this launcher. A single launcher publishes no failure, because its ranks would
-/// report an error where there is none. With several nodes, the other launchers must be told.
+/// Ends the job because this launcher received a signal. With one node, publishes no failure, because otherwise the
+/// ranks would report an error although there is none. With several nodes, publishes it for the other launchers.
 void Job::interrupt(int signal) {
-  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills at once
+  if (!end_.cause.empty()) return end_ranks(SIGKILL);  // a second signal kills the ranks at once
   end_ = {128 + signal, signal == SIGINT ? "interrupted" : "ended by " + name_of_signal(signal), false, true};
   if (launch_.nodes)
     attempt_.fail({end_.status, false, "node " + std::to_string(launch_.nodes->node()) + " was " + end_.cause});
@@ -179,7 +184,8 @@ void Job::interrupt(int signal) {
 }
 void Job::end_ranks(int signal) {
   ::kill(-keeper_.group(), signal);
-  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);  // a stopped process handles the signal only after SIGCONT
+  // A stopped process handles the signal only after SIGCONT.
+  if (signal != SIGKILL) ::kill(-keeper_.group(), SIGCONT);
   next_time_ = after(signal == SIGKILL ? std::chrono::hours(1) : launch_.options.grace);
   next_signal_ = SIGKILL;
 }

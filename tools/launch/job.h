@@ -1,4 +1,5 @@
-// Runs this launcher's ranks in one attempt at a job, from their start to the end of the last. Internal to ranks.cpp.
+// Runs this launcher's ranks for one attempt at a job, from the start of the first rank to the end of the last one.
+// Internal to ranks.cpp.
 #pragma once
 #include "tandem/tools/launch/nodes.h"
 #include "tandem/tools/launch/output.h"
@@ -7,20 +8,20 @@
 
 namespace tandem::tools {
 
-/// State shared by all attempts.
+/// State shared by all attempts at a job (the first one and its restarts).
 struct Launch {
-  int count;  // number of this launcher's ranks
+  int count;  // number of ranks that this launcher starts
   std::vector<std::string> command;
   RankOptions options;
-  std::optional<distributed::Deadline> timeout;  // of the whole job
+  std::optional<distributed::Deadline> timeout;  // deadline of the whole job
   Signals& signals;
-  Nodes* nodes;  // null: a single launcher
+  Nodes* nodes;  // null if the job has only one launcher
   Sinks& sinks;
 };
 struct JobEnd {
   int status = 0;
-  std::string cause = {};    // first failure, or the signal that ended the job
-  bool may_restart = false;  // a rank failed, so a restart may help
+  std::string cause = {};    // description of the first failure or of the signal that ended the job
+  bool may_restart = false;  // whether a restart may help, because a rank failed
   bool interrupted = false;  // whether a signal to this launcher ended the job
 };
 
@@ -34,7 +35,7 @@ class Job {
     RankProcess process;
     Output out, error;
     bool running = true;
-    int stopped_by = 0;  // signal that stopped the process; 0: not stopped
+    int stopped_by = 0;  // signal that stopped the process; 0 if it is not stopped
   };
   int first_rank() const { return launch_.nodes ? launch_.nodes->first_rank() : 0; }
   bool any_running() const;
@@ -54,8 +55,8 @@ class Job {
   Keeper keeper_;
   std::vector<Rank> ranks_;
   JobEnd end_;
-  bool said_done_ = false,
-       heard_ = false;  // said_done_: attempt_.done() was called; heard_: the end of the attempt is known
+  // said_done_: whether attempt_.done() was called. heard_: whether the result of the attempt is known.
+  bool said_done_ = false, heard_ = false;
   std::optional<distributed::Deadline> timeout_, next_time_;
   int next_signal_ = SIGTERM;
 };

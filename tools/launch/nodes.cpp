@@ -1,6 +1,6 @@
-// Nodes and Attempt: coordination through the launchers' store. Its keys are node/I (options and host of node I),
-// attempt/K/node/I (node I is ready), attempt/K/store (port and token of the ranks' store), attempt/K/done/I (the ranks
-// of node I ended successfully), attempt/K/end (how the attempt ended).
+// Implements Nodes and Attempt: launchers on several nodes coordinate through a store. Its keys are node/I (options and
+// host of node I), attempt/K/node/I (node I is ready for attempt K), attempt/K/store (port and token of the store for
+// the ranks), attempt/K/done/I (all ranks of node I ended successfully), and attempt/K/end (how the attempt ended).
 #include "tandem/tools/launch/nodes.h"
 
 #include <unistd.h>
@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 
 namespace {
 constexpr milliseconds kLook(100), kPatience(20000);
-constexpr milliseconds kSpeaks(3000);  // a longer wait is announced to the user
-constexpr milliseconds kBeat(1000);    // interval of a launcher's reports
+constexpr milliseconds kSpeaks(3000);  // after waiting this long, prints a message for the user
+constexpr milliseconds kBeat(1000);    // interval at which a launcher reports to the store
 constexpr char kConnectionEnded[] = " is lost: the connection to it has ended";
 
 std::string text_of(const Attempt::End& end) {
@@ -62,7 +62,9 @@ void NodeWatch::watch(int node, const std::string& name, const std::string& host
     for (milliseconds time(0); !lost; time = std::min(kBeat, silence / 4))
       lost = store_->report_as(name, kGroup, node, time, silence);
   } catch (const distributed::StoreClosed&) {
-    return;  // this launcher has left, or node 0 closes its store at the job's end
+    // The store connection was closed on purpose: this launcher has left, or node 0 closes its store at the end of the
+    // job.
+    return;
   } catch (const distributed::StoreSilent&) {
     lost = host + " is lost: it has not answered for " + std::to_string(silence.count()) + " ms";
   } catch (const DistributedError&) {
@@ -101,7 +103,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
     if (!server_) try {
         server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
       } catch (const DistributedError&) {
-        // Another launcher on this machine has the port, or HOST is another machine.
+        // Either another launcher on this machine already listens on the port, or HOST is another machine.
       }
   };
   hosts_[0] = host_;
@@ -109,7 +111,9 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   const Deadline deadline = after(options_.timeout);
   bool said = false;
   for (;;) try {
-      host_if_free();  // repeatedly: if two launchers bind the port at the same moment, Linux may refuse both
+      // Tries to host the store in every round: if two launchers bind the port at the same moment, Linux may refuse
+      // both.
+      host_if_free();
       distributed::connect_to(host_, port_, after(kLook), "the launcher of node 0", start);
       break;
     } catch (const DistributedError&) {
@@ -139,15 +143,16 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                  " --max-restarts ", options_.max_restarts, "; they must be the same");
     if (i < node_) first_rank_ += ranks;
     world_size_ += ranks;
-    if (i == 0)  // node 0 has come, so name_of(0) has its host from here on
-      watch_ = std::make_unique<NodeWatch>(connect(), node_, name_of(node_), name_of(0), options_.silence);
+    // Starts the watch once node 0 has reported, because from then on name_of(0) contains its host name.
+    if (i == 0) watch_ = std::make_unique<NodeWatch>(connect(), node_, name_of(node_), name_of(0), options_.silence);
   }
 }
 Nodes::~Nodes() {
   const bool misses_one = lost().has_value();
   watch_.reset();
   store_.reset();
-  // The other launchers may not have read the attempt's end yet. A lost launcher may never leave.
+  // Waits until the other launchers have left, because they may not have read the end of the attempt yet. The wait is
+  // short if a launcher is lost, because it may never leave.
   if (server_) server_->wait_for_clients_to_leave(milliseconds(misses_one ? 500 : 5000));
 }
 std::unique_ptr<StoreClient> Nodes::connect() const {
@@ -223,12 +228,13 @@ void Attempt::watch() {
 void Attempt::fail(const End& end) {
   const std::string cause = end.cause.substr(0, 4096);
   if (server_) server_->set(distributed::kFailureKey, cause);
-  if (!nodes_ || nodes_->lost()) return;  // the other launchers learn of the lost one by themselves
+  // A single launcher has no other launchers to tell. If a launcher is lost, the others notice this by themselves.
+  if (!nodes_ || nodes_->lost()) return;
   try {
     if (ranks_) ranks_->set(distributed::kFailureKey, cause, nodes_->options_.silence);
     nodes_->store_->set_once(key("end"), text_of(end), nodes_->options_.silence);
   } catch (const DistributedError&) {
-    // Node 0, the host of both stores, is gone; the ranks and the other launchers notice that.
+    // Node 0, which hosts both stores, is lost. The ranks and the other launchers notice this by themselves.
   }
 }
 void Attempt::excuse(int rank) {
@@ -236,7 +242,7 @@ void Attempt::excuse(int rank) {
   if (ranks_) try {
       ranks_->end(rank, nodes_->options_.silence);
     } catch (const DistributedError&) {
-      // Node 0 is lost; the NodeWatch reports that.
+      // Node 0 is lost; the NodeWatch reports this.
     }
 }
 void Attempt::done() {
@@ -248,9 +254,10 @@ void Attempt::done() {
     nodes_->store_->set(key("done/" + std::to_string(nodes_->node())), "done");
     for (int i = 0; i < nodes_->options_.nodes; ++i)
       if (!nodes_->store_->find(key("done/" + std::to_string(i)), milliseconds(0))) return;
-    nodes_->store_->set_once(key("end"), text_of({}));  // the last launcher to get here sees all keys
+    // The launcher that gets here last sees the keys of all launchers.
+    nodes_->store_->set_once(key("end"), text_of({}));
   } catch (const DistributedError&) {
-    // Node 0 is lost; thread_ reports that.
+    // Node 0 is lost; Attempt::watch() reports this.
   }
 }
 std::optional<Attempt::End> Attempt::end() const {

@@ -1,4 +1,5 @@
-// Coordinates the launchers of one job on several nodes, and holds the store of each attempt. Internal to ranks.cpp.
+// Coordinates the launchers of a job that runs on several nodes, and holds the store that the ranks of an attempt use.
+// Internal to ranks.cpp.
 #pragma once
 #include <chrono>
 #include <mutex>
@@ -9,21 +10,22 @@
 
 namespace tandem::tools {
 
-/// Sends regular reports of this node's launcher to the launchers' store, and learns from the store which launcher is
-/// lost first. A launcher is lost if its connection has ended, or if it has been silent for `silence` (its process is
-/// stopped, or the link is cut). Each launcher reports to node 0, and judges node 0 by its answers.
+/// Watches for lost launchers. Regularly reports to the launchers' store, on node 0, that this node's launcher is
+/// alive; the reply tells whether a launcher is lost. A launcher is lost if its connection has ended, or if it has sent
+/// nothing for `silence` (because its process is stopped or the network link is down). If node 0 does not answer for
+/// `silence`, node 0 itself is lost.
 class NodeWatch {
  public:
-  /// @param name, host  names of this node and of node 0, for messages
+  /// @param name, host  names of this node and of node 0, used in error messages
   NodeWatch(std::unique_ptr<distributed::StoreClient> store, int node, const std::string& name, const std::string& host,
             std::chrono::milliseconds silence);
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
-  /// Returns an error that names the lost launcher; nothing while no launcher is lost.
+  /// Returns an error message that names the lost launcher; nullopt if no launcher is lost.
   std::optional<std::string> lost() const;
-  /// Returns a descriptor that becomes readable once a launcher is lost.
+  /// Returns a file descriptor that becomes readable once a launcher is lost.
   int fd() const { return word_.read.get(); }
-  /// Name of the group of all launchers in the store.
+  /// Name of the group in the store to which all launchers belong.
   static constexpr char kGroup[] = "launchers";
 
  private:
@@ -36,92 +38,98 @@ class NodeWatch {
   std::thread thread_;
 };
 
-/// The launchers of a job on several nodes, which meet in a store at HOST:PORT. The launcher that can listen there
-/// hosts the store and is node 0; the others are numbered as they connect. Ranks are numbered node by node.
+/// The launchers of a job on several nodes. They meet in a store at HOST:PORT. The launcher that can listen on that
+/// address hosts the store and becomes node 0; the other launchers are numbered in the order in which they connect.
+/// Ranks are numbered node by node.
 class Nodes {
  public:
   struct Options {
-    int nodes = 2, ranks = 1;                                      // nodes of the job; ranks of this launcher
-    int max_restarts = 0;                                          // must be equal on all nodes
+    /// Number of nodes of the job (`nodes`), and number of ranks that this launcher starts (`ranks`).
+    int nodes = 2, ranks = 1;
+    int max_restarts = 0;                                          // must have the same value on all nodes
     std::string rdzv = {};                                         // "HOST:PORT"
-    std::string token = {};                                        // secret that the launchers share
-    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // limit until all launchers have connected
-    std::chrono::milliseconds silence = std::chrono::seconds(10);  // silence after which a launcher is lost
+    std::string token = {};                                        // shared secret of the launchers
+    std::chrono::milliseconds timeout = std::chrono::minutes(5);   // time limit until all launchers have connected
+    std::chrono::milliseconds silence = std::chrono::seconds(10);  // a launcher that is silent for this long is lost
   };
-  /// Waits until all launchers have connected. Meanwhile calls `check` ten times a second, which may throw; `say`
-  /// prints a line for the user. @throws Error that names the missing or lost node, or the options that differ between
-  /// nodes
+  /// Waits until all launchers have connected. Calls `check` ten times a second while it waits; `check` may throw to
+  /// end the wait. Calls `say` to print a message for the user.
+  /// @throws Error that names the missing or lost node, or the options that differ between nodes
   Nodes(Options options, std::function<void()> check, std::function<void(const std::string&)> say);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   int node() const { return node_; }
   int first_rank() const { return first_rank_; }
   int world_size() const { return world_size_; }
-  /// Returns "node 1 of 2 (host-b)", or "node 1 of 2" if the host is not known yet.
+  /// Returns the name of a node for messages: "node 1 of 2 (host-b)", or "node 1 of 2" if its host is not known yet.
   std::string name_of(int node) const;
-  /// Returns an error that names the first lost launcher; nullopt while none is lost.
+  /// Returns an error message that names the first lost launcher; nullopt if no launcher is lost.
   std::optional<std::string> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
-  /// Returns a descriptor that becomes readable once a launcher is lost.
+  /// Returns a file descriptor that becomes readable once a launcher is lost.
   int fd() const { return watch_->fd(); }
-  /// Deregisters this launcher, so that the others do not count it as lost.
+  /// Deregisters this launcher from the store, so that the other launchers do not count it as lost.
   void leave();
 
  private:
   friend class Attempt;
   std::unique_ptr<distributed::StoreClient> connect() const;
-  /// Returns the value of `key` as soon as `node` has set it. @param what  expected action, for messages: "to come"
+  /// Waits until `node` has set `key`, and returns the value. @param what  what the node is expected to do, for
+  /// messages: "to come"
   std::string wait_for(const std::string& key, int node, const std::string& what);
   Options options_;
   std::function<void()> check_;
   std::function<void(const std::string&)> say_;
   std::string host_;
-  std::vector<std::string> hosts_;  // by node; "": not known yet
+  std::vector<std::string> hosts_;  // host name of each node; "" if it is not known yet
   int port_ = 0, node_ = 0, first_rank_ = 0, world_size_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
   std::unique_ptr<distributed::StoreClient> store_;
-  std::unique_ptr<NodeWatch> watch_;  // last: its destructor ends its thread
+  std::unique_ptr<NodeWatch> watch_;  // declared last, because its destructor ends a thread that uses the other members
 };
 
-/// One attempt to run the job: the store through which the ranks find each other, and the end that all launchers agree
-/// on.
+/// One attempt to run the job. Holds the store through which the ranks find each other, and the result on which all
+/// launchers agree.
 class Attempt {
  public:
-  /// Starts an attempt. Waits for the other nodes' launchers. @param nodes  null: a single launcher
+  /// Starts an attempt, and waits for the launchers of the other nodes. @param nodes  null if the job has only one
+  /// launcher
   /// @throws Error if a launcher does not come
   Attempt(Nodes* nodes, int number);
   ~Attempt();
   Attempt(const Attempt&) = delete;
-  /// Sets the place's store_address, store_port and token, with which ranks find the store.
+  /// Sets store_address, store_port and token in `place`, with which a rank connects to the store.
   void tell(RankPlace& place) const;
-  /// The end of an attempt; the first launcher to report one decides. is_failure: a rank failed, so all launchers may
-  /// restart.
+  /// Result of an attempt. The first launcher that reports a result determines it. If is_failure, a rank failed, so the
+  /// launchers may restart the ranks.
   struct End {
     int status = 0;
     bool is_failure = false;
     std::string cause = {};
   };
   void fail(const End& end);
-  /// Tells the store that a rank ended successfully, so that it is not reported as lost.
+  /// Tells the store that a rank ended successfully, so that the store does not report it as lost.
   void excuse(int rank);
-  /// Reports that all of this launcher's ranks ended successfully. The attempt ends when all launchers have reported
+  /// Reports that all ranks of this launcher ended successfully. The attempt ends once all launchers have reported
   /// this.
   void done();
-  /// Returns a descriptor that becomes readable when a launcher has reported the end; -1 for a single launcher.
+  /// Returns a file descriptor that becomes readable once a launcher has reported the result; -1 if the job has only
+  /// one launcher.
   int fd() const { return nodes_ ? word_.read.get() : -1; }
-  /// Returns the attempt's end; nullopt while it runs.
+  /// Returns the result of the attempt; nullopt while the attempt runs.
   std::optional<End> end() const;
 
  private:
   void watch();
   std::string key(const std::string& rest) const { return "attempt/" + std::to_string(number_) + "/" + rest; }
-  static constexpr std::chrono::milliseconds kReapTime{200};  // delay until a rank's exit status is known
+  /// Time that a launcher needs to learn a rank's exit status.
+  static constexpr std::chrono::milliseconds kReapTime{200};
   Nodes* nodes_;
   int number_;
   std::string token_, address_ = "127.0.0.1";
   int port_ = 0;
   std::unique_ptr<distributed::StoreServer> server_;
-  std::unique_ptr<distributed::StoreClient> ranks_,
-      watch_;  // ranks_: to the ranks' store, null on node 0; watch_: for thread_
+  // ranks_: connection to the ranks' store; null on node 0, which hosts it. watch_: the connection that thread_ uses.
+  std::unique_ptr<distributed::StoreClient> ranks_, watch_;
   Pipe word_ = {};
   mutable std::mutex mutex_;
   std::optional<End> end_;

@@ -1,4 +1,5 @@
-// Sink, Output and Sinks: read the ranks' output, and pass whole lines on without blocking on the reader.
+// Implements Sink, Output and Sinks: read the ranks' output and write it on line by line, without blocking if the
+// reader is slow.
 #include "tandem/tools/launch/output.h"
 
 #include <fcntl.h>
@@ -21,8 +22,8 @@ Sink::Sink(const std::string& path)
   TANDEM_CHECK(own_, "launch: cannot open ", path, ": ", std::strerror(errno));
 }
 void Sink::write_some() {
-  // A pipe that polls as writable takes PIPE_BUF bytes without blocking. O_NONBLOCK would affect all other programs
-  // that share the pipe.
+  // If poll() reports a pipe as writable, writing up to PIPE_BUF bytes does not block. O_NONBLOCK is not used, because
+  // it would affect every other program that has the pipe open.
   pollfd one{fd_, POLLOUT, 0};
   if (empty() || ::poll(&one, 1, 0) <= 0) return;
   const ssize_t n = ::write(fd_, pending_.data() + written_, std::min<size_t>(pending_.size() - written_, PIPE_BUF));
@@ -44,7 +45,7 @@ void Sink::drop(int error) {
 std::string Sink::complaint() { return std::exchange(complaint_, {}); }
 
 bool Output::read_once() {
-  constexpr size_t kLongest = 1 << 20;  // a longer line is split
+  constexpr size_t kLongest = 1 << 20;  // longer lines are split
   char chunk[1 << 16];
   const ssize_t n = from_ ? ::read(from_.get(), chunk, sizeof chunk) : -1;
   if (n < 0) return from_ && errno == EINTR;
@@ -60,7 +61,8 @@ void Output::copy_some() {
   if (!to_->full()) read_once();
 }
 void Output::copy_rest() {
-  for (int i = 0; i < 16 && read_once(); ++i) {}  // 16 reads of 64 KiB are more than a pipe holds
+  // 16 reads of 64 KiB are more than a pipe can hold.
+  for (int i = 0; i < 16 && read_once(); ++i) {}
 }
 void Output::finish() {
   from_.close();

@@ -1,4 +1,4 @@
-// Passes the ranks' output on, in whole lines, to a reader that may be slow or to files. Internal to ranks.cpp.
+// Writes the ranks' output, line by line, to files or to a reader that may be slow. Internal to ranks.cpp.
 #pragma once
 #include <memory>
 #include <vector>
@@ -7,23 +7,25 @@
 
 namespace tandem::tools {
 
-/// A destination of lines: the launcher's own stdout or stderr, or a file. It never blocks on a slow reader.
+/// Destination of output lines: the launcher's own stdout or stderr, or a file. Writing never blocks on a slow reader.
 class Sink {
  public:
   Sink(int fd, std::string name) : name_(std::move(name)), fd_(fd) {}
-  /// Creates a file. @throws Error if it cannot be created
+  /// Opens a file for writing. @throws Error if the file cannot be opened
   explicit Sink(const std::string& path);
   void add(const std::string& text) { pending_ += text; }
-  /// Writes a piece of the pending text if the descriptor is writable now. If the disk is full or fails, drops and
-  /// counts all pending text, and the ranks go on. @throws Error if the reader has closed the pipe
+  /// Writes some of the pending text if the descriptor is writable now. If writing fails, for example because the disk
+  /// is full, drops all pending text and counts its bytes, and the ranks go on.
+  /// @throws Error if the reader has closed the pipe
   void write_some();
-  /// Returns the message about the first dropped output, once; "" if there is none, or if it was returned already.
+  /// Returns the error message about the first dropped output. Later calls return "", and so does a call if nothing was
+  /// dropped.
   std::string complaint();
   uint64_t dropped() const { return dropped_; }
   const std::string& name() const { return name_; }
   int fd() const { return fd_; }
   bool empty() const { return written_ == pending_.size(); }
-  /// Returns whether too much text is pending to read more of the ranks' output.
+  /// Returns whether so much text is pending that no more of the ranks' output should be read.
   bool full() const { return pending_.size() - written_ > kMost; }
 
  private:
@@ -33,24 +35,24 @@ class Sink {
   distributed::Descriptor own_;
   int fd_;
   std::string pending_, complaint_;
-  size_t written_ = 0;    // bytes of `pending_` already written
-  uint64_t dropped_ = 0;  // bytes
+  size_t written_ = 0;    // number of bytes of pending_ that are already written
+  uint64_t dropped_ = 0;  // number of bytes that were dropped
 };
 
-/// One output stream of a rank; its lines go to the sink, each with a prefix.
+/// One output stream (stdout or stderr) of a rank. Each line goes to the sink with a prefix.
 class Output {
  public:
   Output(distributed::Descriptor from, Sink& to, std::string prefix)
       : from_(std::move(from)), to_(&to), prefix_(std::move(prefix)) {}
-  /// Reads once, so that a rank that writes without pause does not starve the others.
+  /// Reads once and returns, so that a rank that writes without pause does not keep the other ranks waiting.
   void copy_some();
-  /// Reads the remaining output after the rank's end.
+  /// Reads the output that remains after the rank has ended.
   void copy_rest();
-  /// Closes the stream and passes on a last line without a newline.
+  /// Closes the stream. If the last line has no newline, passes it on too.
   void finish();
-  /// Returns the descriptor to poll; -1 if the stream has ended or the sink is full.
+  /// Returns the file descriptor to poll; -1 if the stream has ended or the sink is full.
   int fd() const { return to_->full() ? -1 : from_.get(); }
-  /// Returns the last line that is not blank, or an incomplete line after it.
+  /// Returns the incomplete line at the end of the output or, if there is none, the last line that is not blank.
   const std::string& last_words() const { return rest_.empty() ? last_line_ : rest_; }
 
  private:
@@ -61,26 +63,29 @@ class Output {
   std::string prefix_, rest_, last_line_;
 };
 
-/// The destinations of the output of a launcher's ranks, kept over restarts.
+/// All sinks of a launcher. They are kept when the ranks are restarted.
 class Sinks {
  public:
-  /// @param folder  folder of rank_3.out and rank_3.err for rank 3; "": the launcher's own streams
+  /// @param folder  folder for the files rank_R.out and rank_R.err of each rank R; if "", output goes to the launcher's
+  /// own stdout and stderr
   Sinks(const std::string& folder, int first_rank, int ranks);
-  /// Returns the stdout or stderr stream of the launcher's rank number `local`. Lines get the prefix "[RANK] " unless
-  /// they go to a file.
+  /// Returns the object that reads the stdout or stderr of the launcher's rank number `local` from `from`. Lines get
+  /// the prefix "[RANK] " unless they go to a file.
   Output output(distributed::Descriptor from, bool is_error, int local);
   Sink& error() { return *sinks_[1]; }
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
-  /// Writes a piece of each sink's text. Adds a sink's complaint, with the prefix `who`, to error().
+  /// Writes some of each sink's pending text. If a sink has an error message (see Sink::complaint), prints the message,
+  /// with the prefix `who`, to the launcher's stderr.
   void write_some(const std::string& who);
-  /// Adds to error(), at the end, how many bytes each sink dropped.
+  /// Prints to the launcher's stderr how many bytes each sink dropped. Called at the end of the job.
   void add_losses(const std::string& who);
   bool empty() const;
 
  private:
   bool to_files_;
   int first_rank_;
-  std::vector<std::unique_ptr<Sink>> sinks_;  // stdout and stderr; with a folder, then two files for each rank
+  /// Stdout and stderr, followed by two files for each rank if a folder is given.
+  std::vector<std::unique_ptr<Sink>> sinks_;
 };
 
 }  // namespace tandem::tools

@@ -1,4 +1,5 @@
-// start_rank: fork and exec with a rank's environment and CPUs. Keeper: ends groups of processes. likely_cause.
+// Implements start_rank (fork and exec with a rank's environment and CPUs), Keeper (kills the processes of a job), and
+// likely_cause.
 #include "tandem/tools/launch/process.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ namespace {
 
 using distributed::Descriptor;
 
-/// Returns this process's environment with a rank's variables added.
+/// Returns the environment variables of this process together with those for the rank.
 std::vector<std::string> environment_of(const RankPlace& place) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry; ++entry) {
@@ -36,7 +37,7 @@ std::vector<std::string> environment_of(const RankPlace& place) {
         std::pair("TANDEM_RESTART_COUNT", place.restarts)})
     all[name] = std::to_string(number);
   all["MASTER_ADDR"] = place.store_address;
-  all["TANDEM_STORE"] = "launcher";  // otherwise rank 0 would host a store
+  all["TANDEM_STORE"] = "launcher";  // without this, rank 0 would host the store
   all["TANDEM_JOB_TOKEN"] = place.token;
   if (!place.flight.empty()) all["TANDEM_FLIGHT_DIR"] = place.flight;
   const int share = place.cpus.empty() ? usable_cores() / place.local_world_size : static_cast<int>(place.cpus.size());
@@ -55,8 +56,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// Blocks all signals in this thread and in a child forked meanwhile. Otherwise the child could run the launcher's
-/// handler, which writes to the pipe that both processes share, and the launcher would see one more signal.
+/// Blocks all signals in this thread, and in a child that it forks while an instance exists. Otherwise a signal to the
+/// child could run the launcher's signal handler there. It would write to the pipe that both processes share, and the
+/// launcher would see a signal that it did not receive.
 class NoSignals {
  public:
   NoSignals() {
@@ -66,21 +68,21 @@ class NoSignals {
   }
   ~NoSignals() { end(); }
   NoSignals(const NoSignals&) = delete;
-  /// Unblocks the signals. The child calls this once it has reset its handlers.
+  /// Restores the signal mask. The child calls this after resetting its signal handlers.
   void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_;
 };
 
-/// Turns the forked child into the rank's program. Calls only async-signal-safe functions. Writes errno to `report` if
-/// the program cannot be run.
+/// Turns the forked child into the rank's program. Calls only async-signal-safe functions. If the program cannot be
+/// run, writes errno to the descriptor `report`.
 [[noreturn]] void become(const NoSignals& none_yet, char* const* argv, char* const* envp, const cpu_set_t* cpus,
                          pid_t parent, pid_t group, int out, int error, int report) {
   ::setpgid(0, group);
   if (cpus) ::sched_setaffinity(0, sizeof *cpus, cpus);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // the launcher ended before prctl()
+  if (::getppid() != parent) ::_exit(1);  // the launcher ended before the call of prctl()
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
   none_yet.end();
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -94,7 +96,7 @@ class NoSignals {
 }
 void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK); }
 
-/// Returns the number that follows `word` at the beginning of a line of the file.
+/// Returns the number that follows `word` in the first line of the file that begins with `word`.
 std::optional<int64_t> number_in(const std::string& path, const std::string& word) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -107,13 +109,15 @@ std::optional<int64_t> number_in(const std::string& path, const std::string& wor
 }
 std::optional<int64_t> kills_of_group() {
   std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // cgroup v2: "0::/a/b"; v1: "4:memory:/a/b"
+  // A line reads "0::/a/b" with cgroup v2, and "4:memory:/a/b" with v1.
+  for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string kind = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
     const std::string root = kind.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     if (!kind.empty() && kind != "memory") continue;
-    for (const std::string& path : {root + group, root})  // within a container, the cgroup appears as the root
+    // Inside a container, the container's cgroup is mounted as the root.
+    for (const std::string& path : {root + group, root})
       if (auto kills = number_in(path + (kind.empty() ? "/memory.events" : "/memory.oom_control"), "oom_kill"))
         return kills;
   }
@@ -151,7 +155,8 @@ Keeper::Keeper() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
     none_yet.end();
     ::dup2(pipe.read.get(), 0);
-    // Closes the launcher's end of the pipe and all other inherited descriptors, whose closing somebody may wait for.
+    // Closes the launcher's end of the pipe and all other inherited descriptors, because another process may wait until
+    // they are closed.
     if (::close_range(1, ~0U, 0) != 0)
       for (int fd = 1; fd < 1024; ++fd) ::close(fd);
     char byte = 0;
@@ -159,7 +164,7 @@ Keeper::Keeper() {
     ::kill(0, SIGKILL);
     ::_exit(0);
   }
-  ::setpgid(pid_, pid_);  // parent and child both do this, because either may run first
+  ::setpgid(pid_, pid_);  // called by parent and child, because either of them may run first
   alive_ = std::move(pipe.write);
 }
 void Keeper::end_group() {
@@ -174,7 +179,7 @@ RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& c
   const std::vector<char*> argv = pointers(command), envp = pointers(environment);
   Pipe out = make_pipe(), error = make_pipe(), report = make_pipe();
   for (const Pipe* pipe : {&out, &error})
-    set_blocking(pipe->write.get());  // the rank's program expects blocking streams
+    set_blocking(pipe->write.get());  // the rank's program expects blocking output streams
   set_blocking(report.read.get());
   const pid_t parent = ::getpid();
   cpu_set_t cpus;

@@ -1,5 +1,5 @@
-// Processes of a job: starts ranks, explains how they ended, kills what a launcher leaves behind (Keeper), and receives
-// the launcher's signals. Internal to ranks.cpp.
+// Handles the processes of a job: starts ranks, explains how they ended, kills the processes that a launcher leaves
+// behind (Keeper), and receives the launcher's signals. Internal to ranks.cpp.
 #pragma once
 #include <sys/types.h>
 
@@ -20,58 +20,62 @@ Pipe make_pipe();
 /// Returns 128 random bits in hexadecimal.
 std::string random_token();
 
-/// A process that leads the ranks' process group and waits for the launcher's end. However the launcher ends, this
-/// process then kills the group, itself included. While it lives, the kernel cannot reuse the group's ID.
+/// A helper process that leads the ranks' process group and waits for the end of the launcher. When the launcher ends,
+/// for any reason, the helper kills the process group, including itself. As long as the helper exists, the kernel
+/// cannot reuse the ID of the process group.
 class Keeper {
  public:
   Keeper();
   ~Keeper() { end_group(); }
   Keeper(const Keeper&) = delete;
   pid_t group() const { return pid_; }
-  /// Kills all processes left in the group.
+  /// Kills all processes that are left in the group.
   void end_group();
 
  private:
-  distributed::Descriptor alive_;  // pipe end that closes when the launcher ends
+  /// Write end of a pipe; it closes when the launcher ends, which the helper process notices.
+  distributed::Descriptor alive_;
   pid_t pid_ = -1;
 };
 
 struct RankProcess {
   pid_t pid = -1;
-  distributed::Descriptor out = {}, error = {};  // read ends of its stdout and stderr
+  distributed::Descriptor out = {}, error = {};  // read ends of the pipes for the process's stdout and stderr
 };
-/// A rank's place in its job, and settings; passed on in environment variables.
+/// A rank's numbers within its job, and its settings. They are passed to the rank in environment variables.
 struct RankPlace {
   int rank = 0, world_size = 1, local_rank = 0, local_world_size = 1, node = 0, restarts = 0;
   std::string store_address = "127.0.0.1";
   int store_port = 0;
   std::string token = {};
-  int threads = 0;             // compute threads; 0: TANDEM_NUM_THREADS, or an equal share of the cores
-  std::string flight = {};     // folder of its flight record; "": TANDEM_FLIGHT_DIR
-  std::vector<int> cpus = {};  // CPUs that it may run on; empty: as the launcher
+  /// Number of compute threads. 0 means TANDEM_NUM_THREADS or, if that is not set, an equal share of the cores.
+  int threads = 0;
+  /// Folder for the rank's flight record. If "", TANDEM_FLIGHT_DIR applies.
+  std::string flight = {};
+  std::vector<int> cpus = {};  // CPUs on which the rank may run; empty: the same as the launcher
 };
-/// Starts a rank's process in the process group. @throws UsageError if the command cannot be run
+/// Starts a rank's process in the given process group. @throws UsageError if the command cannot be run
 RankProcess start_rank(const RankPlace& place, const std::vector<std::string>& command, pid_t group);
 
-/// Returns share number `part` of `parts` equal shares of the CPUs that the launcher may use, each of consecutive CPUs.
-/// With fewer CPUs than parts, a share is one CPU, and several parts get the same one.
+/// Divides the CPUs that the launcher may use into `parts` shares of consecutive CPUs, and returns share number `part`.
+/// With fewer CPUs than parts, each share is one CPU, and several shares are the same CPU.
 std::vector<int> cpus_of_part(int part, int parts);
 
-/// Number of processes killed so far by the kernel's OOM killer; nullopt if the kernel does not report it.
+/// Numbers of processes that the kernel's OOM killer has killed so far; nullopt if the kernel does not report them.
 struct MemoryKills {
-  std::optional<int64_t> of_group;    // kills in this process's cgroup (a container, for example)
-  std::optional<int64_t> of_machine;  // kills on the whole machine
+  std::optional<int64_t> of_group;    // number of kills in this process's cgroup, for example in its container
+  std::optional<int64_t> of_machine;  // number of kills on the whole machine
   static MemoryKills now();
 };
 
 /// Returns "signal 9 (Killed)".
 std::string name_of_signal(int signal);
-/// Returns text to put after "rank 1 was ended by signal 9 (Killed)": the likely sender of a SIGKILL, judged by the OOM
-/// kills between `before` and `now`, and the peak memory of the process. Empty for other signals.
+/// Returns a phrase to append to "rank 1 was ended by signal 9 (Killed)". It says who probably sent a SIGKILL, judged
+/// by the OOM kills between `before` and `now` and by the peak memory of the process. Returns "" for other signals.
 std::string likely_cause(int signal, const MemoryKills& before, const MemoryKills& now, int64_t peak_kib);
 
-/// Catches the launcher's signals while it lives: the handler writes each signal as a byte to a pipe. At most one
-/// instance may exist.
+/// Catches the signals that the launcher receives while an instance exists. The signal handler writes each signal's
+/// number as a byte to a pipe. Only one instance may exist at a time.
 class Signals {
  public:
   Signals() : pipe_(make_pipe()) {
@@ -91,13 +95,12 @@ class Signals {
   }
   Signals(const Signals&) = delete;
   int fd() const { return pipe_.read.get(); }
-  /// Returns the next signal; 0 if there is none.
+  /// Returns the next received signal; 0 if there is none.
   int next() const {
     char byte = 0;
     return ::read(fd(), &byte, 1) == 1 ? byte : 0;
   }
-  /// Returns whether the signal asks for the end of the job. SIGUSR1 and SIGUSR2 do not: they are only passed on to the
-  /// ranks.
+  /// Returns whether the signal asks to end the job. SIGUSR1 and SIGUSR2 do not; they are only forwarded to the ranks.
   static bool ends(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
  private:

@@ -1,4 +1,4 @@
-// run_processes and run_own_ranks: run a job, and restart it up to max_restarts times.
+// Implements run_processes and run_own_ranks: run a job, and restart it up to max_restarts times.
 #include "tandem/tools/launch/ranks.h"
 
 #include <poll.h>
@@ -16,8 +16,8 @@ using distributed::Clock;
 using distributed::Deadline;
 using distributed::left_until;
 
-/// Writes the remaining output after the ranks' end. Waits for a slow reader until a signal arrives, or until one
-/// second after the job's timeout; if the job ended by a timeout or a signal, for one second.
+/// Writes the output that remains after the ranks have ended. If the reader is slow, waits until a signal arrives or
+/// until one second after the job's timeout. If a timeout or a signal ended the job, waits at most one second.
 void write_rest(const Launch& launch, int status) {
   Deadline last = launch.timeout ? *launch.timeout + std::chrono::seconds(1) : Deadline::max();
   if (status == 124 || status > 128) last = after(std::chrono::seconds(1));
@@ -36,7 +36,7 @@ void throw_if_interrupted(const Signals& signals) {
     if (Signals::ends(signal)) throw Interrupted(signal);
 }
 
-/// Runs the job with up to max_restarts restarts. Returns the end of the last attempt.
+/// Runs the job, with up to max_restarts restarts. Returns how the last attempt ended.
 JobEnd run_job(int count, const std::vector<std::string>& command, const RankOptions& options) {
   TANDEM_CHECK(count >= 1, "launch: ", count, " ranks; accepted: 1 or more");
   TANDEM_CHECK(!command.empty(), "launch: no program is given");
@@ -45,7 +45,8 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
   if (options.timeout.count() > 0) timeout = after(options.timeout);
   Signals signals;
   std::unique_ptr<Nodes> nodes;
-  std::unique_ptr<Sinks> output;  // created once the first rank's number is known
+  // Created once the number of the first rank is known, because file names contain the ranks.
+  std::unique_ptr<Sinks> output;
   if (options.nodes > 1) {
     const char* const token = std::getenv("TANDEM_JOB_TOKEN");
     const auto check = [&] {

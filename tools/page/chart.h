@@ -1,36 +1,38 @@
-// Charts as inline SVG without scripts: lines, dots with intervals, stacked bars, stacked areas, a timeline. Each chart
-// is a <figure> with a title, a legend and a description for screen readers. Its colours come from the page's style
-// (style.cpp: classes f0... for fills, s0... for strokes). Charts are 360 units wide, which a phone shows unscaled.
+// Declares charts, drawn as inline SVG without scripts: lines, dots with intervals, stacked bars, stacked areas, and a
+// timeline. Each chart is a <figure> with a title, a legend and a description for screen readers. Its colours come from
+// the CSS of the page (style.cpp: classes f0... for fills, s0... for strokes). Charts are 360 units wide, which fits a
+// phone's screen without scaling.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace tandem::tools::page {
 
-/// Special styles. The other styles are colours: 0 to 9; from 10 on, the same colours with other markers.
+/// Special styles: text colour, waiting, unattributed time, and hidden communication. Styles 0 to 9 are colours. Higher
+/// numbers repeat these colours with other markers.
 inline constexpr int kInk = 100, kWaiting = 101, kUnattributed = 102, kHidden = 103;
 
-/// Unit of an axis; determines the round values of the ticks and their texts.
+/// Unit of an axis. Determines which tick values are round and how tick labels are written.
 enum class Unit { kNone, kSeconds, kBytes, kBandwidth, kPercent };
 
 struct Axis {
   std::string label;
   Unit unit = Unit::kNone;
   bool log = false;
-  bool from_zero = true;                // linear axis only: include zero
-  bool exact_ends = false;              // linear axis only: end at the data, not at round numbers
-  std::vector<double> only_ticks = {};  // ticks to use in place of round numbers: 1, 2, 4 devices
+  bool from_zero = true;                // linear axis only: whether the axis includes zero
+  bool exact_ends = false;              // linear axis only: whether the axis ends at the data, not at round numbers
+  std::vector<double> only_ticks = {};  // positions of the ticks, such as 1, 2 and 4 devices; if empty, round numbers
 };
 
 struct ChartPoint {
   double x = 0, y = 0;
-  double low = 0, high = 0;  // ends of the error bar; no bar if they are equal
+  double low = 0, high = 0;  // ends of the error bar; equal values mean no error bar
   std::string tip;           // tooltip
 };
 
 struct Series {
   std::string name;
-  int style = 0;  // colour and marker
+  int style = 0;  // index of the colour and marker
   std::vector<ChartPoint> points;
   bool line = true, markers = true, dashed = false, in_legend = true;
 };
@@ -39,25 +41,25 @@ struct LineChart {
   std::string title, description;
   Axis x, y;
   std::vector<Series> series;
-  double mark_x = 0;  // position of a vertical line; 0: none
+  double mark_x = 0;  // x coordinate of a vertical line; 0: no line
   std::string mark_name;
 };
 std::string svg(const LineChart& chart);
 
 struct Segment {
   std::string name;  // text in the legend
-  int style = 0;     // colour
+  int style = 0;     // index of the colour
   double value = 0;
   std::string tip;
 };
-/// A stacked bar. A segment of value 0 keeps its place in the order of the legend, which lists it if another row has a
-/// positive value.
+/// One stacked bar. A segment with value 0 is not drawn, but keeps its position in the order of the legend. The legend
+/// shows it if its value in another row is positive.
 struct BarRow {
-  std::string label, value;  // value: text at the right end
+  std::string label, value;  // value: text at the right end of the bar
   std::vector<Segment> segments;
-  std::vector<Segment> beside;  // a thin bar below, from the left: hidden communication
+  std::vector<Segment> beside;  // segments of a thin bar below the main one: hidden communication
 };
-/// Horizontal stacked bars, each with a label above it.
+/// A chart of horizontal stacked bars, each with a label above it.
 struct BarChart {
   std::string title, description;
   Axis x;
@@ -69,15 +71,16 @@ struct DotRow {
   std::string label;
   int style = 0;
   double value = 0, low = 0, high = 0;
-  std::string text;    // text at the right end
-  double second = -1;  // position of a second, hollow mark (p95, a prediction); negative: none
+  std::string text;  // text at the right end of the row
+  /// Position of a second, hollow mark, such as the 95th percentile or a prediction; negative: no mark.
+  double second = -1;
 };
-/// Rows of a dot with its interval, one for each mode.
+/// A chart with one row per mode. Each row shows a value as a dot, and its interval.
 struct DotChart {
   std::string title, description;
   Axis x;
   std::vector<DotRow> rows;
-  double reference = -1;  // position of a vertical line; negative: none
+  double reference = -1;  // position of a vertical line; negative: no line
   std::string reference_name, dot_name, second_name;
 };
 std::string svg(const DotChart& chart);
@@ -90,15 +93,15 @@ struct AreaLayer {
 struct AreaChart {
   std::string title, description;
   Axis x, y;
-  std::vector<double> at;  // x of the values
+  std::vector<double> at;  // x coordinates of the values of all layers
   std::vector<AreaLayer> layers;
-  double y_max = 0;  // least upper end of the y axis, to align charts that stand side by side
+  double y_max = 0;  // the y axis extends at least to this value, so that charts side by side can have the same scale
 };
 std::string svg(const AreaChart& chart);
 
 struct TimelineMark {
   int style = 0;
-  int level = 0;  // 0: the lane's own phases; 1: communication beside it; 2: kernels
+  int level = 0;  // 0: phases of the lane; 1: communication, drawn below them; 2: kernels, drawn at the bottom
   double start = 0, end = 0;
   std::string tip;
 };
@@ -110,12 +113,12 @@ struct TimelineGroup {
   std::string name;
   std::vector<TimelineLane> lanes;
 };
-/// The devices of several runs, one below the other, on one time axis. Wider than other charts, so it scrolls in its
-/// own box.
+/// Shows the devices of several runs, one below the other, on a common time axis. It is wider than other charts, so it
+/// scrolls in a box of its own.
 struct TimelineChart {
   std::string title, description;
   std::vector<TimelineGroup> groups;
-  std::vector<Segment> legend;  // names and colours
+  std::vector<Segment> legend;  // names and colours for the legend
 };
 std::string svg(const TimelineChart& chart);
 

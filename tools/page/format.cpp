@@ -1,4 +1,4 @@
-// Converts numbers to texts with significant digits, separators and units, and escapes texts for HTML.
+// Converts numbers to text with significant digits, separators and units, and escapes text for HTML.
 #include "tandem/tools/page/format.h"
 
 #include <array>
@@ -11,7 +11,8 @@
 namespace tandem::tools::page {
 namespace {
 
-/// Returns the length of the UTF-8 character at text[i]; 0 if the bytes are invalid or a control character.
+/// Returns the number of bytes of the UTF-8 character at text[i]; 0 if the bytes are not valid UTF-8 or a control
+/// character.
 size_t character_bytes(const std::string& text, size_t i) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(i);
@@ -72,7 +73,8 @@ std::string number(double value, int digits) {
   if (value == 0) return "0";
   char text[64];
   std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
-  const int before = std::atoi(std::strchr(text, 'e') + 1) + 1;  // digits before the point, once rounded
+  // Number of digits before the decimal point, after rounding.
+  const int before = std::atoi(std::strchr(text, 'e') + 1) + 1;
   if (before < -5 || before > 15) return text;
   if (before > digits) {
     const double unit = std::pow(10.0, before - digits);

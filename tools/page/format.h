@@ -6,28 +6,29 @@
 
 namespace tandem::tools::page {
 
-/// Returns the parts, formatted by operator<< and concatenated.
+/// Returns the concatenation of all parts, each formatted by operator<<.
 template <class... Parts> std::string cat(const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   return text.str();
 }
 
-/// Escapes &, <, > and quotes, for text and attributes of HTML and SVG. Replaces control characters and invalid UTF-8.
+/// Escapes &, <, > and quotes for use in text and attributes of HTML and SVG. Replaces control characters and invalid
+/// UTF-8.
 std::string escape(const std::string& text);
 
-/// Formats with `digits` significant digits: 1234.5 with 3 digits is "1,230"; NaN is "no number". Only very small and
-/// very large numbers get an exponent.
+/// Formats a number with `digits` significant digits: 1234.5 with 3 digits gives "1,230"; NaN gives "no number". Only
+/// very small and very large numbers get an exponent.
 std::string number(double value, int digits = 3);
-/// Formats a round number with at most six significant digits and no trailing zeros: 128, 0.25.
+/// Formats a number with at most six significant digits and no trailing zeros: "128", "0.25".
 std::string round_number(double value);
 /// Formats with thousands separators: "12,345".
 std::string count(int64_t value);
-/// Formats as "1.23 ms", in the unit (s, ms, µs or ns) that gives 1 to 999.
+/// Formats a time as "1.23 ms", in the unit (s, ms, µs or ns) in which the number is between 1 and 999.
 std::string duration(double seconds);
-/// Formats as "1.5 MiB", in GiB, MiB, KiB or B.
+/// Formats a size as "1.5 MiB", in GiB, MiB, KiB or B.
 std::string byte_size(double bytes);
-/// Formats as "3.2 GB/s", in decimal units, as links are specified.
+/// Formats a bandwidth as "3.2 GB/s". Units are powers of 1000, as in the specifications of links.
 std::string bandwidth(double bytes_per_second);
 /// Formats a fraction as a percentage: 0.042 is "4.2 %".
 std::string percent(double part);

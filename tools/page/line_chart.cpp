@@ -1,4 +1,4 @@
-// Charts with two axes: lines with error bars, and stacked areas.
+// Draws charts with two axes: lines with error bars, and stacked areas.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ struct Range {
   }
 };
 
-/// Returns the width of the y axis's labels, which the scale determines.
+/// Returns the width of the labels of the y axis. It depends on the ticks that the scale chooses.
 double left_margin(const Axis& y, const Range& range) {
   double width = 0;
   const Scale scale(y, range.low, range.high, 0, 1, 5);
@@ -92,10 +92,11 @@ std::string svg(const LineChart& chart) {
         range_y.add(point.high, chart.y.log);
       }
     }
-  if (range_x.high < range_x.low || range_y.high < range_y.low) return "";  // no point can be drawn
+  if (range_x.high < range_x.low || range_y.high < range_y.low) return "";  // there is no point to draw
   const double left = left_margin(chart.y, range_y);
   const Scale y(chart.y, range_y.low, range_y.high, kHeight - kBottom, kTop, 5);
-  const double inset = chart.x.only_ticks.empty() ? 0 : 14;  // keeps the first and last markers off the edge
+  // Keeps the first and last markers away from the edge of the chart.
+  const double inset = chart.x.only_ticks.empty() ? 0 : 14;
   const Scale x(chart.x, range_x.low, range_x.high, left + inset, kWidth - kRight - inset, 5);
   std::string picture = axes(chart.x, chart.y, x, y, left), legend;
   if (chart.mark_x > 0) {
@@ -141,7 +142,7 @@ std::string svg(const AreaChart& chart) {
     }
     areas += cat("<path class=\"", fill_class(layer.style), " seg\" d=\"", above, below, "Z\"><title>",
                  escape(layer.name), "</title></path>\n");
-    legend = legend_entry(layer.name, layer.style, 'b') + legend;  // the highest layer first
+    legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
   }
   return figure(chart.title, chart.description, kWidth, kHeight, axes(axis_x, chart.y, x, y, left) + areas, legend);
 }

@@ -28,7 +28,7 @@ std::string charts(const std::string& figures) {
   if (figures.empty()) return "";
   const std::string begin = "<ul class=\"legend\">", end = "</ul>\n", item_end = "</li>";
   std::string without, entries;
-  std::map<std::string, std::string> name_of;  // legend entry, by its mark's SVG
+  std::map<std::string, std::string> name_of;  // maps the SVG of a mark to its legend entry
   size_t legends = 0, at = 0;
   bool clash = false;
   for (size_t found = figures.find(begin); found != std::string::npos; found = figures.find(begin, at)) {

@@ -1,5 +1,5 @@
-// Builds a page as one HTML file without scripts or requests: html(Page), and tables, groups of charts, paragraphs and
-// lists for its sections.
+// Builds a page as one HTML file without scripts or external resources: html(Page), and tables, groups of charts,
+// paragraphs and lists for its sections.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@ namespace tandem::tools::page {
 
 struct Section {
   std::string id, title;
-  std::string body;  // HTML
+  std::string body;  // content of the section, as HTML
 };
 
 struct Page {
-  std::string title, heading;  // title: of the browser's tab
+  std::string title, heading;  // title: text in the browser's tab; heading: text at the top of the page
   std::string style = {};      // CSS to append to page_style()
   std::string introduction;    // HTML below the heading
-  bool contents = false;       // show a list of links to the sections
+  bool contents = false;       // whether the page begins with links to its sections
   std::vector<Section> sections = {};
   std::string footer;
 };
@@ -24,8 +24,8 @@ std::string html(const Page& page);
 /// Returns the CSS that all pages share.
 std::string page_style();
 
-/// Lays charts out side by side where there is room. They share one legend, unless a mark has different meanings in
-/// them. Returns "" if `figures` is empty.
+/// Lays out charts side by side if there is room. They share one legend, unless two charts use the same mark with
+/// different meanings. Returns "" if `figures` is empty.
 std::string charts(const std::string& figures);
 /// Returns a paragraph with escaped text; "" for an empty text.
 std::string paragraph(const std::string& text);
@@ -34,11 +34,11 @@ std::string bullets(const std::vector<std::string>& texts);
 /// A table inside <details>.
 class Table {
  public:
-  /// @param text_columns  Number of columns, from the left, that hold text. The others hold numbers and are
-  /// right-aligned.
+  /// @param text_columns  number of columns, from the left, that contain text. The other columns contain numbers and
+  /// are right-aligned.
   Table(std::string caption, std::vector<std::string> head, size_t text_columns = 1);
   void add(const std::vector<std::string>& cells, bool marked = false);
-  /// Adds a row with `reason` in place of the missing figures.
+  /// Adds a row for a failed run, with `reason` in place of the missing figures.
   void add_failed(const std::vector<std::string>& cells, const std::string& reason);
   bool empty() const { return rows_.empty(); }
   std::string html() const;

@@ -1,4 +1,4 @@
-// Charts whose rows are named: stacked bars, dots with intervals, and the timeline.
+// Draws charts with a label for each row: stacked bars, dots with intervals, and the timeline.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kWidth = 360, kLeft = 4, kRight = 14, kText = 11;
 
-/// Returns the text above a row: the label at the left, the value at the right end.
+/// Returns the SVG text above a row: the label on the left, the value at the right end.
 std::string row_text(const std::string& label, const std::string& value, double y) {
   const double value_width = 0.56 * kText * static_cast<double>(value.size());
   return cat("<text x=\"", kLeft, "\" y=\"", place(y), "\">", fitted(label, kWidth - 12 - value_width, kText),
@@ -57,7 +57,8 @@ std::string svg(const BarChart& chart) {
   if (chart.rows.empty()) return "";
   double longest = 0;
   bool any_beside = false;
-  std::vector<Segment> names;  // legend entries; value: the largest of all rows
+  // Legend entries. The value of each entry is its largest value in any row.
+  std::vector<Segment> names;
   for (const BarRow& row : chart.rows) {
     double sum = 0;
     for (const Segment& segment : row.segments) sum += std::max(0.0, segment.value);
@@ -107,7 +108,7 @@ std::string svg(const DotChart& chart) {
   if (chart.reference >= 0) add(chart.reference);
   if (high < low) return "";
   const double pitch = 33, floor = 6 + pitch * static_cast<double>(chart.rows.size());
-  double texts = 0;  // width of the column of values, which no mark should cross
+  double texts = 0;  // width of the column with the values' texts, which marks must not overlap
   for (const DotRow& row : chart.rows) texts = std::max(texts, 0.56 * kText * static_cast<double>(row.text.size()));
   const Scale x(chart.x, low, high, kLeft + 6, kWidth - texts - 12, 4);
   std::string picture = axis_below(chart.x, x, 6, floor), legend;
@@ -166,7 +167,8 @@ std::string svg(const TimelineChart& chart) {
         beside |= mark.level == 1;
         kernels |= mark.level == 2;
       }
-      const double beside_top = phases ? y + 19 : y + 5;  // a lane with only communication is as tall as its name
+      // If a lane shows only communication, the row is as high as the lane's name.
+      const double beside_top = phases ? y + 19 : y + 5;
       const double tops[] = {y, beside_top, beside ? beside_top + 8 : beside_top};
       const double heights[] = {18, 7, 4};
       rows += cat("<text x=\"2\" y=\"", place(y + 13), "\">", fitted(lane.name, kNames - 6, kText), "</text>\n");

@@ -1,4 +1,5 @@
-// Scale: chooses round ends and ticks of an axis. Also markers, legend entries and the frame of charts.
+// Implements Scale, which chooses round ends and ticks for an axis. Also draws markers, legend entries and the frame of
+// charts.
 #include "tandem/tools/page/scale.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ struct AxisUnit {
   double size;
   const char* name;
 };
-/// Returns the unit for all tick labels of a linear axis.
+/// Returns the unit that all tick labels of a linear axis use.
 AxisUnit unit_for(Unit unit, double largest) {
   switch (unit) {
     case Unit::kSeconds:
@@ -66,7 +67,7 @@ double round_down(double value) {
   return power;
 }
 
-/// Keeps every n-th tick, counted back from the last, so that at most `count` remain.
+/// Keeps every n-th tick, counted from the last one, so that at most `count` ticks remain.
 void thin_out(std::vector<Tick>& ticks, int count) {
   if (static_cast<int>(ticks.size()) <= count || count < 1) return;
   const size_t step = (ticks.size() + static_cast<size_t>(count) - 1) / static_cast<size_t>(count);
@@ -114,7 +115,8 @@ void Scale::make_log(const Axis& axis, int count) {
     low_ /= 2;
   }
   const double base = axis.unit == Unit::kBytes ? 4 : 10;
-  if (axis.only_ticks.empty() && high_ / low_ > 20) {  // extend to round ends
+  // Extends the axis to round numbers at both ends.
+  if (axis.only_ticks.empty() && high_ / low_ > 20) {
     low_ = base == 4 ? std::exp2(std::floor(std::log2(low_) + 1e-6)) : round_down(low_);
     high_ = base == 4 ? std::exp2(std::ceil(std::log2(high_) - 1e-6)) : round_up(high_);
   } else {
@@ -150,7 +152,7 @@ std::string fitted(const std::string& text, double width, double size) {
   const auto room = static_cast<size_t>(std::max(1.0, width / (0.56 * size)));
   size_t characters = 0, end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // continuation byte of UTF-8
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // skips continuation bytes of UTF-8
     if (characters == room - 1) end = i;
     ++characters;
   }

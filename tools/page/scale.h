@@ -1,4 +1,5 @@
-// Maps values to positions on an axis with round ticks, and builds the frame that all charts share.
+// Maps values to positions on an axis with round ticks, and builds the frame (title, SVG, legend) that all charts
+// share.
 #pragma once
 #include "tandem/tools/page/chart.h"
 
@@ -12,7 +13,8 @@ struct Tick {
 /// Maps the values of an axis to positions between `from` and `to`, in the chart's units, and chooses the ticks.
 class Scale {
  public:
-  /// Chooses round ends around [low, high]. @param count  approximate number of ticks
+  /// Chooses round numbers for the ends of the axis, so that it contains [low, high]. @param count  approximate number
+  /// of ticks
   Scale(const Axis& axis, double low, double high, double from, double to, int count);
   double operator()(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
@@ -27,20 +29,22 @@ class Scale {
   std::vector<Tick> ticks_;
 };
 
-/// Formats a coordinate with one decimal.
+/// Formats an SVG coordinate with one decimal place.
 std::string place(double value);
-/// Escapes `text`, after cutting it to `width` units at font size `size`, with an ellipsis. Assumes that a character is
-/// 0.56 * size wide.
+/// Truncates `text` with an ellipsis, so that it fits in `width` units at font size `size`, and escapes it. Assumes
+/// that a character is 0.56 * size wide.
 std::string fitted(const std::string& text, double width, double size);
-/// Return the CSS class of a style's fill or stroke colour. The ten colours repeat.
+/// Return the CSS class for the fill or stroke colour of a style. The ten colours repeat.
 std::string fill_class(int style);
 std::string stroke_class(int style);
-/// Returns a point's marker, whose shape depends on the style: circle, square, triangle or diamond.
+/// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond.
+/// @param tip  tooltip
 std::string marker(int style, double x, double y, double size, const std::string& tip);
-/// Returns a <figure> with the title, `picture` (the content of its <svg>), and the legend below.
+/// Returns a <figure> with a title, an SVG image with the content `picture`, and the legend below it.
 std::string figure(const std::string& title, const std::string& description, double width, double height,
                    const std::string& picture, const std::string& legend, const std::string& kind = "");
-/// Returns a legend entry. @param mark  'b': box, 'l': line and marker, 'm': marker, 'd': dashed line, 's': line
+/// Returns a legend entry. @param mark  symbol of the entry: 'b' box, 'l' line with marker, 'm' marker, 'd' dashed
+/// line, 's' solid line
 std::string legend_entry(const std::string& name, int style, char mark);
 
 }  // namespace tandem::tools::page

@@ -1,5 +1,6 @@
-// The page's CSS. Colours are custom properties, so that the same rules serve light, dark and print. They follow Okabe
-// and Ito's palette, which colour-blind readers can distinguish, and also differ in lightness.
+// The CSS of all pages. Colours are custom properties, so that light mode, dark mode and printing share the other
+// rules. The colours are Okabe and Ito's palette, which colour-blind readers can distinguish; they also differ in
+// lightness.
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/page/page.h"
 

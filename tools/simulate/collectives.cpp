@@ -1,4 +1,4 @@
-// Computes the seconds of all-reduce, broadcast, scatter and gather by each algorithm.
+// Computes the seconds of an all-reduce, broadcast, scatter or gather with each algorithm.
 #include "tandem/tools/simulate/collectives.h"
 
 #include <algorithm>
@@ -16,12 +16,13 @@ void check_call(const char* operation, double bytes, int n) {
 }
 double height(int n) { return std::ceil(std::log2(static_cast<double>(n))); }
 
-/// Returns the seconds of a ring reduce-scatter or all-gather: n - 1 messages of S/n, one after the other.
+/// Returns the seconds of a ring reduce-scatter or ring all-gather on n devices: n - 1 messages of S/n bytes, one after
+/// the other.
 double half_ring(double bytes, double n, const Link& link) { return (n - 1) * link.seconds(bytes / n); }
 
-/// Returns the seconds of an all-reduce over two trees. Each tree carries half of the bytes in k blocks; a device sends
-/// to its two children in turn: 2 (h + k) messages of S/(2k). The best k gives 2ha + S/B + 2 sqrt(2 h a S/B), once for
-/// the way up and once for the way down.
+/// Returns the seconds of an all-reduce over two binary trees of height h, each of which carries half of the bytes in k
+/// blocks. A device sends to its two children in turn, which takes 2 (h + k) messages of S/(2k) bytes. The best k gives
+/// 2ha + S/B + 2 sqrt(2 h a S/B), once for the way up and once for the way down.
 double two_trees(double bytes, double h, const Link& link) {
   const double transfer = bytes / link.bandwidth, latency = h * link.latency;
   return 2 * (2 * latency + transfer + 2 * std::sqrt(2 * latency * transfer));
@@ -89,29 +90,31 @@ double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluste
   const double local = cluster.devices_per_node, devices = n, m = nodes;
   const Link &inside = cluster.inside, &between = cluster.between;
   const double copies = bytes * inside.per_byte;
-  // The link of a node whose devices all send at once.
+  // Link of a node when all its devices send at the same time.
   const Link node{between.latency, between.bandwidth * (cluster.between_per_device ? local : 1)};
   switch (algorithm) {
     case AllReduce::ring: {
-      // With a link for each device, as many rings run in parallel, and each ring enters a node at another device.
+      // If each device has its own link to other nodes, as many rings run in parallel as a node has devices, and each
+      // ring enters the node at another device.
       const double slowest = std::max(inside.seconds(bytes / devices), node.seconds(bytes / devices));
       return 2 * (devices - 1) * slowest + copies;
     }
     case AllReduce::tree: {
-      // Trees inside the nodes, and trees between the first devices of the nodes: the slower kind determines the pace.
+      // Trees inside the nodes and trees between the first devices of the nodes run at the same time. The slower ones
+      // determine the total time.
       const double below = local > 1 ? two_trees(bytes, height(cluster.devices_per_node), inside) : 0;
       const double above = two_trees(bytes, height(nodes), between);
       return std::max(above, below) + 4 * height(cluster.devices_per_node) * inside.latency + copies;
     }
     case AllReduce::direct: {
-      // Each device sends S/n to every other device. Messages to other nodes leave through the node's link.
+      // Each device sends S/n bytes to every other device. Messages to other nodes share the node's link.
       const double leaves = local * (devices - local) / devices * bytes / node.bandwidth;
       const double stays = (local - 1) / devices * bytes / inside.bandwidth;
       return 2 * (between.latency + std::max(leaves, stays)) + copies;
     }
     case AllReduce::hierarchical:
-      // Each device of a node reduces its S/local with its peers on the other nodes. All do so at once, over the node's
-      // link.
+      // Each device of a node reduces S/local bytes with the devices at the same position on the other nodes. All
+      // devices do this at the same time, over the node's link.
       return 2 * half_ring(bytes, local, inside) + 2 * half_ring(bytes, m, node) + copies;
     case AllReduce::fastest: break;
   }
@@ -126,7 +129,8 @@ double broadcast_seconds(Broadcast algorithm, double bytes, int n, const Link& l
   if (n == 1) return 0;
   if (algorithm == Broadcast::flat) return (n - 1) * link.seconds(bytes);
   if (algorithm == Broadcast::binomial) return height(n) * link.seconds(bytes);
-  // k blocks pass n - 1 links one after the other: (n - 2 + k) (a + S / (k B)); the derivative by k gives the best k.
+  // In a chain, k blocks pass over n - 1 links: (n - 2 + k) (a + S / (k B)) seconds. The best k is where the derivative
+  // by k is 0.
   const double stages = n - 2, transfer = bytes / link.bandwidth;
   const double best = link.latency > 0 ? std::sqrt(stages * transfer / link.latency) : 1e6;
   const double k = std::max(1.0, std::floor(best));

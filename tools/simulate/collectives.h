@@ -1,26 +1,27 @@
-// Cost model of collectives on a cluster: formulas for the algorithms of all-reduce, broadcast, scatter and gather. n
-// devices with S bytes each, links of latency a and bandwidth B; docs/simulate.md derives each formula and names its
-// source.
+// Cost model of collectives on a cluster: formulas for the algorithms of all-reduce, broadcast, scatter and gather. In
+// the formulas, n devices have S bytes each, and links have latency a and bandwidth B. docs/simulate.md derives each
+// formula and names its source.
 #pragma once
 #include "tandem/tools/simulate/link.h"
 
 namespace tandem::simulate {
 
-/// Nodes of equal devices, joined by one kind of link inside a node and one between nodes.
+/// A cluster of nodes with equal devices. One kind of link joins the devices inside a node, and another kind joins the
+/// nodes.
 struct Cluster {
   int devices_per_node = 8;
-  Link inside;                      ///< link from a device to the others of its node
-  Link between;                     ///< link between nodes; unused if there is one node
-  bool between_per_device = false;  ///< true: one such link per device; false: one per node
+  Link inside;                      ///< link between the devices of a node
+  Link between;                     ///< link between nodes; not used if there is only one node
+  bool between_per_device = false;  ///< true: each device has such a link to other nodes; false: each node has one
 };
 /// Checks devices_per_node and the link `inside`. @throws Error that names the invalid key
 void check_cluster(const Cluster& cluster);
-/// Returns the number of nodes that n devices need.
+/// Returns the number of nodes that are needed for n devices.
 int nodes_of(const Cluster& cluster, int n);
 
-/// Algorithms of all-reduce, which sums the gradients over all devices.
+/// Algorithms of all-reduce.
 enum class AllReduce {
-  ring,    ///< 2 (n-1) (a + S / (n B)): Patarasu and Yuan 2009
+  ring,    ///< 2 (n-1) * (a + S / (n * B)): Patarasu and Yuan 2009
   tree,    ///< two pipelined binary trees, up and then down: Sanders, Speck and Traeff 2009
   direct,  ///< all-to-all reduce-scatter and all-gather, 2 (a + (n-1)/n S / B); needs a link between every two devices
   hierarchical,  ///< reduce-scatter inside nodes, rings between nodes, all-gather inside nodes
@@ -28,30 +29,32 @@ enum class AllReduce {
 };
 /// Returns the algorithm's name, such as "ring".
 const char* name_of(AllReduce algorithm);
-/// Returns the algorithm of that name. @throws Error if there is none
+/// Returns the algorithm with this name. @throws Error if there is none
 AllReduce all_reduce_named(const std::string& name);
 /// Returns the four algorithms: ring, tree, direct and hierarchical.
 const std::vector<AllReduce>& all_reduces();
 
-/// Returns the seconds of an all-reduce of `bytes` over the n devices of one node; 0 for one device. In one node,
-/// hierarchical equals ring. @throws Error if n < 1, `bytes` is negative or the link is invalid
+/// Returns the seconds of an all-reduce of `bytes` over n devices of one node; 0 for one device. Within one node,
+/// `hierarchical` takes as long as `ring`.
+/// @throws Error if n < 1, `bytes` is negative or the link is invalid
 double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Link& link);
-/// Returns the seconds of an all-reduce over the first n devices of a cluster; nodes are filled one after the other.
-/// With several nodes, the slowest link determines the ring's pace; tree and direct use the link between nodes only for
-/// the data that crosses it.
+/// Returns the seconds of an all-reduce over the first n devices of a cluster, whose nodes are filled one after the
+/// other. With several nodes, the slowest link determines the speed of `ring`; `tree` and `direct` use the link between
+/// nodes only for the data that crosses it.
 double all_reduce_seconds(AllReduce algorithm, double bytes, int n, const Cluster& cluster);
 
-/// Algorithms of broadcast from the first device.
+/// Algorithms of a broadcast from the first device.
 enum class Broadcast {
   flat,      ///< the first device sends n - 1 times: (n-1) (a + S/B)
   binomial,  ///< every device that has the data passes it on: ceil(log2 n) (a + S/B)
   chain,     ///< along a chain, in the best number of blocks
 };
-/// Returns the seconds of a broadcast of `bytes` from one device to n - 1 others. A reduction of as many bytes onto one
-/// device takes the same time.
+/// Returns the seconds of a broadcast of `bytes` from one device to n - 1 others. A reduction of the same number of
+/// bytes onto one device takes as long.
 double broadcast_seconds(Broadcast algorithm, double bytes, int n, const Link& link);
 /// Returns the seconds of a scatter, in which the first device sends n - 1 different messages of `bytes_each`, or of a
-/// gather, in which it receives them: (n-1) (a + bytes_each / B), because all pass through its one link.
+/// gather, in which it receives such messages. The time is (n-1) (a + bytes_each / B), because all messages use the
+/// link of the first device.
 double scatter_seconds(double bytes_each, int n, const Link& link);
 
 }  // namespace tandem::simulate

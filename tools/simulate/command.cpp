@@ -1,4 +1,5 @@
-// `tandem simulate`: reads a cluster and a step, and prints predictions; or checks the model against recorded times.
+// `tandem simulate`: reads the description of a cluster and a training step, and prints predictions. Can also check the
+// model against recorded times.
 #include <cstdio>
 #include <fstream>
 #include <sstream>

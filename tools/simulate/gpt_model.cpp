@@ -1,4 +1,4 @@
-// Reads recorded GPT steps and all-reduces, and fits the model's figures to them.
+// Reads recorded GPT steps and all-reduces, and fits the parameters of the time model to them.
 #include "tandem/tools/simulate/gpt_model.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace tandem::simulate {
 namespace {
 
 constexpr double kVocabulary = 51200;  // GPT-2's vocabulary, padded to a multiple of 1024, as Megatron does
-constexpr double kHalf = 2;            // bytes per element: the recorded trainings use float16
+// Bytes per element, because the recorded runs used float16.
+constexpr double kHalf = 2;
 
 /// Reads the next line and removes a carriage return at its end. @return false at the end of the file
 bool read_line(std::istream& in, std::string& line) {
@@ -26,7 +27,8 @@ bool read_line(std::istream& in, std::string& line) {
   return true;
 }
 
-/// Reads a CSV file whose first line names its columns. Returns the rows' numbers, in the order of `columns`.
+/// Reads a CSV file whose first line contains the names of its columns. Returns the numbers of each row, in the order
+/// of `columns`.
 std::vector<std::vector<double>> read_csv(const std::string& path, const std::vector<std::string>& columns) {
   std::ifstream in(path);
   TANDEM_CHECK(in, "simulate: cannot read ", path, ": ", std::strerror(errno));
@@ -63,21 +65,21 @@ std::vector<std::vector<double>> read_csv(const std::string& path, const std::ve
   return rows;
 }
 
-/// Returns the seconds of forward and backward of one layer in one pass.
+/// Returns the seconds that forward and backward of one layer take in one pass.
 double layer_seconds(const GptModel& model, const GptRow& row) {
   const double h = row.hidden, s = row.sequence, t = row.micro_batch * s * h;
-  const double scores = row.micro_batch * row.heads * s * s;  // elements of the attention's weights
+  const double scores = row.micro_batch * row.heads * s * s;  // number of elements of the attention weights
   double seconds = 0;
   const auto add = [&](double times, double flops, double elements) {
     seconds += times * std::max({model.launch, flops / model.rate, kHalf * elements / model.bandwidth});
   };
-  // Matrix products: one in the forward, and two in the backward, one for the gradient of each operand.
+  // Matrix products run once in the forward and twice in the backward, once for the gradient of each operand.
   add(3, 6 * t * h, 4 * t + 3 * h * h);  // queries, keys and values
-  add(3, 2 * t * s, 2 * t + scores);     // queries by keys
-  add(3, 2 * t * s, 2 * t + scores);     // attention weights by values
-  add(3, 2 * t * h, 2 * t + h * h);      // the projection
-  add(6, 8 * t * h, 5 * t + 4 * h * h);  // the two products of the feed-forward part
-  // The other operations read and write elements. Their backward reads one operand more.
+  add(3, 2 * t * s, 2 * t + scores);     // product of queries and keys
+  add(3, 2 * t * s, 2 * t + scores);     // product of attention weights and values
+  add(3, 2 * t * h, 2 * t + h * h);      // output projection
+  add(6, 8 * t * h, 5 * t + 4 * h * h);  // the two products of the feed-forward block
+  // The other operations only read and write elements. Their backward reads one more operand than their forward.
   const auto elementwise = [&](double elements) {
     add(1, 0, elements);
     add(1, 0, 1.5 * elements);
@@ -85,14 +87,15 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
   elementwise(2 * t);
   elementwise(2 * t);  // two layer norms
   elementwise(2 * scores);
-  elementwise(2.5 * scores);  // softmax with its mask, dropout with its mask
+  elementwise(2.5 * scores);  // softmax with its mask, and dropout with its mask
   elementwise(3.5 * t);
-  elementwise(3.5 * t);  // two sequences of bias, dropout and residual sum
+  elementwise(3.5 * t);  // bias, dropout and residual sum, twice
   elementwise(8 * t);    // bias and GELU
   return seconds;
 }
 
-/// Returns the seconds of the output matrix and the loss in one pass. The logits are read and written five times.
+/// Returns the seconds that the output projection and the loss take in one pass. The logits are read and written five
+/// times in total.
 double vocabulary_seconds(const GptModel& model, const GptRow& row) {
   const double logits = row.micro_batch * row.sequence * kVocabulary;
   return 3 * 2 * logits * row.hidden / model.rate + 5 * 2 * kHalf * logits / model.bandwidth;
@@ -162,7 +165,7 @@ GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
     for (const GptRow& row : rows) sum += std::pow(model.seconds(row) / row.seconds - 1, 2);
     return sum;
   };
-  // Starts from typical figures of an A100. Fitting logarithms keeps all figures positive.
+  // Starts from typical values of an A100 GPU. Fitting the logarithms of the parameters keeps the parameters positive.
   return model_of(
       minimize(error, {std::log(50e-6), std::log(200e12), std::log(1.3e12), std::log(3e-3), std::log(17e-12)}));
 }

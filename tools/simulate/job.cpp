@@ -1,4 +1,4 @@
-// parse_job and read_job: check the JSON key by key, and name the key in every error.
+// Implements parse_job and read_job: check the JSON key by key, and name the key in every error.
 #include "tandem/tools/simulate/job.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr int kMostDevices = 1 << 20, kMostGroups = 100000;
 
-/// Reads the keys of a JSON object, records which keys are known, and refuses unknown keys at the end.
+/// Reads the keys of a JSON object. Records which keys it was asked for, and refuses the object if it has other keys.
 class Object {
  public:
   Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
@@ -101,7 +101,7 @@ class Object {
   std::set<std::string> known_;
 };
 
-/// Runs `f`, and adds the path of the key in question to the message of its Error.
+/// Calls `f`. If `f` throws an Error, puts `path`, the path of the JSON key, in front of the message.
 template <class F> auto about(const std::string& path, F&& f) {
   try {
     return f();
@@ -110,7 +110,8 @@ template <class F> auto about(const std::string& path, F&& f) {
   }
 }
 
-/// Reads a link: "nvlink_a100", {"preset": "nvlink_a100", "efficiency": 0.8} or {"latency": 6e-6, "bandwidth": 2e11}.
+/// Reads a link, given as a name ("nvlink_a100"), as {"preset": "nvlink_a100", "efficiency": 0.8}, or as {"latency":
+/// 6e-6, "bandwidth": 2e11}.
 Link read_link(Object& parent, const char* key) {
   const std::string path = parent.path() + "." + key;
   const Json& value = parent.any(key);
@@ -152,7 +153,7 @@ Cluster read_cluster(Object o, Device& device) {
   return cluster;
 }
 
-/// Reads the list of layers, or, if there is none, splits a total number of parameters into equal groups.
+/// Reads the list of layers. If there is no list, splits the total number of parameters into equal groups.
 std::vector<ParameterGroup> read_parameters(Object& o) {
   const double bytes = o.number_or("bytes_per_parameter", 4, 0.125, 64);
   if (!o.has("layers"))
@@ -180,7 +181,7 @@ StepProfile read_step(Object o, const Device& device) {
     TANDEM_CHECK(device.flops_per_second > 0, o.path(),
                  ".forward_flops_per_sample is given, and cluster.device.flops_per_second is not; accepted: both, or "
                  "forward_seconds and backward_seconds");
-    // The backward has two matrix products for each one of the forward, for the gradients of its two operands.
+    // For each matrix product of the forward, the backward has two, one for the gradient of each operand.
     const double work = step.samples * o.positive("forward_flops_per_sample") / device.flops_per_second;
     step.forward_seconds = device.launch_seconds + work;
     step.backward_seconds = 2 * step.forward_seconds;
@@ -239,7 +240,7 @@ Job read_file(const Json& json, const std::string& path) {
   Object o(json, path);
   Job job;
   job.name = o.string_or("name", std::filesystem::path(path).stem().string());
-  o.has("comment");  // allowed, but ignored
+  o.has("comment");  // marks the key "comment" as known, so that it is accepted and ignored
   Device device;
   job.cluster = read_cluster(o.object("cluster"), device);
   job.step = read_step(o.object("step"), device);

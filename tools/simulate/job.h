@@ -1,4 +1,5 @@
-// Reads the input of `tandem simulate`: a cluster and a training step in a JSON file, described in docs/simulate.md.
+// Reads the input of `tandem simulate`, a JSON file with a cluster and a training step. docs/simulate.md describes the
+// format.
 #pragma once
 #include <string>
 
@@ -12,13 +13,14 @@ struct Job {
   Cluster cluster;
   StepProfile step;
   Modes modes;
-  std::vector<int> devices;  ///< numbers of devices to predict for
-  double global_batch = 0;   ///< samples per step in strong scaling
+  std::vector<int> devices;  ///< numbers of devices for which to predict
+  double global_batch = 0;   ///< samples per step over all devices, in strong scaling
 };
-/// Reads a job from a JSON file. @throws Error if the file cannot be read or is no JSON, if a key is unknown or
-/// missing, or if a value is invalid. The message names the file, the key, its value and the accepted values.
+/// Reads a job from a JSON file.
+/// @throws Error if the file cannot be read or is not JSON, if a key is unknown or missing, or if a value is invalid.
+/// The message names the file, the key, its value and the accepted values.
 Job read_job(const std::string& path);
-/// Parses a job from JSON text. @param path  the file's name, for messages
+/// Parses a job from JSON text. @param path  name of the file, for error messages
 Job parse_job(const std::string& text, const std::string& path);
 
 }  // namespace tandem::simulate

@@ -1,4 +1,4 @@
-// The named links, and fit_link and fit_ring: least squares of relative errors.
+// Lists the named links, and implements fit_link and fit_ring by least squares of relative errors.
 #include "tandem/tools/simulate/link.h"
 
 #include <algorithm>
@@ -52,14 +52,14 @@ void check_link(const Link& link, const std::string& what) {
 
 namespace {
 
-/// One equation: seconds = latency * factors[0] + factors[1] / bandwidth + per_byte * factors[2].
+/// One measurement: seconds = latency * factors[0] + factors[1] / bandwidth + per_byte * factors[2].
 struct Equation {
   std::array<double, 3> factors;
   double seconds;
 };
 using Unknowns = std::array<double, 3>;
 
-/// Returns the sum of the squares of the relative errors.
+/// Returns the sum of the squared relative errors. @param x  latency, 1 / bandwidth, per_byte
 double squares(const std::vector<Equation>& equations, const Unknowns& x) {
   double sum = 0;
   for (const Equation& e : equations)
@@ -67,8 +67,8 @@ double squares(const std::vector<Equation>& equations, const Unknowns& x) {
   return sum;
 }
 
-/// Finds the unknowns that minimise `squares`, with those not in `used` fixed at 0. Solves the normal equations by
-/// elimination.
+/// Finds the unknowns that minimise squares(). Unknowns whose entry in `used` is false are fixed at 0. Solves the
+/// normal equations by elimination.
 /// @return false if the equations do not determine the unknowns
 bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
   double a[3][4] = {};
@@ -83,7 +83,8 @@ bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& us
     for (size_t j = 0; j < 3; ++j) a[j][i] = 0;
     a[i][i] = 1;
   }
-  for (size_t i = 0; i < 3; ++i) {  // the matrix is symmetric positive semidefinite: no pivoting needed
+  // Elimination without pivoting, because the matrix is symmetric and positive semidefinite.
+  for (size_t i = 0; i < 3; ++i) {
     if (!(a[i][i] > 0)) return false;
     for (size_t k = i + 1; k < 3; ++k) {
       const double diagonal = a[k][k], factor = a[k][i] / a[i][i];
@@ -99,8 +100,8 @@ bool solve(const std::vector<Equation>& equations, const std::array<bool, 3>& us
   return true;
 }
 
-/// Finds the best latency >= 0, 1 / bandwidth > 0 and, if `with_copies`, per_byte >= 0, by trying each choice of
-/// unknowns that are fixed at 0.
+/// Finds the best latency >= 0, 1 / bandwidth > 0 and, if `with_copies`, per_byte >= 0. Tries all combinations of
+/// fixing latency and per_byte at 0, and keeps the best one.
 LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
   Unknowns best{};
   double least = INFINITY;

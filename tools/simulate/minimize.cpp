@@ -1,4 +1,4 @@
-// minimize: the downhill simplex method of Nelder and Mead, run twice.
+// Implements minimize() with the downhill simplex method of Nelder and Mead, run twice.
 #include "tandem/tools/simulate/minimize.h"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 namespace tandem::simulate {
 namespace {
 
-/// The search ends if the values at the corners differ by less than this, relative to the least value.
+/// The search ends once the function values at the corners of the simplex differ by less than this fraction of the
+/// least value.
 constexpr double kFlat = 1e-12;
 
 struct Corner {
@@ -15,7 +16,7 @@ struct Corner {
   double value;
 };
 
-/// Returns at + t (to - at).
+/// Returns the point at + t (to - at) on the line through `at` and `to`.
 std::vector<double> towards(const std::vector<double>& at, const std::vector<double>& to, double t) {
   std::vector<double> found(at.size());
   for (size_t i = 0; i < at.size(); ++i) found[i] = at[i] + t * (to[i] - at[i]);
@@ -44,7 +45,7 @@ std::vector<double> descend(const std::function<double(const std::vector<double>
       corner.value = f(corner.at);
       return corner;
     };
-    Corner next = try_at(-1);  // the worst corner, reflected at the middle of the others
+    Corner next = try_at(-1);  // the worst corner, reflected through the centroid of the other corners
     if (next.value < corners[0].value) {
       Corner further = try_at(-2);
       worst = further.value < next.value ? std::move(further) : std::move(next);

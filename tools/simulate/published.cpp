@@ -1,4 +1,5 @@
-// read_published: reads measurements from JSON and predicts them; as_text lists both; data_path finds such files.
+// Implements read_published, which reads published measurements from JSON and predicts them, as_text, which prints
+// measurements and predictions, and data_path, which finds the data files.
 #include "tandem/tools/simulate/published.h"
 
 #include <cerrno>
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Predicts the efficiencies of DDP relative to `relative_to` devices.
+/// Predicts the efficiency of DDP on each number of devices, divided by its efficiency on `relative_to` devices.
 std::vector<double> predict(Job job, const std::vector<int>& devices, int relative_to) {
   job.devices = devices;
   job.devices.push_back(relative_to);

@@ -1,27 +1,30 @@
-// Reads measurements that others published, and predicts them with the cost model. data_path finds such files.
+// Reads measurements published by others, and predicts them with the cost model. data_path finds the files with the
+// measurements.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace tandem::simulate {
 
-/// A series of published figures. `predicted` is as long as `values`, or empty.
+/// A series of published measurements. `predicted` has the same length as `values`, or is empty.
 struct Published {
   std::string what, source, unit;
   std::vector<std::string> labels;
   std::vector<double> values;
-  std::vector<int> devices;       ///< number of devices of each value, if the values are efficiencies; else empty
-  std::vector<double> predicted;  ///< efficiencies under DDP
-  std::string not_predicted;      ///< reason if there are no predictions, else empty
+  std::vector<int> devices;       ///< number of devices for each value if the values are efficiencies, else empty
+  std::vector<double> predicted;  ///< predicted efficiencies under DDP
+  std::string not_predicted;      ///< reason why there are no predictions, else ""
 };
-/// Reads a file such as benchmarks/data/published_points.json, and predicts the series that have the inputs for it.
+/// Reads a file such as benchmarks/data/published_points.json. Predicts each series whose entry contains the inputs of
+/// the cost model.
 /// @throws Error that names the file and the entry if an entry is invalid
 std::vector<Published> read_published(const std::string& path);
-/// Formats the published figures with the predictions beside them.
+/// Formats the published measurements with the predictions beside them.
 std::string as_text(const std::vector<Published>& all);
 
-/// Returns the path of a file or folder of benchmarks/data, such as "published_points.json": the installed one if it
-/// exists, else the one in the source tree of the build. The path need not exist.
+/// Returns the path of a file or folder of benchmarks/data, such as "published_points.json". Prefers the installed
+/// copy; if there is none, returns the path in the source tree from which the program was built. The path need not
+/// exist.
 std::string data_path(const std::string& name);
 
 }  // namespace tandem::simulate

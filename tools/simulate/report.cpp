@@ -1,4 +1,5 @@
-// predict, as_text and as_json: make the predictions of a job and format them, with the job's links.
+// Implements predict, as_text and as_json: compute the predictions of a job, and format them together with the job's
+// links.
 #include "tandem/tools/simulate/report.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The output of `tandem simulate`: tables, and the same figures as JSON. docs/simulate.md describes the JSON's keys.
+// The output of `tandem simulate`: tables, and the same numbers as JSON. docs/simulate.md describes the keys of the
+// JSON.
 #pragma once
 #include <vector>
 
@@ -12,11 +13,11 @@ struct Predictions {
   BucketSweep buckets;
   int bucket_devices = 0;  ///< number of devices of `buckets`: the largest of the job
 };
-/// Makes all predictions of a job. @throws Error if the job is impossible
+/// Computes all predictions of a job. @throws Error if the job is invalid
 Predictions predict(const Job& job);
-/// Formats tables, with units in their headings.
+/// Formats the predictions as tables, with units in the column headings.
 std::string as_text(const Job& job, const Predictions& predictions);
-/// Formats JSON, with a newline at its end.
+/// Formats the predictions as JSON, with a newline at the end.
 std::string as_json(const Job& job, const Predictions& predictions);
 
 }  // namespace tandem::simulate

@@ -1,4 +1,4 @@
-// predict_strong and predict_weak: a row of predictions for each number of devices.
+// Implements predict_strong and predict_weak: compute a row of predictions for each number of devices.
 #include "tandem/tools/simulate/scaling.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace tandem::simulate {
 namespace {
 
-/// Predicts one number of devices. @param share  the profile of a device's share of a pass
-/// @param alone  samples per second of one device
+/// Predicts steps on n devices. @param share  profile of a pass on one device
+/// @param alone  samples per second of one device alone
 ScalingRow predict_row(const StepProfile& share, const Cluster& cluster, int n, int passes, double alone,
                        const Modes& modes) {
   ScalingRow row;

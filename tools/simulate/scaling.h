@@ -1,4 +1,4 @@
-// Strong and weak scaling: predicted steps of DDP and DataParallel over numbers of devices.
+// Strong and weak scaling: predicted steps of DDP and DataParallel for several numbers of devices.
 #pragma once
 #include <optional>
 
@@ -12,7 +12,8 @@ struct Modes {
   DdpOptions ddp;
   DpOptions dp;
 };
-/// Predictions for one number of devices. Efficiency is the throughput over n times the throughput of one device.
+/// Predictions for one number of devices, n. Efficiency is the throughput divided by n times the throughput of one
+/// device.
 struct ScalingRow {
   int devices = 0;
   double samples = 0;  ///< samples per step of each device
@@ -21,14 +22,15 @@ struct ScalingRow {
   std::optional<DpPrediction> dp;  ///< nullopt if n exceeds the devices of a node
   double dp_efficiency = 0;
 };
-/// Predicts weak scaling: each device has profile.samples samples, for any number of devices.
+/// Predicts weak scaling: each device processes profile.samples samples, for any number of devices.
 std::vector<ScalingRow> predict_weak(const StepProfile& profile, const Cluster& cluster,
                                      const std::vector<int>& devices, const Modes& modes);
-/// Predicts strong scaling: all devices share a batch of `global_batch` samples. Skips numbers of devices above
-/// global_batch. One device processes the batch in passes of profile.samples, because it could not hold all at once.
+/// Predicts strong scaling: all devices together process a batch of `global_batch` samples. Skips numbers of devices
+/// above global_batch. One device alone processes the batch in several passes of profile.samples, because the whole
+/// batch may not fit in its memory.
 std::vector<ScalingRow> predict_strong(const StepProfile& profile, const Cluster& cluster,
                                        const std::vector<int>& devices, double global_batch, const Modes& modes);
-/// Returns 2, 4, 8, ... 1024.
+/// Returns the powers of two from 2 to 1024.
 std::vector<int> usual_devices();
 
 }  // namespace tandem::simulate

@@ -1,5 +1,5 @@
-// The cost model of data parallelism: links, collectives, steps of DDP and DataParallel, scaling. Include this to
-// predict.
+// Includes the whole cost model of data parallelism: links, collectives, steps of DDP and DataParallel, scaling,
+// published measurements.
 #pragma once
 #include "tandem/tools/simulate/collectives.h"
 #include "tandem/tools/simulate/link.h"

@@ -1,4 +1,5 @@
-// check_skill: fits on a part of the recorded data, predicts the rest, and compares errors with baselines.
+// Implements check_skill(): fits the model to a part of the recorded data, predicts the rest, and compares the errors
+// with those of simple baselines.
 #include "tandem/tools/simulate/skill.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 namespace tandem::simulate {
 namespace {
 
-constexpr double kLarge = 64 << 20;  // bytes from which bandwidth, not latency, dominates an all-reduce
+// All-reduces of at least this many bytes depend on bandwidth rather than on latency.
+constexpr double kLarge = 64 << 20;
 
 using Rows = std::vector<GptRow>;
 using Predict = std::function<double(const GptRow&)>;
@@ -26,7 +28,7 @@ Rows rows_where(const Rows& rows, const std::function<bool(const GptRow&)>& want
   return found;
 }
 
-/// Returns the q-quantile of the values, with linear interpolation between neighbours.
+/// Returns the q-quantile (q from 0 to 1) of the values, with linear interpolation between neighbours.
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double at = q * static_cast<double>(values.size() - 1);
@@ -55,8 +57,8 @@ std::vector<double> ratios_of(const Rows& rows, const Predict& predict) {
 
 double all_flops(const GptRow& row) { return row.passes() * gpt_pass_flops(row); }
 
-/// Returns the seconds of the fitted row that is most similar to `row`: first in the micro-batch, then in the passes,
-/// the layers and the GPUs.
+/// Returns the seconds of the fitted row that is most similar to `row`. Compares the micro-batch first, then the
+/// passes, the layers and the GPUs.
 double nearest_seconds(const Rows& fitted, const GptRow& row) {
   const auto distance = [&](const GptRow& other) {
     const auto apart = [](double a, double b) { return std::abs(std::log(a / b)); };
@@ -75,8 +77,8 @@ double median_of(const Rows& rows, const Predict& value) {
   return quantile(values, 0.5);
 }
 
-/// Leaves out each depth and each micro-batch in turn, fits the model to the other rows, and predicts the rows left
-/// out. Returns predicted / recorded.
+/// For each depth and each micro-batch, fits the model to the other rows and predicts the rows with that depth or
+/// micro-batch. Returns predicted / recorded for all predicted rows.
 std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   std::set<int> depths;
   std::set<double> micro_batches;
@@ -95,8 +97,9 @@ std::vector<double> left_out_ratios(const Rows& rows, const Link& link) {
   return ratios;
 }
 
-/// Computes the errors on `rest` of the model and of three baselines that use the rows `fitted`.
-/// @param calibration  a row of another shape, by which each predictor is scaled; null: not scaled
+/// Computes the errors of the model and of three baselines on the rows `rest`. The baselines use the rows `fitted`.
+/// @param calibration  a row with a shape that is not in `fitted`; every prediction is scaled so that this row is
+/// exact. Null: no scaling
 HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest, bool interval,
               const GptRow* calibration = nullptr) {
   HeldOut found;
@@ -116,8 +119,8 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
   found.nearest = errors([&](const GptRow& row) { return nearest_seconds(fitted, row); });
   found.constant = errors([&](const GptRow&) { return middle; });
   if (!interval) return found;
-  // The 90 % interval comes from the model's errors on the fitted rows, with each depth and micro-batch left out in
-  // turn.
+  // The 90 % interval comes from the model's errors on the fitted rows, where each depth and each micro-batch in turn
+  // is left out of the fit.
   const std::vector<double> known = left_out_ratios(fitted, model.link);
   const double low = quantile(known, 0.05), high = quantile(known, 0.95), factor = scale(by_model);
   for (const double ratio : ratios_of(rest, by_model))
@@ -128,7 +131,8 @@ HeldOut judge(const std::string& what, const GptModel& model, const Rows& fitted
 
 bool has_rows(const LinkPoint& p) { return p.devices == 2 || p.devices == 4 || p.devices == 8; }
 
-/// Returns the points of at least `least_bytes` whose number of GPUs occurs (with_rows) or does not occur in the steps.
+/// Returns the all-reduces of at least `least_bytes`, restricted to the numbers of GPUs that occur in the recorded
+/// steps (with_rows) or that do not (otherwise).
 std::vector<LinkPoint> points_where(const std::vector<LinkPoint>& points, bool with_rows, double least_bytes) {
   std::vector<LinkPoint> found;
   std::copy_if(points.begin(), points.end(), std::back_inserter(found),
@@ -167,9 +171,9 @@ void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
   });
 }
 
-/// Predicts the overheads of more than two GPUs. The ring is fitted to numbers of GPUs that no step has. The interval
-/// comes from the ring's errors at large sizes, applied to each of the two all-reduces separately, so the interval of
-/// their difference is wide.
+/// Predicts the overheads on more than two GPUs. Fits the ring to all-reduces over numbers of GPUs that do not occur in
+/// the recorded steps. The interval comes from the ring's errors at large sizes. It is applied separately to the two
+/// all-reduces whose difference is the overhead, so the interval of the difference is wide.
 void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Skill& skill) {
   const std::vector<LinkPoint> others = points_where(points, false, kLarge);
   const Link link = fit_ring_with_copies(others).link;
@@ -222,7 +226,8 @@ Skill check_skill(const std::string& folder, bool intervals) {
   std::vector<LinkPoint> large;
   std::copy_if(points.begin(), points.end(), std::back_inserter(large),
                [](const LinkPoint& p) { return p.bytes >= kLarge; });
-  const Link link = fit_ring_with_copies(large).link;  // all gradients of the recorded steps are large
+  // Uses only large all-reduces, because the gradients of all recorded steps are large.
+  const Link link = fit_ring_with_copies(large).link;
   Skill skill;
   const auto least = [&](const GptRow& a, const GptRow& b) { return a.hidden < b.hidden; };
   const int narrow = std::min_element(rows.begin(), rows.end(), least)->hidden;
@@ -246,7 +251,8 @@ Skill check_skill(const std::string& folder, bool intervals) {
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder, " has rows of one width only; accepted: rows of two");
   const std::string width = "hidden " + std::to_string(wide[0].hidden);
   skill.held_out.push_back(judge(width + ", not calibrated", skill.model, base, wide, intervals));
-  // Calibrates with each row in turn. Rows of the same micro-batch are not judged, because they are nearly equal to it.
+  // Calibrates the model with each row in turn. Does not judge rows with the same micro-batch as the calibrating row,
+  // because they are nearly equal to it.
   std::vector<double> medians;
   const GptRow* cheapest = &wide[0];
   for (const GptRow& row : wide) {

@@ -1,4 +1,4 @@
-// Evaluates how well the cost model predicts times that it was not fitted to, compared with simple baselines.
+// Evaluates how well the cost model predicts times to which it was not fitted, compared with simple baselines.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,40 +12,42 @@ struct Errors {
   double median = 0, mean = 0, largest = 0;
   size_t rows = 0;
 };
-/// A held-out part of the rows, and the errors of the model and of three baselines on it.
+/// Errors of the model and of three baselines on a set of recorded steps that were left out of the fit.
 struct HeldOut {
   std::string what;
   Errors model, flops, nearest, constant;
-  double inside_interval = 0;  ///< fraction of these rows in the model's 90 % interval; 0 if not computed
+  double inside_interval = 0;  ///< fraction of the left-out steps in the model's 90 % interval; 0 if not computed
 };
-/// Errors of one predictor of all-reduces. `large`: only all-reduces of at least 64 MiB.
+/// Errors of one predictor of all-reduce times: over all sizes, and over sizes of at least 64 MiB (`large`).
 struct AllReduceErrors {
   std::string what;
   Errors all, large;
 };
-/// The extra time of a step on n GPUs compared with two, at equal work per GPU.
+/// Additional time of a step on `gpus` GPUs compared with two GPUs, with the same work per GPU.
 struct Overhead {
   int hidden = 0, layers = 0, gpus = 0;
   double recorded = 0, predicted = 0, low = 0, high = 0;  ///< seconds; low and high bound the 90 % interval
-  double of_step_least = 0, of_step_most = 0;             ///< recorded, as fractions of the step on two GPUs
+  double of_step_least = 0, of_step_most = 0;             ///< range of recorded time / time of the step on two GPUs
 };
 /// Results of check_skill.
 struct Skill {
-  std::vector<HeldOut> held_out;  ///< errors by held-out depth, width, number of GPUs and batch size
+  /// Errors for each part of the rows that was left out of the fit: a depth, width, number of GPUs or batch size.
+  std::vector<HeldOut> held_out;
   std::vector<Overhead> overheads;
-  /// Errors on all-reduces over numbers of GPUs that the ring was not fitted to.
+  /// Errors on all-reduces over numbers of GPUs to which the ring was not fitted.
   std::vector<AllReduceErrors> all_reduces;
-  double calibrated_least = 0,
-         calibrated_most = 0;  ///< range of the larger width's median error over the choices of the calibrating row
-  /// Variation, in seconds, over batch sizes, of the recorded difference between two numbers of GPUs. In measured
-  /// times, noise makes this milliseconds; zero means that the rows were computed as sums of fewer figures.
+  /// The model is calibrated with each row of the larger width in turn. Range of the median error on the other rows.
+  double calibrated_least = 0, calibrated_most = 0;
+  /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
+  /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of
+  /// fewer numbers.
   double additivity = 0;
-  size_t distinct = 0;  ///< number of figures that all rows are sums of, if additivity is zero
-  GptModel model;       ///< fitted to the rows of the least width
+  size_t distinct = 0;  ///< if additivity is zero: how many numbers the recorded times are sums of
+  GptModel model;       ///< model fitted to the rows with the smallest width
 };
 /// Fits the model to a part of the recorded times, and predicts the rest.
-/// @param folder     holds a100_data_parallel.csv and a100_all_reduce.csv. @throws Error if it does not
-/// @param intervals  whether to compute `inside_interval`, which needs about five times as many fits
+/// @param folder     contains a100_data_parallel.csv and a100_all_reduce.csv. @throws Error if it does not
+/// @param intervals  whether to compute `inside_interval`, which requires about five times as many fits
 Skill check_skill(const std::string& folder, bool intervals = true);
 /// Formats tables with explanations.
 std::string as_text(const Skill& skill);

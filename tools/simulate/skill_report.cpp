@@ -1,4 +1,4 @@
-// as_text: formats the text and tables of `tandem simulate --check-skill`.
+// Implements as_text(): formats the text and tables of `tandem simulate --check-skill`.
 #include <algorithm>
 #include <cmath>
 #include <map>

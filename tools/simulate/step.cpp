@@ -1,5 +1,5 @@
-// predict_ddp and predict_dp: compute when gradients are ready, when buckets are sent, and how much communication is
-// exposed.
+// Implements predict_ddp and predict_dp: compute when gradients are ready, when buckets are sent, and how much of the
+// communication is not hidden by the backward.
 #include "tandem/tools/simulate/step.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void check_number(const char* name, double value) {
   TANDEM_CHECK(std::isfinite(value) && value >= 0, "step: ", name, " is ", value, "; accepted: 0 or more");
 }
 
-/// Returns the buckets that Tandem's reducer would make, as indices of parameter groups.
+/// Returns the buckets that DistributedDataParallel would form, as lists of indices of parameter groups.
 std::vector<std::vector<size_t>> buckets_of(const StepProfile& profile, double first, double cap) {
   std::vector<nn::parallel::detail::BucketItem> items;
   items.reserve(profile.parameters.size());
@@ -25,8 +25,8 @@ std::vector<std::vector<size_t>> buckets_of(const StepProfile& profile, double f
                                             static_cast<int64_t>(cap));
 }
 
-/// Returns the seconds, from the start of the backward, until the gradients of each group are ready. The backward
-/// starts with the last group.
+/// Returns for each parameter group the seconds from the start of the backward until its gradients are ready. The
+/// backward starts with the last group.
 std::vector<double> ready_times(const StepProfile& profile) {
   double shares = 0;
   for (const ParameterGroup& group : profile.parameters) shares += group.backward_share;
@@ -102,7 +102,7 @@ DdpPrediction predict_ddp(const StepProfile& profile, const Cluster& cluster, in
   found.optimizer = profile.optimizer_seconds;
   if (n > 1) {
     const std::vector<double> ready = ready_times(profile);
-    double lane = options.overlap ? 0 : profile.backward_seconds;  // time at which the communication lane is free
+    double lane = options.overlap ? 0 : profile.backward_seconds;  // time from which the next all-reduce can start
     for (const std::vector<size_t>& members : buckets_of(profile, options.first_bucket_bytes, bucket_bytes)) {
       BucketTimes bucket{};
       for (const size_t i : members) {
@@ -134,11 +134,12 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   const double bytes = gradient_bytes(profile), samples = profile.samples;
   DpPrediction found;
   found.optimizer = profile.optimizer_seconds;
-  // The loss is a part of forward and backward. Outside the replicas, it is computed on the first device for all
-  // samples.
+  // The loss is a part of forward and backward. If it is not computed in the replicas, the first device computes it for
+  // all samples.
   const double whole = profile.forward_seconds + profile.backward_seconds;
   const double inside = n == 1 || options.loss_inside || whole == 0 ? 1 : 1 - profile.loss_seconds / whole;
-  // One host thread launches the kernels of the devices one after the other; the kernels run in parallel.
+  // If one host thread launches the kernels of all devices one after the other, launches add up, although the kernels
+  // run in parallel.
   const double launches = options.serial_launch ? 1 + (n - 1) * profile.fixed_fraction : 1;
   found.forward = profile.forward_seconds * inside * launches;
   found.backward = profile.backward_seconds * inside * launches;
@@ -148,7 +149,8 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
                       (options.persistent_replicas ? 0 : (n - 1) * options.replicate_seconds);
     found.reduce = broadcast_seconds(options.broadcast, bytes, n, link);
     if (options.loss_inside) {
-      found.gather = 2 * scatter_seconds(sizeof(float), n, link);  // one loss from each replica, and its gradient back
+      // Each replica sends its loss and receives the gradient of the loss.
+      found.gather = 2 * scatter_seconds(sizeof(float), n, link);
     } else {
       found.gather = 2 * scatter_seconds(samples * profile.output_bytes, n, link);
       found.loss = n * profile.loss_seconds;
@@ -157,7 +159,8 @@ DpPrediction predict_dp(const StepProfile& profile, const Cluster& cluster, int 
   const int passes = options.passes;
   for (double* part : {&found.scatter, &found.forward, &found.gather, &found.loss, &found.backward, &found.reduce})
     *part *= passes;
-  // Parameters change only in the optimizer's step, so persistent replicas get them once per step.
+  // Parameters change only in the optimizer's step, so persistent replicas receive them once per step, not in every
+  // pass.
   if (!options.persistent_replicas) found.replicate *= passes;
   found.communication = found.scatter + found.replicate + found.gather + found.reduce;
   found.seconds = found.forward + found.loss + found.backward + found.optimizer + found.communication;
@@ -175,8 +178,8 @@ BucketSweep best_bucket_bytes(const StepProfile& profile, const Cluster& cluster
     if (size >= bytes) break;
   }
   if (n > 1) {
-    // The line through the all-reduce's times at two sizes gives the latency and the bandwidth of a bucket's
-    // all-reduce.
+    // Computes the all-reduce's time at two sizes. The line through these times gives the latency and the bandwidth of
+    // a bucket's all-reduce.
     const double small = all_reduce_seconds(options.all_reduce, 1, n, cluster),
                  large = all_reduce_seconds(options.all_reduce, std::max(bytes, 2.0), n, cluster);
     if (large > small) sweep.estimate = std::sqrt(bytes * small * (bytes / (large - small)));

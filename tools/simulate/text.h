@@ -17,7 +17,7 @@ namespace tandem::simulate {
     const size_t before = text.size();
     text.resize(before + static_cast<size_t>(length) + 1);
     std::vsnprintf(text.data() + before, static_cast<size_t>(length) + 1, format, again);
-    text.pop_back();  // the null character that vsnprintf writes
+    text.pop_back();  // removes the null character that vsnprintf writes
   }
   va_end(again);
 }

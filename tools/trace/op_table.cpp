@@ -1,4 +1,5 @@
-// OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and print the table.
+// Implements OpTable and flops_of: add up the calls of each operation and the busy time of each GPU, and format the
+// table.
 #include "tandem/tools/trace/op_table.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace tandem::tools::trace {
 namespace {
 
-/// Formats three digits with an SI prefix and a unit, in at most 8 columns: "1.25 ms", "34.0 G".
+/// Formats a value with three digits, an SI prefix and a unit, in at most 8 characters: "1.25 ms", "34.0 G".
 std::string scaled(double value, const char* unit, double smallest = 1) {
   static const char* const kPrefixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P"};
   if (value <= 0) return "-";
@@ -42,7 +43,8 @@ std::string line_of(const OpRow& row, double all) {
 
 double numel(const Sizes& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>()); }
 
-/// Returns the multiply-adds per element of a convolution's output: input channels of a group times the kernel's area.
+/// Returns the number of multiply-adds per output element of a convolution: input channels per group times the size of
+/// the kernel window.
 double per_output(const Sizes& weight) { return weight.empty() || weight[0] == 0 ? 0 : numel(weight) / weight[0]; }
 
 }  // namespace
@@ -154,9 +156,9 @@ std::vector<Sizes> parse_sizes(const std::string& tensors) {
 double flops_of(const std::string& op, const std::vector<Sizes>& reads, const std::vector<Sizes>& writes) {
   if (reads.size() < 2 || writes.empty()) return 0;
   if (op == "matmul") return reads[0].empty() ? 0 : 2 * numel(writes[0]) * static_cast<double>(reads[0].back());
-  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);                            // x, w -> y
-  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);              // dy, w -> dx
-  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);  // dy, x -> dw
+  if (op == "conv2d") return 2 * numel(writes[0]) * per_output(reads[1]);                            // y from x, w
+  if (op == "conv2d_backward_input") return 2 * numel(reads[0]) * per_output(reads[1]);              // dx from dy, w
+  if (op.starts_with("conv2d_backward_weight")) return 2 * numel(reads[0]) * per_output(writes[0]);  // dw from dy, x
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// trace: runs the program with tracing on, merges its processes' files, and prints the table.
+// Implements trace(): runs the program with tracing enabled, merges the trace files of its processes, and prints the
+// table.
 #include "tandem/tools/trace/trace.h"
 
 #include <spawn.h>
@@ -27,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-/// While an instance lives, Ctrl-C ends the traced program but not this one.
+/// While an instance exists, Ctrl-C ends the traced program but not this one.
 class IgnoreInterrupt {
  public:
   IgnoreInterrupt() : before_(std::signal(SIGINT, SIG_IGN)) {}
@@ -48,7 +49,7 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   ::posix_spawnattr_init(&attributes);
   sigset_t defaults;
   ::sigemptyset(&defaults);
-  ::sigaddset(&defaults, SIGINT);  // ignored by this process, but not by the child
+  ::sigaddset(&defaults, SIGINT);  // resets SIGINT in the child; this process ignores the signal
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const IgnoreInterrupt guard;
@@ -104,7 +105,8 @@ json json_of(const OpTable& table) {
   return out;
 }
 
-/// Returns the process ID of a file's events in the merged trace: the rank, or a free number if the rank is taken.
+/// Returns the process ID for the events of a trace file in the merged trace: the rank or, if another file has the same
+/// rank, a free number.
 int process_of(const std::string& path, std::set<int>& taken) {
   std::ifstream file(path);
   std::string head;
@@ -128,7 +130,7 @@ int64_t left_out_of(std::filesystem::path file) {
 void read_trace(const std::string& path, int process, OpTable& table, std::vector<std::string>& lines) {
   std::ifstream file(path);
   std::string text;
-  std::getline(file, text);  // header line before the events
+  std::getline(file, text);  // skips the header line before the events
   while (std::getline(file, text) && text != "]}") {
     if (text.empty()) continue;
     if (text.back() == ',') text.pop_back();

@@ -7,13 +7,15 @@ namespace tandem::tools::trace {
 struct Settings {
   std::vector<std::string> command;
   std::string out = "trace.json";  // file for the trace
-  std::string json;                // file for the table; empty: not written
+  std::string json;                // file for the table as JSON; "" writes no file
 };
 
-/// Runs the program and the processes that it starts, writes their trace, and prints the table.
-/// @return the program's exit status, 128 + n after signal n, 127 if it could not be started; 1 if it left no trace
+/// Runs the program and the processes that it starts, writes the merged trace, and prints the table.
+/// @return the program's exit status; 128 + n if signal n ended it; 127 if it could not be started; 1 if it wrote no
+/// trace
 int trace(const Settings& settings);
-/// Adds the events of a file of write_trace() to `table`, and its lines, with process ID `process`, to `lines`.
+/// Adds the events of a trace file (see write_trace()) to `table`, and appends its lines to `lines`, with process ID
+/// `process`.
 void read_trace(const std::string& path, int process, OpTable& table, std::vector<std::string>& lines);
 
 }  // namespace tandem::tools::trace

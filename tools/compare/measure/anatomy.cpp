@@ -1,4 +1,5 @@
-// anatomy: cuts each lane's step at its events, and assigns each part to a phase, to waiting, or to neither.
+// Implements anatomy(): splits each lane's step at the start and end of its events, and attributes each piece to a
+// phase, to waiting, or to neither.
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>
@@ -9,20 +10,20 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-/// Name of the wait of a lane while no lane works.
+/// Pseudo-lane for which the first device waits while no device works, because threads are being woken up.
 const char* const kThreads = "threads to wake up";
-/// Name of the wait of a lane whose thread is runnable but has no core.
+/// Pseudo-lane for which a lane waits while its thread is runnable but no core is free.
 const char* const kCore = "a free core";
 
-/// One collective as seen by all ranks.
+/// One collective: its start and end on every rank.
 struct Collective {
-  std::vector<double> start, end;  // by rank
-  double all_here = 0;             // time at which the last rank entered it
-  size_t last = 0;                 // index of that rank
+  std::vector<double> start, end;  // times at which each rank entered and left the collective
+  double all_here = 0;             // time at which the last rank entered the collective
+  size_t last = 0;                 // rank that entered last
 };
 
-/// Matches the collectives of the ranks: the k-th of each rank is the same one, because all ranks call them in one
-/// order.
+/// Matches the ranks' events to collectives. The k-th event of each rank belongs to the k-th collective, because all
+/// ranks call collectives in the same order.
 std::vector<Collective> collectives_of(const std::vector<std::vector<const TraceEvent*>>& by_rank) {
   size_t count = by_rank.empty() ? 0 : by_rank[0].size();
   for (const auto& mine : by_rank) count = std::min(count, mine.size());
@@ -45,7 +46,7 @@ class LaneStep {
  public:
   LaneStep(std::vector<const TraceEvent*> phases, StepTimes step) : phases_(std::move(phases)), step_(step) {}
 
-  /// Returns the phase that counts between two neighbouring cuts, or null.
+  /// Returns the innermost phase that covers the time from `from` to `to`, or null if no phase does.
   const TraceEvent* at(double from, double to) const {
     const TraceEvent* found = nullptr;
     for (const TraceEvent* e : phases_)
@@ -60,13 +61,14 @@ class LaneStep {
     const TraceEvent* const e = at(from, to);
     return e && e->name == "wait";
   }
-  /// Returns the end of the work that runs between two neighbouring cuts.
+  /// Returns the end of the phase that is running from `from` to `to`.
   double busy_until(double from, double to) const {
     const TraceEvent* const e = at(from, to);
     return e ? e->end : from;
   }
-  /// Returns the seconds without a core between two neighbouring cuts outside all phases. CPU time is known at the end
-  /// of the phase before and at the start of the phase after; time without a core is spread evenly between them.
+  /// Returns how many of the seconds between `from` and `to`, which lie outside all phases, the thread was runnable but
+  /// had no core. CPU time is known only at the end of the previous phase and at the start of the next one; the time
+  /// without a core is spread evenly between them.
   double without_core(double from, double to) const {
     double start = step_.start, end = step_.end, cpu_start = step_.cpu_start, cpu_end = step_.cpu_end;
     for (const TraceEvent* e : phases_) {
@@ -99,14 +101,15 @@ void add_no_phase(const LaneStep& lane, double from, double to, Lane& out) {
   out.unattributed += to - from - waited;
 }
 
-/// Partitions a step of DataParallel, whose lanes belong to one process: a lane waits while another one works.
+/// Attributes the time of a DataParallel step, whose lanes are devices of one process. A lane waits while another lane
+/// works.
 void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const std::vector<std::string>& names,
                        std::vector<Lane>& out) {
   std::set<double> cuts{step.start, step.end};
   for (const LaneStep& lane : lanes) lane.add_cuts(cuts);
   for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) {
     const double from = *at, to = *std::next(at);
-    size_t last = lanes.size();  // the working lane that finishes last
+    size_t last = lanes.size();  // index of the working lane that finishes last
     for (size_t l = 0; l < lanes.size(); ++l)
       if (lanes[l].works(from, to) &&
           (last == lanes.size() || lanes[l].busy_until(from, to) > lanes[last].busy_until(from, to)))
@@ -126,7 +129,7 @@ void partition_devices(const std::vector<LaneStep>& lanes, StepTimes step, const
   }
 }
 
-/// Partitions a step of one rank of DDP. @param collectives  those that overlap the step
+/// Attributes the time of one rank's step under DDP. @param collectives  the collectives that overlap the step
 void partition_rank(const LaneStep& lane, size_t rank, StepTimes step, const std::vector<Collective>& collectives,
                     const std::vector<std::string>& names, Lane& out) {
   std::set<double> cuts{step.start, step.end};
@@ -161,7 +164,7 @@ std::vector<Lane> anatomy(const std::vector<TraceEvent>& events, const std::vect
   for (size_t l = 0; l < lanes; ++l) out[l].name = lane_names[l];
   const auto overlaps = [](const TraceEvent& e, StepTimes s) { return e.end > s.start && e.start < s.end; };
   for (size_t k = 0; k < count; ++k) {
-    // The communication events of each rank, over all steps; those that overlap this step are selected below.
+    // Collects the communication events of each rank over all steps. Only those that overlap step k are used below.
     std::vector<std::vector<const TraceEvent*>> collectives(ranks);
     for (const TraceEvent& e : events)
       if (e.kind == Kind::communication) collectives[static_cast<size_t>(e.rank)].push_back(&e);

@@ -1,4 +1,5 @@
-// hash_of, Fingerprints and first_difference: record hashes of operations' results, and compare two such lists.
+// Implements hash_of, Fingerprints and first_difference: record hashes of operations' results, and compare two lists of
+// such hashes.
 #include "tandem/tools/compare/measure/fingerprint.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace tandem::tools::compare {
 namespace {
 
 constexpr uint64_t kStart = 14695981039346656037U;  // initial value of FNV-1a
-constexpr const char* kSumOfRanks = "combine";      // operation that sums a rank's part of an all-reduce
+constexpr const char* kSumOfRanks = "combine";      // operation in which a rank sums its chunk of an all-reduce
 
 uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   constexpr uint64_t kPrime = 1099511628211U;
@@ -26,8 +27,9 @@ uint64_t add_to_hash(uint64_t hash, const Tensor& t) {
   return hash;
 }
 
-/// Returns whether first_difference skips an operation: data movement, selection of a batch's rows, and losses.
-/// DataParallel's first device runs these for the whole batch, its reference shard by shard.
+/// Returns whether first_difference ignores an operation: data movement, selection of a batch's rows, and losses.
+/// DataParallel's first device runs these on the whole batch, but the reference runs them shard by shard, so their
+/// results differ.
 bool is_passed_over(const std::string& op) {
   for (const char* const name : {"copy", "transfer", "fill", "arange", "remainder", "index_select", "store_words"})
     if (op == name) return true;
@@ -49,7 +51,7 @@ void Fingerprints::on_call(const KernelCall& call) {
     numbers += t->numel();
     if (t->is_contiguous()) made.hash = add_to_hash(made.hash, *t);
   }
-  if (numbers <= 1) return;  // usually a loss, see is_passed_over()
+  if (numbers <= 1) return;  // a single number is usually a loss, which is_passed_over() ignores too
   const std::lock_guard lock(mutex_);
   all_.push_back(std::move(made));
 }

@@ -1,4 +1,5 @@
-// Finds the first operation whose result differs from the reference's, if a mode does not train the same model.
+// Finds the first operation whose result differs from the reference run. Used if a mode does not train exactly the same
+// model as its reference.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,14 +13,14 @@ namespace tandem::tools::compare {
 /// Returns a hash of the bytes of a contiguous CPU tensor (FNV-1a, 8 bytes at a time).
 uint64_t hash_of(const Tensor& t);
 
-/// Hashes of the bytes that a call wrote (`hash`) and read (`inputs`).
+/// Hashes of the bytes that an operation wrote (`hash`) and read (`inputs`).
 struct Fingerprint {
   int step = 0;
   std::string op;
   uint64_t hash = 0, inputs = 0;
 };
 
-/// Keeps a fingerprint of each call on one CPU device. Calls on GPUs are ignored.
+/// Records a fingerprint of each operation on one CPU device. Operations on GPUs are ignored.
 class Fingerprints final : public detail::Observer {
  public:
   explicit Fingerprints(Device device) : device_(device) {}
@@ -34,10 +35,10 @@ class Fingerprints final : public detail::Observer {
   std::vector<Fingerprint> all_;
 };
 
-/// Returns the first call of the mode, as "conv2d, step 3", whose result no call of the same name has in the same step
-/// of the reference. Data movement, losses and calls absent from the reference are skipped. Returns "all_reduce, step
-/// 3" if this call follows the step's last sum over ranks and reads other numbers too: the averaged gradients differ.
-/// Returns "" if nothing differs.
+/// Returns the first operation in `mode` whose result does not occur among the results of the same operation in the
+/// same step of `reference`, as "conv2d, step 3". Skips data movement, losses, and operations that `reference` does not
+/// contain. Returns "all_reduce, step 3" if this operation follows the step's last sum over ranks and its inputs differ
+/// too, because then the averaged gradients differ. Returns "" if nothing differs.
 std::string first_difference(const std::vector<Fingerprint>& mode, const std::vector<Fingerprint>& reference);
 
 }  // namespace tandem::tools::compare

@@ -1,4 +1,5 @@
-// ledger: the bytes that were transferred, beside the formulas of docs/course.md.
+// Implements ledger(): lists the bytes that were transferred, with the bytes that the formulas of docs/course.md
+// predict.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,17 +11,17 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-/// Returns the bytes of tensors packed into one buffer, each at a multiple of `align` bytes.
+/// Returns the size of a buffer that holds tensors of these sizes, each aligned to `align` bytes.
 int64_t packed(const std::vector<int64_t>& bytes, int64_t align) {
   int64_t sum = 0;
   for (const int64_t b : bytes) sum += (b + align - 1) / align * align;
   return sum;
 }
 
-/// The kind of a transfer of DataParallel, with its formula.
+/// Name and formula of one kind of transfer under DataParallel.
 struct What {
   std::string name, formula;
-  int64_t bytes = 0;  // bytes by the formula, to or from one device
+  int64_t bytes = 0;  // bytes to or from one device, according to the formula
 };
 What describe(const std::string& phase, bool backward, const Mode& mode, const Job& job, int device,
               const RankSample& rank) {
@@ -31,7 +32,8 @@ What describe(const std::string& phase, bool backward, const Mode& mode, const J
   if (phase == "scatter" && !backward)
     return {mode.loss_in_replicas ? "inputs and targets" : "inputs", "rows n_r x bytes of a row",
             rows * (kImage + (mode.loss_in_replicas ? kLabel : 0))};
-  if (mode.loss_in_replicas)  // each number takes 64 elements of a flat buffer
+  // Losses, weights and their gradients are scalars, each of which occupies 64 elements of a flat buffer.
+  if (mode.loss_in_replicas)
     return {backward ? "gradients of the loss" : "sums and weights of the loss", backward ? "1 number" : "2 numbers",
             backward ? kFlat : 2 * kFlat};
   return {backward ? "gradients of the outputs" : "outputs", "rows n_r x 10 outputs", rows * kOutput};
@@ -65,7 +67,7 @@ std::vector<Transfers> of_data_parallel(const Mode& mode, const Job& job, const 
   return rows;
 }
 
-/// Returns the transfers of DDP: the bytes that all ranks together sent in collectives.
+/// Returns the transfers of DDP: the total bytes that the ranks sent in collectives.
 std::vector<Transfers> of_distributed(const Job& job, const Sample& sample) {
   const RankSample& first = sample.ranks.at(0);
   const auto steps = static_cast<int64_t>(first.steps.size());
@@ -78,7 +80,9 @@ std::vector<Transfers> of_distributed(const Job& job, const Sample& sample) {
     if (e.kind == Kind::communication && e.start >= first.steps.front().start && e.end <= first.steps.back().end)
       ++row.count;
   row.count /= steps;
-  constexpr int64_t kAlign = 16, kFlag = 4;  // bytes: alignment of each gradient in its bucket; flag of used parameters
+  // Bytes: kAlign is the alignment of each gradient in its bucket, kFlag the size of the flag that says which
+  // parameters were used.
+  constexpr int64_t kAlign = 16, kFlag = 4;
   const int64_t gradients = packed(first.parameter_bytes, kAlign) + kFlag;
   const int64_t buffers = std::accumulate(first.buffer_bytes.begin(), first.buffer_bytes.end(), int64_t{0});
   row.formula = "2 (n - 1) P + (n - 1) buffers";

@@ -1,4 +1,4 @@
-// probe_copies and probe_all_reduce: time transfers of 4 KiB to 16 MiB, and fit a line to them.
+// Implements probe_copies and probe_all_reduce: time transfers of 4 KiB to 16 MiB, and fit a line to the times.
 #include "tandem/tools/compare/measure/links.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tandem::tools::compare {
 namespace {
 
 constexpr int kRepeats = 9;
-/// Returns sizes from 4 KiB to 16 MiB, each four times the one before.
+/// Returns message sizes from 4 KiB to 16 MiB, each four times the previous one.
 std::vector<int64_t> sizes() {
   std::vector<int64_t> out;
   for (int64_t bytes = 4096; bytes <= int64_t{16} << 20; bytes *= 4) out.push_back(bytes);
@@ -32,7 +32,8 @@ ProbedLink fitted(const std::string& name, const std::vector<std::vector<double>
   }
   const simulate::LinkFit fit = ranks > 0 ? simulate::fit_ring(points) : simulate::fit_link(points);
   out.link = fit.link;
-  // The page draws the time of a whole all-reduce as a + S / B, so the ring's figures are converted.
+  // The page draws the time of a whole all-reduce as a + S / B, so the latency and bandwidth of the ring's links are
+  // converted to this form.
   const double n = ranks, a = fit.link.latency, b = fit.link.bandwidth;
   out.probe.latency = ranks > 0 ? 2 * (n - 1) * a : a;
   out.probe.bandwidth = ranks > 0 ? b * n / (2 * (n - 1)) : b;

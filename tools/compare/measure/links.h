@@ -5,16 +5,17 @@
 
 namespace tandem::tools::compare {
 
-/// A probe and the link fitted to it. For an all-reduce, the fitted formula is the ring's: 2 (n - 1) (a + S / (n B)).
+/// A measured link and the latency and bandwidth fitted to it. For an all-reduce, the fitted formula is that of a ring
+/// with n ranks: 2 (n - 1) * (a + S / (n * B)).
 struct ProbedLink {
   LinkProbe probe;
   simulate::Link link;
 };
-/// Times copies from the first device to the second. Takes a fraction of a second.
+/// Times copies from the first device to the second one. Takes a fraction of a second.
 ProbedLink probe_copies(const Job& job);
 /// Times all-reduces between job.devices ranks over the mode's backend.
 ProbedLink probe_all_reduce(const Mode& mode, const Job& job);
-/// Runs one rank's part of probe_all_reduce in an initialised group. Returns seconds by size and repeat.
+/// Runs one rank's side of probe_all_reduce. The process group must be initialised. Returns seconds by size and repeat.
 std::vector<std::vector<double>> time_all_reduces();
 
 }  // namespace tandem::tools::compare

@@ -1,4 +1,4 @@
-// measure: takes interleaved samples of all modes, and makes the report from them.
+// Implements measure(): runs all modes in turn, repeatedly, and builds the report from the measurements.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,18 +14,18 @@
 namespace tandem::tools::compare {
 namespace {
 
-/// Text before the verdict if all ranks share one GPU.
+/// Text printed before the verdict if all ranks shared one GPU.
 const char* const kSharedGpu =
     "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
     "bytes, "
     "calls and how much memory they take; no time of it says anything about several GPUs. ";
 
-/// One row of the table while it is measured.
+/// One row of the results table, with its settings and measurements.
 struct Row {
   Mode mode;
   Job job;
   Run run;
-  std::vector<double> steps;  // seconds of all counted steps
+  std::vector<double> steps;  // seconds of each measured step, over all repeats
 };
 
 Row make_row(const Settings& s, const std::string& model, const Mode& mode, int devices) {
@@ -48,11 +48,11 @@ Row make_row(const Settings& s, const std::string& model, const Mode& mode, int 
   return row;
 }
 
-/// Links by backend ("" for copies between devices) and number of devices.
+/// Fitted links, by backend ("" for copies between devices) and number of devices.
 using Links = std::map<std::pair<std::string, int>, simulate::Link>;
 
-/// Probes the links that the modes use. A link that cannot be probed is left out; modes that need it will fail with the
-/// reason.
+/// Probes the links that the modes use. Leaves out links that cannot be probed; the modes that need such a link fail
+/// later and report the reason.
 Links probe_links(const Settings& s, std::vector<LinkProbe>& probes) {
   Links links;
   for (const int devices : s.devices) {
@@ -93,7 +93,8 @@ std::vector<Row> rows_of(const Settings& s, const std::string& model, const Link
     }
   if (s.quick) return rows;
   const int most = *std::max_element(s.devices.begin(), s.devices.end());
-  for (const char* const key : {"single", "dp_loss", "ddp_local"})  // weak scaling: the batch grows with the devices
+  // Rows for weak scaling: the batch grows with the number of devices.
+  for (const char* const key : {"single", "dp_loss", "ddp_local"})
     for (const int devices : s.devices) {
       if (!is_asked_for(key) && std::string(key) != "single") continue;
       Row row = make_row(s, model, mode_of(key), devices);
@@ -106,7 +107,8 @@ std::vector<Row> rows_of(const Settings& s, const std::string& model, const Link
 
 using Stop = std::function<bool()>;
 
-/// Calls `f`. An error becomes the row's reason of failure, and the other modes go on. Errors after Ctrl-C are ignored.
+/// Calls `f`. If `f` throws, stores the message in row.run.failed, so that the other modes still run. Ignores errors
+/// after Ctrl-C.
 template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
   if (!row.run.failed.empty() || stop()) return;
   try {
@@ -116,7 +118,7 @@ template <class F> void guarded(Row& row, const Stop& stop, const F& f) {
   }
 }
 
-/// Returns the row's baseline: one device with all cores on the same batch.
+/// Returns the baseline for the row's speedup: the run on one device, with all cores and the same batch.
 const Row& rival_of(const Row& row, const std::vector<Row>& rows) {
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
     return r.mode.kind == Mode::Kind::single && r.job.batch == row.job.batch && r.run.scaling == row.run.scaling;
@@ -203,7 +205,7 @@ std::vector<BucketTimes> buckets_of(const Sample& sample) {
 
 void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   Job job = row.job;
-  // Enough steps to average out noise.
+  // Runs enough steps to average out noise.
   job.trace = true;
   job.warmup = 3;
   job.steps = static_cast<int>(std::clamp(0.2 / std::max(percentile(row.steps, 0.5), 1e-6), 5.0, 40.0));
@@ -219,7 +221,8 @@ void trace_row(Row& row, std::vector<TraceEvent>* trace) {
   row.run.transfers = ledger(row.mode, job, sample);
   if (row.mode.kind == Mode::Kind::distributed) row.run.buckets = buckets_of(sample);
   if (!trace) return;
-  for (const TraceEvent& e : events)  // only the last step: all steps would make a file too large for viewers
+  // Keeps only the last step: a trace of all steps would be too large for trace viewers.
+  for (const TraceEvent& e : events)
     if (e.start >= steps[static_cast<size_t>(e.rank)].back().start) trace->push_back(e);
 }
 
@@ -247,9 +250,9 @@ void agree(Row& row, int steps) {
   row.run.agreement = {std::move(a)};
 }
 
-/// Sets the cost model's prediction of each row.
+/// Fills in the cost model's prediction for each row.
 void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
-  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // by devices and batch
+  std::map<std::pair<int, int64_t>, simulate::StepProfile> profiles;  // profiles by number of devices and batch
   for (Row& row : rows) {
     const auto link = links.find({row.mode.backend, row.job.devices});
     if (row.mode.kind == Mode::Kind::single || link == links.end()) continue;
@@ -261,7 +264,7 @@ void predict(std::vector<Row>& rows, const Links& links, const Stop& stop) {
   }
 }
 
-/// Runs the sweeps of one model, on the first number of devices.
+/// Runs one model's sweeps over bucket sizes and over inference batch sizes, with s.devices[0] devices.
 void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& links, const Stop& stop, Report& report) {
   constexpr int kForwards = 15;
   for (Row& row : rows) {
@@ -280,8 +283,8 @@ void sweep(const Settings& s, std::vector<Row>& rows, int steps, const Links& li
   guarded(rows[0], stop, [&] { report.inference.push_back(sweep_inference(job, kForwards)); });
 }
 
-/// Measures the time that communication adds under DDP over the first backend, for several numbers of devices and
-/// batches. Predicts it from the link and profile of the first number of devices and the table's batch.
+/// Measures the communication overhead of DDP over the first backend, for several numbers of devices and batches.
+/// Predicts each overhead from a link and a profile that were measured with s.devices[0] devices and batch s.batch.
 void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, const Stop& stop, Report& report) {
   const Mode mode = mode_of("ddp_" + s.backends.at(0));
   const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
@@ -306,7 +309,7 @@ void measure_overheads(const Settings& s, std::vector<Row>& rows, int steps, con
   });
 }
 
-/// Returns the number of steps of a sample that takes about `seconds`.
+/// Returns the number of steps that take about `seconds` in total.
 int steps_for(const Row& single, double seconds) {
   Job job = single.job;
   job.steps = 3;
@@ -324,7 +327,8 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   report.virtual_devices = Device(s.device).is_cpu() || gpu::implementation() == std::string("emulated") || shared;
   std::vector<std::vector<Row>> models;
   if (!stop()) {
-    constexpr double kSeconds = 3, kQuickSeconds = 0.8;  // time for measuring the cost of tracing
+    // Seconds spent on measuring the overhead of tracing.
+    constexpr double kSeconds = 3, kQuickSeconds = 0.8;
     Row single = make_row(s, s.models.at(0), mode_of("single"), 1);
     single.job.planted = {};
     guarded(single, stop, [&] {
@@ -366,7 +370,8 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
       }
     }
     if (!stop()) predict(of_model, links, stop);
-    if (!stop() && !report.virtual_devices)  // times of a real GPU can be projected onto more GPUs
+    // Times measured on a real GPU can be projected onto more GPUs.
+    if (!stop() && !report.virtual_devices)
       guarded(of_model[0], stop, [&] {
         add_projections(of_model[0].run.model, report.provenance.gpus.at(0) + ", measured", profile_of(of_model[0].job),
                         report.projections);
@@ -382,7 +387,7 @@ Report measure(const Settings& s, const Stop& stop, std::vector<TraceEvent>* tra
   std::vector<Projection> more = projections(s.profile);
   std::move(more.begin(), more.end(), std::back_inserter(report.projections));
   report.notes = skill_of(report.overheads);
-  if (!stop())  // skipped after Ctrl-C, because it takes long
+  if (!stop())  // recorded_skill() takes long, so it is skipped after Ctrl-C
     for (std::string& note : recorded_skill()) report.notes.push_back(std::move(note));
   for (auto& of_model : models)
     for (Row& row : of_model)

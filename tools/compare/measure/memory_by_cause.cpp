@@ -1,4 +1,4 @@
-// memory_by_cause: attributes each block of memory to its owner or to the phase that allocated it.
+// Implements memory_by_cause(): attributes each allocated block to its owner or to the phase that allocated it.
 #include "tandem/tools/compare/measure/memory_by_cause.h"
 
 #include <unordered_map>
@@ -23,8 +23,8 @@ std::string cause_of(const char* phase) {
 
 Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
                        const std::vector<Owned>& owned) {
-  std::unordered_map<const void*, size_t>
-      last;  // by address: index of the allocation of a block in use at the step's end
+  // Maps the address of each block in use at the step's end to the index of its allocation event.
+  std::unordered_map<const void*, size_t> last;
   for (size_t i = 0; i < events.size() && events[i].time <= step.end; ++i) {
     if (!(events[i].device == device)) continue;
     if (events[i].bytes > 0)
@@ -32,7 +32,8 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
     else
       last.erase(events[i].data);
   }
-  std::unordered_map<size_t, std::string> owner;  // cause of an owned block, by the index of its allocation
+  // Maps the index of an owned block's allocation event to the block's cause.
+  std::unordered_map<size_t, std::string> owner;
   for (const Owned& each : owned)
     if (const auto at = last.find(each.data); at != last.end()) owner[at->second] = each.cause;
 
@@ -49,7 +50,8 @@ Memory memory_by_cause(const std::vector<MemoryEvent>& events, Device device, St
     memory.seconds.push_back(time - step.start);
     for (const auto& [cause, bytes] : now) {
       std::vector<int64_t>& points = memory.over_time[cause];
-      points.resize(memory.seconds.size() - 1);  // a new cause had 0 bytes before
+      // A cause that appears for the first time had 0 bytes at all earlier times.
+      points.resize(memory.seconds.size() - 1);
       points.push_back(bytes);
     }
     if (const int64_t sum = total(); sum > memory.peak) {

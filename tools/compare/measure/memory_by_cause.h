@@ -1,4 +1,5 @@
-// Attributes the memory of a device to causes, from the record of its blocks.
+// Attributes the memory of a device to causes (parameters, gradients, activations, ...), from a record of its
+// allocations.
 #pragma once
 #include "tandem/core/trace/memory_trace.h"
 #include "tandem/tools/compare/measure/anatomy.h"
@@ -6,17 +7,17 @@
 
 namespace tandem::tools::compare {
 
-/// The cause of a block of memory that is in use at the end of the step, by its address.
+/// Address and cause of a block of memory that is still in use at the end of the step.
 struct Owned {
   const void* data = nullptr;
   std::string cause;
 };
 
-/// Returns the memory of a device during `step`, by cause. A block in use at the step's end has the cause that `owned`
-/// names, if any. The cause of other blocks is the phase in which they were allocated. Memory in use before the record
-/// began counts as "input": it is the data set.
-/// @param events  of all devices, recorded from before the network was made
-/// @param before  bytes in use when the record began
+/// Returns the memory of a device during `step`, by cause. If a block is in use at the step's end and `owned` lists it,
+/// its cause comes from `owned`. The cause of any other block follows from the phase in which it was allocated. Memory
+/// that was in use before recording began counts as "input", because it holds the data set.
+/// @param events  allocations and frees on all devices; recording must begin before the network is created
+/// @param before  bytes that were in use on `device` when recording began
 Memory memory_by_cause(const std::vector<detail::MemoryEvent>& events, Device device, StepTimes step, int64_t before,
                        const std::vector<Owned>& owned);
 

@@ -1,4 +1,4 @@
-// all_modes and make_worker: the list of modes, and the worker that runs a mode's steps.
+// Implements the list of training modes, and make_worker, which prepares a network for training under a mode.
 #include "tandem/tools/compare/measure/modes.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-constexpr double kPerParameter = 1e-9;  // MiB: so small that no two parameters share a bucket
+constexpr double kPerParameter = 1e-9;  // in MiB; so small that each parameter gets a bucket of its own
 
 std::vector<Mode> all_modes() {
   using Kind = Mode::Kind;

@@ -1,4 +1,5 @@
-// parse_planted and Slowdown: parse the name of a fault, and slow down the calls of one rank or device.
+// Implements parse_planted, which parses the description of a fault, and Slowdown, which slows down the operations of
+// one rank or device.
 #include "tandem/tools/compare/measure/planted.h"
 
 #include <chrono>
@@ -16,13 +17,14 @@ namespace {
               "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE, fail:RANK");
 }
 
-/// Returns whether a call copies between the device and another one.
+/// Returns whether an operation copies data between `device` and another device.
 bool copies_over(const KernelCall& call, Device device) {
   if (call.reads.empty() || call.writes.empty()) return false;
   const Device from = call.reads[0]->device(), to = call.writes[0]->device();
   return from != to && (from == device || to == device);
 }
-/// Returns whether a call sums the ranks' data in an all-reduce, on the collectives' thread, which has no phases.
+/// Returns whether an operation sums data of several ranks in an all-reduce. Such operations run on the collectives'
+/// thread, which has no current phase.
 bool adds_ranks(const KernelCall& call, const char* phase) { return call.op == std::string("combine") && !phase; }
 
 }  // namespace
@@ -107,7 +109,8 @@ void Slowdown::on_call(const KernelCall& call) {
     if (std::string(phase) == "forward" && !delayed_.exchange(true)) slept_ += sleep_for(planted_.seconds);
     return pass(call);
   }
-  const double start = thread_clock();  // wall time would also multiply the time that other programs use the core
+  // Uses CPU time, because wall time includes the time in which other programs use the core.
+  const double start = thread_clock();
   pass(call);
   // A sleep takes about 60 us too long, or more on a busy machine. The excess is subtracted from the next sleep, and
   // sleeps shorter than kShortest are accumulated.

@@ -1,4 +1,4 @@
-// Faults planted on purpose, to see whether the report finds them.
+// Declares faults that can be injected on purpose (`--plant`), to test whether the report finds them.
 #pragma once
 #include "tandem/core/trace/observer.h"
 
@@ -9,11 +9,12 @@ struct Planted {
     none,
     compute,  // adds `seconds` to each step's forward, on device or rank `where`
     input,    // adds `seconds` to the loading of each batch, on all ranks
-    slow,     // makes each kernel of device or rank `where` take `factor` times its CPU time
-    link,  // adds `seconds` to the first transfer of each step to or from device `where`; under DDP, to rank `where`'s
-           // part of the step's first all-reduce
+    slow,     // makes each operation on device or rank `where` take `factor` times its CPU time
+    /// Adds `seconds` to the first transfer of each step to or from device `where`. Under DDP, adds them to the first
+    /// all-reduce of each step, on rank `where`.
+    link,
     memory,  // allocates `bytes` on device or rank `where` in phase `phase`, and frees them at the step's end
-    fail     // makes rank `where` throw in its first counted step
+    fail     // makes rank `where` throw an Error in its first measured step
   };
   Kind kind = Kind::none;
   int where = 0;
@@ -25,16 +26,16 @@ struct Planted {
 /// "memory:RANK:BYTES:PHASE", "fail:RANK".
 /// @throws Error that lists these forms if `text` has another
 Planted parse_planted(const std::string& text);
-/// Returns the text from which parse_planted() makes `planted`.
+/// Returns the text form of `planted`, which parse_planted() accepts.
 std::string str(const Planted& planted);
 
-/// Sleeps, and returns the seconds that passed.
+/// Sleeps for at least `seconds`, and returns the seconds that really passed.
 double sleep_for(double seconds);
 
-/// Slows down the kernels of one device, or its link. Attached as an observer on the rank that owns the device.
+/// Slows down the operations of one device, or its transfers. Attached as an observer on the rank that owns the device.
 class Slowdown final : public detail::Observer {
  public:
-  /// @param of_ranks  true: the link is between ranks; false: between the devices of one process
+  /// @param of_ranks  true: delays all-reduces between ranks; false: delays copies between devices of one process
   Slowdown(Planted planted, Device device, bool of_ranks)
       : planted_(std::move(planted)), device_(device), of_ranks_(of_ranks) {}
   /// Starts a new step.
@@ -48,7 +49,7 @@ class Slowdown final : public detail::Observer {
   const Device device_;
   const bool of_ranks_;
   std::atomic<bool> delayed_{false};
-  std::atomic<double> slept_{0}, owed_{0};  // seconds
+  std::atomic<double> slept_{0}, owed_{0};  // seconds slept so far, and seconds that are still to be slept
 };
 
 }  // namespace tandem::tools::compare

@@ -1,4 +1,4 @@
-// Progress: draws the bar, or prints a line.
+// Implements Progress: draws the progress bar, or prints a line of progress.
 #include "tandem/tools/compare/measure/progress.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// write_rank and read_rank: write and read a rank's sample as a JSON file.
+// Implements write_rank and read_rank: write and read a rank's measurements as a JSON file.
 #include "tandem/tools/compare/measure/rank_file.h"
 
 #include <fstream>
@@ -30,7 +30,7 @@ std::string path_of(const std::string& folder, int rank) { return folder + "/ran
 }  // namespace
 
 std::vector<std::string> arguments_of(const Mode& mode, const Job& job) {
-  // The backend, and the bucket size below, describe any DDP mode completely.
+  // The backend and the bucket size (--rank-bucket-mib) are enough to identify any DDP mode.
   std::vector<std::string> arguments = {"--mode", "ddp_" + mode.backend, "--model", job.model};
   const auto add = [&](const char* option, const std::string& value) {
     arguments.emplace_back(option);

@@ -1,4 +1,5 @@
-// run_sample: trains a few steps of a mode with or without a trace, and collects times, events and memory.
+// Implements run_sample(): trains a few steps under a mode, with or without a trace, and collects times, events and
+// memory.
 #include "tandem/tools/compare/measure/sample.h"
 
 #include <csignal>
@@ -13,13 +14,13 @@
 namespace tandem::tools::compare {
 namespace {
 
-/// Batches of consecutive images, starting over at the end of the data set.
+/// Serves batches of consecutive images, and starts over at the end of the data set.
 class Batches {
  public:
   Batches(const Job& job, int rank, int ranks) : batch_(job.batch), rank_(rank), ranks_(ranks) {
     using data::datasets::FashionMNIST;
     if (job.data.empty()) {
-      Generator scratch;  // does not advance the caller's generator
+      Generator scratch;  // leaves the state of the default generator unchanged
       const GeneratorGuard guard(scratch);
       constexpr int64_t kImages = 4096, kClasses = 10;
       keep(rand({kImages, 1, 28, 28}));
@@ -30,8 +31,9 @@ class Batches {
       labels_ = set.targets();
     }
   }
-  Batches(Batches&&) noexcept = default;  // not copyable, because images_ is a view of pixels_
-  /// Returns this rank's rows of the batch of a step.
+  // Movable but not copyable, because images_ is a view of the memory of pixels_.
+  Batches(Batches&&) noexcept = default;
+  /// Returns this rank's rows of the batch for `step`.
   data::Example<> get(int64_t step) const {
     const int64_t first = batch_ * rank_ / ranks_, end = batch_ * (rank_ + 1) / ranks_, n = images_.size(0);
     const Tensor rows = arange(step * batch_ + first, step * batch_ + end).remainder(n);
@@ -39,7 +41,8 @@ class Batches {
   }
 
  private:
-  /// Stores the images outside the device allocators, so that recorded memory does not include the data set.
+  /// Copies the images into memory outside the device allocators, so that measured memory does not include the data
+  /// set.
   void keep(const Tensor& images) {
     const float* const first = images.data_ptr<float>();
     pixels_.assign(first, first + images.numel());
@@ -54,8 +57,8 @@ class Batches {
 
 Device device_of(const Job& job, int index) { return {Device(job.device).type(), index}; }
 
-/// Runs one step, marking the phases from which the anatomy is made.
-/// @param slept  increased by the seconds of a fault planted in the input
+/// Runs one training step, and marks the phases that the time breakdown distinguishes.
+/// @param slept  incremented by the seconds of a fault that was planted in the input
 double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
                  double& slept) {
   data::Example<> batch;
@@ -86,14 +89,14 @@ double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& bat
     const PhaseSpan phase("optimizer");
     optimizer.step();
   }
-  const PhaseSpan phase("wait");  // waits until a GPU's work is done; on the CPU it is done
+  const PhaseSpan phase("wait");  // item() waits until the GPU has finished; on the CPU there is nothing to wait for
   return loss.item<double>();
 }
 
-/// Planted memory, allocated in a phase and held until the step's end.
+/// Memory allocated on purpose (fault "memory"), in a given phase; freed at the step's end.
 class PlantedMemory {
  public:
-  /// @param planted  must outlive the memory record, which keeps a pointer to the phase's name
+  /// @param planted  must outlive the memory trace, which keeps a pointer to the phase's name
   PlantedMemory(const Planted& planted, Device device) {
     const PhaseSpan phase(planted.phase.c_str());
     held_ = core::empty({planted.bytes}, kUInt8, device);
@@ -103,7 +106,7 @@ class PlantedMemory {
   Tensor held_;
 };
 
-/// Returns the addresses of the memory of parameters, gradients and optimizer state, with their causes.
+/// Returns the addresses of the memory of parameters, gradients and optimizer state, each with its cause.
 std::vector<Owned> owned_by(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
   std::vector<Owned> owned;
   const auto add = [&](const Tensor& t, const char* cause) {
@@ -133,7 +136,7 @@ int64_t moved_by(const Mode& mode) {
   return mode.kind == Mode::Kind::distributed ? distributed::default_group()->bytes_sent() : 0;
 }
 
-/// Returns the observer that makes the device slower, or null if another fault is planted.
+/// Returns the observer that slows the device down, or null if `planted` is a fault of another kind.
 std::shared_ptr<Slowdown> make_slowdown(const Planted& planted, Device device, bool of_ranks) {
   using Kind = Planted::Kind;
   const bool slows = planted.kind == Kind::compute || planted.kind == Kind::slow || planted.kind == Kind::link;
@@ -152,9 +155,9 @@ std::vector<Device> devices_of(const Job& job) {
   return devices;
 }
 
-/// Sets the bytes of the net's parameters and buffers.
+/// Fills in the sizes of the network's parameters and buffers.
 void add_sizes(const Net& net, RankSample& sample) {
-  constexpr int64_t kFlat = 64;  // alignment of tensors in a flat buffer, in elements
+  constexpr int64_t kFlat = 64;  // alignment of tensors in DataParallel's flat buffer, in elements
   const auto flat = [](const Tensor& t) { return (t.numel() + kFlat - 1) / kFlat * kFlat * t.itemsize(); };
   for (const Tensor& p : net->parameters()) {
     sample.parameter_bytes.push_back(p.nbytes());
@@ -167,7 +170,7 @@ void add_sizes(const Net& net, RankSample& sample) {
   }
 }
 
-/// Runs one rank's part of a sample. For DDP the group must be initialised.
+/// Runs one rank's part of the training. For DDP the process group must be initialised.
 RankSample run_rank(const Mode& mode, const Job& job) {
   const bool distributed_mode = mode.kind == Mode::Kind::distributed || mode.independent_ranks;
   const int rank = distributed_mode ? distributed::get_rank() : 0;
@@ -180,7 +183,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   }
   const std::vector<Device> devices = devices_of(job);
   const Device home = distributed_mode && mode.backend != "gloo" ? devices[static_cast<size_t>(rank)] : devices[0];
-  if (job.trace) start_trace();  // starts before the network is made, so that the network's memory has a cause
+  if (job.trace) start_trace();  // starts before the network is created, so that the network's memory is recorded
   const Batches batches = in_phase("input", [&] { return Batches(job, rank, ranks); });
   manual_seed(job.seed);
   Net net(job.model);
@@ -202,7 +205,8 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   }
 
   if (mode.independent_ranks)
-    RankContext::current().state().warned_of_no_collective = true;  // ranks without collectives are intended here
+    // Suppresses the warning about ranks that call no collective, because here this is intended.
+    RankContext::current().state().warned_of_no_collective = true;
   add_sizes(net, sample);
   int64_t moved = 0;
   double slept = 0, slept_before = 0;
@@ -244,7 +248,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   return sample;
 }
 
-/// Calls `run`, which runs ranks in this process. If job.trace, attributes the ranks' memory to causes.
+/// Calls `run`, which trains the ranks in this process. If job.trace is set, attributes each rank's memory to causes.
 std::vector<RankSample> with_memory(const Job& job, const std::function<std::vector<RankSample>()>& run) {
   if (!job.trace) return run();
   const int count = Device(job.device).is_cpu() ? kMaxDevices : cuda::device_count();
@@ -267,7 +271,7 @@ std::vector<RankSample> with_memory(const Job& job, const std::function<std::vec
   return samples;
 }
 
-/// Runs the ranks as processes: this program again, with the hidden option --rank-result.
+/// Runs each rank as a process, by starting this program again with the hidden option --rank-result.
 std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   const benchmarks::ScratchFolder folder("compare");
   std::vector<std::string> arguments = {"--rank-result", folder.path()};
@@ -275,7 +279,8 @@ std::vector<RankSample> run_in_processes(const Mode& mode, const Job& job) {
   try {
     run_own_ranks("compare", mode.key, job.devices, arguments);
   } catch (const Interrupted&) {
-    std::raise(SIGINT);  // passes the signal to the caller's handler, which the launcher's had replaced
+    // The launcher had replaced the caller's SIGINT handler, so the signal is raised again for the caller.
+    std::raise(SIGINT);
     throw;
   }
   std::vector<RankSample> samples;
@@ -309,7 +314,8 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   net->to(device);
   net->eval();
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  // Splits batches as DDP's ranks do. DataParallel's shards are the same if the batch divides evenly.
+  // Splits each batch as DDP does. DataParallel gets the same shards if the batch size is a multiple of the number of
+  // devices.
   std::vector<Batches> shards;
   shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
@@ -364,7 +370,8 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   };
   std::vector<double> unused;
   while (step < kWarmup) timed(step % 2 == 1, unused);
-  for (int i = 0; i < pairs; ++i)  // alternates which kind is the first of its pair
+  // Alternates the order, so that a traced step comes first in every other pair.
+  for (int i = 0; i < pairs; ++i)
     for (const bool traced : {i % 2 == 0, i % 2 == 1}) timed(traced, traced ? out.with : out.without);
   return out;
 }

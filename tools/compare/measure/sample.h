@@ -1,4 +1,4 @@
-// Measures one mode once: trains a few steps on a job, in this process or in a process for each rank.
+// Measures one mode once: trains a few steps of a job, with all ranks in this process or with one process per rank.
 #pragma once
 #include "tandem/core/trace/trace.h"
 #include "tandem/tools/compare/measure/fingerprint.h"
@@ -8,62 +8,72 @@
 
 namespace tandem::tools::compare {
 
-/// Settings that are the same for all compared modes.
+/// Settings of a measurement that are the same for all compared modes.
 struct Job {
   std::string model = "fashion_cnn";
-  std::string data;            // folder of FashionMNIST, for its test images; empty: random images
+  /// Folder of FashionMNIST, whose test images are used for training. If empty, trains on random images.
+  std::string data;
   std::string device = "cpu";  // cpu or cuda
-  int devices = 2;             // number of devices or ranks
-  int64_t batch = 128;         // images per step, over all devices
+  int devices = 2;             // number of devices (DP) or ranks (DDP)
+  int64_t batch = 128;         // images per step, summed over all devices
   uint64_t seed = 1;
-  int threads = 0;            // total over all devices; 0: all cores
-  int warmup = 2, steps = 5;  // warmup: steps before the counted steps
-  bool trace = false;         // record events and memory
-  bool probe = false;         // time all-reduces of several sizes instead of training
-  bool plain = false;         // no dropout, batch norm in evaluation, parameters kept: for the agreement
-  bool fingerprints = false;  // record fingerprints of operations on the first rank's first device
+  int threads = 0;  // total number of threads over all devices; 0: all cores
+  /// Number of steps: `warmup` steps that are not measured, then `steps` measured ones.
+  int warmup = 2, steps = 5;
+  bool trace = false;  // record trace events and memory allocations
+  bool probe = false;  // instead of training, time all-reduces of several sizes
+  /// Train without dropout and with batch norm in evaluation mode, and return the final parameters. Used to compare a
+  /// mode with its reference.
+  bool plain = false;
+  bool fingerprints = false;  // record hashes of operations' results on rank 0's first device
   Planted planted;
 };
 
-/// One rank's part of a sample.
+/// Measurements from one rank.
 struct RankSample {
   int rank = 0;
   std::vector<StepTimes> steps;
   std::vector<double> losses;
   std::vector<TraceEvent> events;
-  std::vector<Memory> memory;            // memory of each of `devices` over the last step
-  std::vector<int64_t> allocator_peaks;  // peak of each of `devices` over the last step, from its allocator
-  double planted_seconds = 0;            // seconds slept by a planted fault, mean of the counted steps
-  int64_t bytes_moved = 0;               // bytes moved between devices, or sent by this rank, in all counted steps
+  std::vector<Memory> memory;            // memory over the last step, for each of `devices`
+  std::vector<int64_t> allocator_peaks;  // peak over the last step according to the allocator, for each of `devices`
+  /// Seconds per step slept because of a planted fault, mean over the measured steps.
+  double planted_seconds = 0;
+  /// Bytes moved between devices (DP), or sent by this rank (DDP), summed over the measured steps.
+  int64_t bytes_moved = 0;
   std::vector<int64_t> parameter_bytes, buffer_bytes;
-  int64_t flat_bytes = 0;  // bytes of parameters and buffers in DataParallel's flat buffers
+  int64_t flat_bytes = 0;  // size of DataParallel's flat buffers of parameters and buffers, in bytes
   int64_t flat_parameter_bytes = 0;
-  std::vector<std::vector<double>> all_reduce_seconds;  // times of a probe, by size and repeat
-  std::vector<float> parameters;                        // parameters of a plain job, concatenated
+  /// Times of all-reduces if job.probe is set, by size and repeat.
+  std::vector<std::vector<double>> all_reduce_seconds;
+  std::vector<float> parameters;  // concatenated final parameters, if job.plain is set
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
-  std::vector<Owned> owned;     // input for `memory`; not passed between processes
+  /// Owners of memory blocks, from which `memory` is computed. Not written to the rank's file.
+  std::vector<Owned> owned;
 };
 struct Sample {
   std::vector<RankSample> ranks;
-  /// Returns the seconds of each counted step on rank 0.
+  /// Returns the seconds of each measured step on rank 0.
   std::vector<double> seconds() const;
-  /// Returns the events of all ranks.
+  /// Returns the trace events of all ranks.
   std::vector<TraceEvent> events() const;
 };
 
-/// Runs a plain job on one device in the mode's order of sums: accumulates gradients shard by shard. For DP these are
-/// the gradients of (sum of the shard's losses) / N; for DDP those of the shards' mean losses, then multiplied by 1 /
+/// Runs a plain job on one device as the reference for `mode`: accumulates gradients shard by shard, in the order in
+/// which the mode sums them. For DP, each shard contributes the gradients of (sum of the shard's losses) / N, where N
+/// is the batch size. For DDP, each shard contributes the gradients of its mean loss, and the sum is multiplied by 1 /
 /// ranks.
 RankSample run_reference(const Mode& mode, const Job& job);
-/// Seconds of alternating steps without and with a trace, on one device.
+/// Seconds of single steps on one device, alternately without and with a trace.
 struct TracedSteps {
   std::vector<double> without, with;
 };
 TracedSteps alternate_tracing(const Job& job, int pairs);
-/// Runs this rank's part of DDP over processes, in an initialised group.
+/// Runs this process's rank of a DDP mode. The process group must be initialised.
 RankSample run_process(const Mode& mode, const Job& job);
-/// Runs all ranks of a sample. DDP over local uses a thread for each rank; over gloo and nccl, a process for each.
+/// Runs all ranks of a mode. DDP over local runs each rank in a thread; DDP over gloo or nccl runs each rank in a
+/// process.
 /// @throws Error if the mode fails
 Sample run_sample(const Mode& mode, const Job& job);
 

@@ -1,4 +1,5 @@
-// sweep_buckets, measure_overhead and sweep_inference: repeated samples, and their medians with intervals.
+// Implements sweep_buckets, measure_overhead and sweep_inference, which repeat measurements and compute medians with
+// intervals.
 #include "tandem/tools/compare/measure/sweeps.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using namespace page;
 
 namespace {
 
-constexpr double kLeastBucket = 64 << 10;  // bytes
+constexpr double kLeastBucket = 64 << 10;  // least bucket size in bytes
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(values.size(), 1));
@@ -72,7 +73,7 @@ Overhead measure_overhead(const Mode& mode, const Job& job, int repeats, const J
     differences.push_back(with - percentile(run_sample(alone, job).seconds(), 0.5));
   }
   out.measured = interval_of(differences);
-  // Virtual devices share the cores: with twice as many, each computes for twice as long.
+  // CPU devices are virtual and share the cores, so with twice as many devices, each one computes for twice as long.
   simulate::StepProfile scaled = with_samples(profile, static_cast<double>(job.batch) / job.devices);
   if (Device(job.device).is_cpu())
     for (double* const seconds : {&scaled.forward_seconds, &scaled.backward_seconds})

@@ -1,4 +1,4 @@
-// The page's sections on communication: the ledger of bytes, the links, and DDP's buckets.
+// Builds the page's sections on communication: transferred bytes, links, and DDP's buckets.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -14,7 +14,7 @@ double bytes_of(const Run& run) {
   return sum;
 }
 
-/// Returns the style of a transfer, by the first word of the list that its name contains.
+/// Returns the style of a transfer. The first entry of the list whose word occurs in the transfer's name decides.
 int transfer_style(const std::string& what) {
   static const std::vector<std::pair<std::string, int>> styles = {{"all-reduce", 2},
                                                                   {"gradients of the outputs", 4},
@@ -66,7 +66,8 @@ LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
   return chart;
 }
 
-/// Returns the fastest DDP run with several parameters per bucket; if there is none, the fastest DDP run with buckets.
+/// Returns the fastest DDP run with several parameters per bucket. If there is none, returns the fastest DDP run with
+/// recorded buckets.
 const Run* bucketed(const JobRuns& job) {
   const Run* best = nullptr;
   const auto rank = [](const Run& run) {
@@ -220,7 +221,8 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
     chart.title = cat("Each bucket's all-reduce: ", run->label, ", ", job.name());
     chart.x = {"time of the all-reduce", Unit::kSeconds};
     double hidden = 0, all = 0;
-    constexpr size_t kMostBuckets = 16;  // the table shows all buckets
+    // The chart shows only the first buckets; the table below lists all of them.
+    constexpr size_t kMostBuckets = 16;
     if (run->buckets.size() > kMostBuckets)
       chart.title += cat(" (the first ", kMostBuckets, " of ", run->buckets.size(), ")");
     for (size_t i = 0; i < run->buckets.size(); ++i) {

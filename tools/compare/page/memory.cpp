@@ -1,4 +1,4 @@
-// The page's section on the memory of each device.
+// Builds the page's section on the memory of each device.
 #include <algorithm>
 
 #include "tandem/tools/compare/page/parts.h"
@@ -8,7 +8,7 @@ namespace {
 
 std::string mib(double bytes) { return number(bytes / (1 << 20)) + " MiB"; }
 
-/// Returns the causes in stacking order, then causes that have no place in this order.
+/// Returns the causes in the order of memory_causes(), followed by causes that memory_causes() does not list.
 std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& at_peak) {
   std::vector<std::string> order;
   for (const std::string& cause : memory_causes())
@@ -18,7 +18,8 @@ std::vector<std::string> causes_in_order(const std::map<std::string, int64_t>& a
   return order;
 }
 
-/// Sets `bytes` to the peak of DP's first device minus the largest peak of the others. Returns false if there are none.
+/// Sets `bytes` to the peak memory of DP's first device minus the largest peak of the other devices. Returns false if
+/// fewer than two devices of the run have a memory record.
 bool excess(const Run* run, double* bytes) {
   if (!run || run->memory.size() < 2) return false;
   int64_t others = 0;
@@ -42,7 +43,8 @@ std::string excess_sentence(const JobRuns& job) {
   return out;
 }
 
-/// Chooses at most kMost moments, from each stretch the one with the most memory. Thousands would make a large page.
+/// Returns the indices of at most kMost points in time. Divides the step into equal stretches, and chooses the point
+/// with the most memory in each. Drawing thousands of points would make the page large.
 std::vector<size_t> moments(const Memory& memory) {
   constexpr size_t kMost = 300;
   const size_t n = memory.seconds.size(), stretches = std::min(n, kMost);
@@ -86,7 +88,8 @@ std::string over_time(const Run& run, const Memory& memory, double highest) {
   return chart.layers.empty() ? "" : svg(chart);
 }
 
-/// Charts the memory of DP's first two devices, and of the first device of DP with the loss inside and of DDP.
+/// Draws the memory over time of DP's first two devices, and of the first device under DP with the loss in the replicas
+/// and under DDP.
 std::string areas(const JobRuns& job) {
   std::vector<std::pair<const Run*, const Memory*>> shown;
   for (const Run* run : job.examples()) {
@@ -129,7 +132,8 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     peaks += svg(chart);
     if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
     if (i + 1 == jobs.size() || jobs[i + 1].model != job.model)
-      times += areas(job);  // only for the largest number of devices of each model
+      // Draws the memory over time only for the largest number of devices of each model.
+      times += areas(job);
   }
   std::map<std::string, int64_t> all_causes;
   for (const Run& run : report.runs)

@@ -1,4 +1,4 @@
-// The page's section on the cost model: predictions beside measurements, and projections to more devices.
+// Builds the page's section on the cost model: predictions beside measurements, and projections to more devices.
 #include <algorithm>
 #include <array>
 #include <cmath>

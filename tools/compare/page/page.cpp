@@ -1,4 +1,5 @@
-// html: the page as one HTML file without scripts or requests, with a section for each part that the report has.
+// Implements html(): builds the page as one HTML file without scripts or external resources. Each part of the report
+// that is not empty gets a section.
 #include "tandem/tools/compare/page/parts.h"
 
 namespace tandem::tools::compare {

@@ -1,4 +1,5 @@
-// Helpers that sections share: the colours of modes, phases and causes, and the jobs that are shown in detail.
+// Implements helpers that the page's sections share: the colours of modes, phases and causes of memory, and the choice
+// of jobs that are shown in detail.
 #include "tandem/tools/compare/page/parts.h"
 
 #include <algorithm>
@@ -98,7 +99,7 @@ int64_t main_batch(const Report& report, const std::string& model) {
       batch = size;
       most = devices.size();
     }
-  for (const Run& run : report.runs)  // if all parallel runs failed
+  for (const Run& run : report.runs)  // only reached if all parallel runs failed
     if (most == 0 && run.model == model && run.scaling != "weak") return run.batch;
   return batch;
 }

@@ -1,4 +1,4 @@
-// The parts of the page: a function for each section, and helpers that they share.
+// Declares the functions that build the page's sections, and helpers that they share.
 #pragma once
 #include "tandem/tools/compare/report.h"
 #include "tandem/tools/compare/runs.h"
@@ -8,9 +8,9 @@
 
 namespace tandem::tools::compare {
 
-using namespace page;  // sections use its charts, tables and texts
+using namespace page;  // the sections use its charts, tables and formatting functions
 
-/// Assigns one colour and marker to each mode for all charts: warm colours for DP, cool ones for DDP.
+/// Assigns a colour and a marker to each mode, the same in all charts: warm colours for DP, cool colours for DDP.
 class ModeStyles {
  public:
   explicit ModeStyles(const Report& report);
@@ -26,30 +26,30 @@ int cause_style(const std::string& cause);
 /// Returns the causes in the order in which charts stack them, the most long-lived first.
 const std::vector<std::string>& memory_causes();
 
-/// The parallel runs with figures that share a model, a number of devices and a batch.
+/// The successful parallel runs with the same model, number of devices and batch.
 struct JobRuns {
   std::string model;
   int devices;
   int64_t batch;
-  const Run* single;  // one device with all the cores and the same batch; null if it was not measured
+  const Run* single;  // run on one device with all cores and the same batch; null if it was not measured
   std::vector<const Run*> runs;
   std::string name() const;
-  /// Return the first run of DP, the first run of DP with the loss inside the replicas, and the fastest run of DDP.
-  /// Null if there is none.
+  /// Return the first DP run, the first DP run with the loss in the replicas, and the fastest DDP run. Return null if
+  /// there is no such run.
   const Run* dp() const;
   const Run* dp_loss() const;
   const Run* ddp() const;
   /// Returns dp(), dp_loss() and ddp(), without nulls and duplicates.
   std::vector<const Run*> examples() const;
 };
-/// Returns the jobs that the page shows in detail: each model and number of devices, at the model's main batch.
+/// Returns the jobs that the page shows in detail: each model and number of devices, at main_batch().
 std::vector<JobRuns> main_jobs(const Report& report);
-/// Returns the batch of a model's strong-scaling runs that ran on the most different numbers of devices.
+/// Returns the batch size at which strong scaling was measured for the most numbers of devices.
 int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> models(const Report& report);
 double step_seconds(const Run& run);
 
-/// Return the content of each section, without its heading; empty if the report has nothing for it.
+/// Return the HTML content of each section, without its heading; "" if the report has no data for it.
 std::string verdict_body(const Report& report, const ModeStyles& styles);
 std::string throughput_body(const Report& report, const ModeStyles& styles);
 std::string anatomy_body(const Report& report, const ModeStyles& styles);

@@ -1,4 +1,5 @@
-// The page's sections on trust in the figures: agreement of the modes, diagnosis, and provenance.
+// Builds the page's sections on how far the figures can be trusted: comparison with the reference, diagnosis, and
+// provenance.
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,7 +13,8 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   chart.title = "Loss: " + job.name();
   chart.x = {"step", Unit::kNone};
   chart.y = {"loss", Unit::kNone};
-  // Modes with equal losses share one line, and so do equal references. DP and DDP have separate references.
+  // Modes with identical losses share one line in the chart, and so do identical references. DP and DDP have different
+  // references, because they sum gradients in different orders.
   struct Line {
     const std::vector<double>* losses;
     const Run* run;
@@ -50,7 +52,7 @@ std::string loss_chart(const JobRuns& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
-/// Returns "12" for "rank 12", "0" for "cpu:0".
+/// Returns the digits at the end of `name`: "12" for "rank 12", "0" for "cpu:0".
 std::string trailing_number(const std::string& name) {
   const size_t before = name.find_last_not_of("0123456789");
   return before == std::string::npos ? name : name.substr(before + 1);
@@ -114,7 +116,7 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       BarRow row{run->label, "", {}, {}};
       double all = 0;
       for (const auto& [name, seconds] : sums) {
-        // "cpu" is the first device. "threads to wake up" belongs to no device.
+        // A name without a number, such as "cpu", is the first device. "threads to wake up" is not a device.
         const std::string number =
             name.find(' ') == std::string::npos && trailing_number(name).empty() ? "0" : trailing_number(name);
         row.segments.push_back({number.empty() ? name : "device or rank " + number,

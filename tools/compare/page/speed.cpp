@@ -1,4 +1,5 @@
-// The page's sections on throughput: by devices and batch, of single steps, and of inference.
+// Builds the page's sections on throughput (by number of devices and by batch), on the times of single steps, and on
+// inference.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,7 @@ const Run* single_with(const Report& report, const std::string& model, int64_t b
   return nullptr;
 }
 
-/// Adds a line for each mode among `runs`; x(run) is the x of a point.
+/// Adds a line to the chart for each mode that occurs in `runs`. @param x  returns the x coordinate of a run
 template <class X>
 void add_series(LineChart& chart, const std::vector<const Run*>& runs, const ModeStyles& styles, X x) {
   for (const Run* run : runs) {
@@ -47,7 +48,8 @@ double devices_of(const Run& run) { return run.devices; }
 double batch_of(const Run& run) { return static_cast<double>(run.batch); }
 double batch_per_device(const Run& run) { return static_cast<double>(run.batch) / run.devices; }
 
-/// Returns the ideal throughput. Virtual devices share the cores of one device, so their ideal is a level line.
+/// Returns the line of ideal throughput. Virtual devices share the cores of one machine, so their ideal is the constant
+/// throughput of one device.
 Series ideal_line(const Report& report, const Run& single, const std::vector<double>& devices) {
   const double one = single.examples_per_second.median;
   Series ideal{report.virtual_devices ? "one device, all cores" : "ideal: one device, times the devices",
@@ -84,7 +86,8 @@ std::string scaling_chart(const Report& report, const ModeStyles& styles, const 
   return svg(chart);
 }
 
-/// Describes how the throughput of the fastest mode changes from the fewest devices to the most.
+/// Returns a sentence about the mode that is the fastest: how its throughput changes from the fewest devices to the
+/// most.
 std::string scaling_sentence(const std::string& model, bool weak, double batch, const std::vector<const Run*>& runs) {
   const Run *best = nullptr, *few = nullptr;
   for (const Run* run : runs)
@@ -116,7 +119,7 @@ std::string step_chart(const JobRuns& job, const ModeStyles& styles) {
   return svg(chart);
 }
 
-/// Returns a sentence for each reason of failure, with the first failed run and the number of others.
+/// Returns a sentence for each error message, with the first run that failed with it and the number of other such runs.
 std::string failures(const Report& report) {
   std::vector<std::pair<const Run*, int>> reasons;
   for (const Run& run : report.runs) {
@@ -157,7 +160,8 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
         if (const std::string text = scaling_sentence(model, weak, batch, same); !text.empty()) words.push_back(text);
       }
       if (weak) continue;
-      for (const double devices : distinct(runs, devices_of)) {  // throughput against batch
+      // Charts of throughput against batch size, one for each number of devices.
+      for (const double devices : distinct(runs, devices_of)) {
         std::vector<const Run*> same;
         for (const Run& run : report.runs)
           if (run.model == model && run.scaling != "weak" && run.failed.empty() &&

@@ -1,4 +1,4 @@
-// The page's sections on a step: its anatomy and its timeline.
+// Builds the page's sections on a training step: its time breakdown and its timeline.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ Parts parts_of(const Lane& lane) {
   for (const auto& [name, seconds] : lane.waiting_for) parts.waiting += seconds;
   return parts;
 }
-/// Returns the mean over a run's lanes.
+/// Returns the mean of parts_of() over a run's lanes.
 Parts mean_parts(const Run& run) {
   Parts mean;
   const auto n = static_cast<double>(run.lanes.size());
@@ -31,7 +31,7 @@ Parts mean_parts(const Run& run) {
   return mean;
 }
 
-/// Returns the phases in the order of kPhases, then phases that kPhases lacks.
+/// Returns the phases in the order of kPhases, followed by phases that kPhases does not list.
 std::vector<std::string> phases_in_order(const std::map<std::string, double>& phases) {
   std::vector<std::string> order;
   for (const std::string& phase : kPhases)
@@ -65,7 +65,7 @@ std::string waits(const Lane& lane) {
   return out;
 }
 
-/// Describes the lane, among the runs of a job, that waits for the largest part of its step.
+/// Returns a sentence about the lane that waits for the largest fraction of its step, among all runs of a job.
 std::string waiting_sentence(const JobRuns& job) {
   const Run* of = nullptr;
   const Lane* longest = nullptr;
@@ -98,11 +98,12 @@ std::string exposed_sentence(const JobRuns& job) {
               : "";
 }
 
-/// Returns the marks of a row. Joins a mark of less than two pixels with the one before it on its level, if they have
-/// one style and less than a pixel between them, so that thousands of kernels do not make a large page.
+/// Returns the bars to draw for a row of the timeline. To keep the page small, extends the previous bar on the same
+/// level instead of adding a bar if the new one is shorter than two pixels, has the same style, and starts less than a
+/// pixel after the previous one.
 std::vector<TimelineMark> marks_of(const TimelineRow& row, double step) {
   std::vector<TimelineMark> marks;
-  std::map<int, size_t> last;  // by level
+  std::map<int, size_t> last;  // index (in `marks`) of the last mark on each level
   std::vector<TimelineEvent> events = row.events;
   std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
   const double pixel = step / 800;
