@@ -40,7 +40,7 @@ struct EmbeddingBagOptions {
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
   TANDEM_ARG(Tensor, _weight);                                    // the table; random values if undefined
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
@@ -49,7 +49,7 @@ struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 
@@ -65,7 +65,7 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
       : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
-  /// @throws Error unless padding_idx is a row, and _weight has the table's sizes
+  /// @throws Error unless padding_idx is the index of a row, and _weight, if set, is (num_embeddings, embedding_dim)
   void reset() override;
   /// Draws the table from a normal distribution; the row padding_idx becomes zeros.
   void reset_parameters();

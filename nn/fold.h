@@ -38,7 +38,7 @@ inline Tensor unfold(const Tensor& x, const UnfoldOptions& o) {
 }  // namespace functional
 
 TANDEM_OPTION_MODULE(Unfold, UnfoldOptions, , functional::unfold(x, options));
-/// Adds patches up into images. Inverts Unfold if patches do not overlap; overlapping elements are summed.
+/// Assembles images from patches and sums elements where patches overlap. Inverts Unfold if no patches overlap.
 TANDEM_TWO_OPTION_MODULE(Fold, detail::Pair, detail::Pair, functional::fold(x, options));
 
 }  // namespace tandem::nn

@@ -27,8 +27,8 @@ Tensor eye_(Tensor matrix);
 /// Fills the weight (out, in, ...) of a 1-d, 2-d or 3-d convolution so that output channel i equals input channel i: a
 /// one at the centre of kernel (i, i), zeros elsewhere. @throws Error unless t has three to five dimensions
 Tensor dirac_(Tensor t);
-/// Fills t with gain times a random orthogonal matrix of t.size(0) rows; t's other dimensions are taken as one (Saxe et
-/// al. 2013, arXiv:1312.6120). @throws Error for fewer than two dimensions
+/// Fills t with gain times a random orthogonal matrix of t.size(0) rows; t's other dimensions are flattened into one
+/// (Saxe et al. 2013, arXiv:1312.6120). @throws Error for fewer than two dimensions
 Tensor orthogonal_(Tensor t, double gain = 1.0);
 /// Fills a matrix with normal values of standard deviation `std`, then sets a fraction `sparsity` of each column to 0
 /// at random rows (Martens 2010). @throws Error unless it has two dimensions and sparsity is from 0 to 1

@@ -8,7 +8,8 @@
 namespace tandem::nn {
 
 namespace {
-// For losses, Python prints no options, but LibTorch prints some.
+// Format the options of a loss as LibTorch prints them. Return an empty string in Python's style, which prints no
+// options.
 template <class Options> std::string margin_text(const Options& o) {
   if (!prints_as_libtorch) return {};
   std::string text = "margin=";

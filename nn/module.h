@@ -93,7 +93,8 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Reads an archive that save(), Python or LibTorch wrote; see save().
   virtual void load(serialize::InputArchive& archive);
 
-  /// Switches this module and all its descendants to training or evaluation mode. Dropout and batch norm depend on it.
+  /// Switches this module and all its descendants to training or evaluation mode. The mode affects dropout and batch
+  /// norm.
   virtual void train(bool on = true);
   /// Same as train(false): dropout returns its input, batch norm uses its running statistics.
   void eval() { train(false); }

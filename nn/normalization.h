@@ -36,8 +36,8 @@ struct CrossMapLRN2dOptions {
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
-  TANDEM_ARG(std::optional<double>, eps);              // nullopt: the machine epsilon of x's dtype
-  TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
+  TANDEM_ARG(std::optional<double>, eps);       // added to the mean square; nullopt: machine epsilon of x's dtype
+  TANDEM_ARG(bool, elementwise_affine) = true;  // whether the module has a trainable weight
 };
 
 namespace functional {
@@ -45,7 +45,7 @@ struct BatchNormFuncOptions {
   TANDEM_ARG(Tensor, weight);                         // one factor per channel; undefined for none
   TANDEM_ARG(Tensor, bias);                           // one value to add per channel; undefined for none
   TANDEM_ARG(bool, training) = false;                 // if true, uses the batch's own mean and variance
-  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // weight of the batch in the running statistics; nullopt: 1
   TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
 };
 struct LayerNormFuncOptions {
@@ -68,7 +68,7 @@ struct InstanceNormFuncOptions {
   TANDEM_ARG(Tensor, weight);                // one factor per channel; undefined for none
   TANDEM_ARG(Tensor, bias);                  // one value to add per channel; undefined for none
   TANDEM_ARG(bool, use_input_stats) = true;  // if true, uses x's own mean and variance
-  TANDEM_ARG(double, momentum) = 0.1;        // weight of the new batch in the running statistics
+  TANDEM_ARG(double, momentum) = 0.1;        // weight of the batch in the running statistics
   TANDEM_ARG(double, eps) = 1e-5;            // added to the variance to avoid division by zero
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
@@ -95,8 +95,8 @@ inline Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o = 
   return tandem::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
                                o.momentum(), o.eps());
 }
-/// x / (k + alpha m)^beta, where m is the mean of the squares of the `size` nearest channels; channels beyond the first
-/// and last count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
+/// x / (k + alpha * m)^beta, where m is the mean of the squares of the `size` nearest channels; channels beyond the
+/// first and last count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
 Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o);
 /// Divides the vectors of x along `dim` by their p-norm, or by eps if that is larger.
 Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o = {});
@@ -146,8 +146,9 @@ class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
 };
 TANDEM_LIBRARY_MODULE(LocalResponseNorm);
 
-/// x / (k + alpha / size s)^beta, where s sums the squares of a channel and of the (size - 1) / 2 channels on either
-/// side of it. As in PyTorch, every channel from number (size - 1) / 2 + 1 on also adds the square of channel 0.
+/// x / (k + alpha / size * s)^beta, where s sums the squares of a channel and of the (size - 1) / 2 channels on either
+/// side of it. As in PyTorch, s of every channel from index (size - 1) / 2 + 1 on also includes the square of channel
+/// 0.
 class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
  public:
   /// size: number of neighbouring channels whose squares are summed; the other options are the defaults.

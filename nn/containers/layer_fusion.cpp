@@ -12,7 +12,8 @@
 namespace tandem {
 
 namespace {
-/// Returns the module as an M; null if it is of another class (also a derived one) or has hooks, which would not run.
+/// Returns the module as an M. Returns null if its class is not exactly M, or if it has hooks, because the fused
+/// computation runs no hooks.
 template <class M> M* plain(const nn::AnyModule& any) {
   nn::Module& module = *any.ptr();
   return typeid(module) == typeid(M) && !detail::ModuleAccess::find_hooks(module) ? static_cast<M*>(&module) : nullptr;

@@ -10,7 +10,7 @@
 #include "tandem/nn/containers/layer_fusion.h"
 
 namespace tandem::detail {
-/// Throws the error for a request of a module as another class. `key`: the module's position or name.
+/// Throws the error for a module that was requested as an object of another class. `key`: the module's index or name.
 [[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
                                      const std::type_info& asked);
 }  // namespace tandem::detail

@@ -16,7 +16,7 @@ class CheckpointFrame {
   CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run);
   ~CheckpointFrame();
   CheckpointFrame(const CheckpointFrame&) = delete;
-  /// Returns the saved-tensor hooks of the forward. They store a number instead of each tensor.
+  /// Returns the saved-tensor hooks of the forward. They store a ticket with the tensor's index instead of each tensor.
   static SavedTensorHooks hooks(const std::shared_ptr<CheckpointFrame>& frame);
   /// Marks the end of the forward.
   void finish();
@@ -31,7 +31,7 @@ struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };
 
-/// Stores an argument of a checkpoint's function. Tensors are stored in the frame, in order; other values here.
+/// Stores an argument of a checkpoint's function. A tensor is stored in the frame, any other value in this object.
 template <class T> struct CheckpointArgument {
   explicit CheckpointArgument(const T& value) : value_(value) {}
   static void list(const T&, variable_list&) {}

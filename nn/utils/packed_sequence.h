@@ -5,7 +5,8 @@
 
 namespace tandem::nn::utils::rnn {
 
-/// Returns the inverse of `permutation`, a 1-d index of 0 to n - 1; undefined for an undefined one.
+/// Returns the inverse of `permutation`, a 1-d tensor of the indices 0 to n - 1; undefined if `permutation` is
+/// undefined.
 Tensor invert_permutation(const Tensor& permutation);
 
 /// A batch of sequences without padding: the time steps one after the other, each with the elements of the sequences
@@ -14,14 +15,14 @@ Tensor invert_permutation(const Tensor& permutation);
 class PackedSequence {
  public:
   /// batch_sizes: number of sequences that reach each step, int64 on the CPU. sorted_indices: index in the user's batch
-  /// of each packed sequence; undefined if the order is the same. @throws Error unless batch_sizes is 1-d int64 on the
-  /// CPU
+  /// of each packed sequence; undefined if the packed order is the user's order. @throws Error unless batch_sizes is
+  /// 1-d int64 on the CPU
   explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {}, Tensor unsorted_indices = {});
   /// Returns the elements, (sum of batch_sizes, ...).
   const Tensor& data() const { return data_; }
   /// Returns the number of sequences that reach each step, int64 on the CPU.
   const Tensor& batch_sizes() const { return batch_sizes_; }
-  /// Returns the index in the user's batch of each packed sequence; undefined if the order is the same.
+  /// Returns the index in the user's batch of each packed sequence; undefined if the packed order is the user's order.
   const Tensor& sorted_indices() const { return sorted_indices_; }
   /// Returns the inverse of sorted_indices().
   const Tensor& unsorted_indices() const { return unsorted_indices_; }

@@ -7,7 +7,8 @@ namespace tandem::detail {
 
 /// Function that returns a tensor member of a module, such as `weight`.
 using MemberTensor = std::function<Tensor&(nn::Module&)>;
-/// Returns access to the member `name`. @throws Error unless it is "weight" or "bias" and the module has it
+/// Returns a function that accesses the member `name`. @throws Error unless `name` is "weight" or "bias" and M has this
+/// member
 template <class M> MemberTensor member_tensor(const char* op, const M& module, const std::string& name) {
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.weight); })
     if (name == "weight") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).weight; };
