@@ -9,16 +9,16 @@ namespace tandem::benchmarks {
 
 /// Options of a run of `tandem bench`.
 struct Settings {
-  std::string filter;                 // parts of names, separated by commas; selects names that contain any of them
+  std::string filter;                 // substrings, separated by commas; selects names that contain any of them
   int repeats = 9;                    // samples per case and program
   double seconds = 0.05;              // target duration of a sample
   int threads = 0;                    // threads of each program; 0: Tandem's default
   std::vector<std::string> peers;     // names from peer_names()
-  std::string baseline;               // another build of Tandem, which is then the only peer; or empty
+  std::string baseline;               // another build of Tandem, then the only peer; empty: none
   std::string device = "cpu";         // "cuda": all programs run on the first GPU
-  std::string precision = "highest";  // of float32 products on a GPU: see set_float32_matmul_precision
+  std::string precision = "highest";  // of float32 matrix products on a GPU; see set_float32_matmul_precision
   std::vector<std::string> cases;     // "name shapes"; if not empty, only these cases run and `filter` is ignored
-  std::string json;                   // file for the results, or empty
+  std::string json;                   // file for the results; empty: none
 };
 
 /// All samples of one program on one case.

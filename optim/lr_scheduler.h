@@ -13,14 +13,14 @@ class LRScheduler {
   using Rate = std::function<double(int64_t step, double base)>;
   /// Computes the new rate from the current one, so that several schedules can change the same rate.
   using Change = std::function<double(int64_t step, double base, double current)>;
-  /// Sets other options than the rate in a step.
+  /// Sets options other than the rate in a step.
   using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
   /// The functions that define a schedule.
   struct Schedule {
-    /// Computes the rate from the number of steps and the base.
+    /// Computes the rate from the number of steps and the base rate.
     Rate rate;
     Change change = nullptr;  // if null, a step always sets `rate`
-    bool continues = false;   // if true, a step calls `change` instead of `rate`, which may be slow
+    bool continues = false;   // if true, a step calls `change`, because `rate` may be slow
     /// Called after each change of the rate.
     Extra extra = nullptr;
   };
@@ -67,12 +67,12 @@ class LRScheduler {
   std::vector<double> set_;  // rates set by the last step
 };
 
-/// Sets base gamma^(step / step_size), with the quotient rounded down.
+/// Sets base * gamma^(step / step_size), with the quotient rounded down.
 class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
 };
-/// Sets base gamma^n, where n is the number of milestones reached. Milestones may be in any order; duplicates count
+/// Sets base * gamma^n, where n is the number of milestones reached. Milestones may be in any order; duplicates count
 /// twice.
 class MultiStepLR : public LRScheduler {
  public:
@@ -94,7 +94,7 @@ class CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
 };
-/// Changes the rate linearly from start_factor base to end_factor base over total_iters steps, for example as a
+/// Changes the rate linearly from start_factor * base to end_factor * base over total_iters steps, for example as a
 /// warm-up.
 class LinearLR : public LRScheduler {
  public:
@@ -107,26 +107,26 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
  public:
   CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
 };
-/// Sets factor base for total_iters steps, then base.
+/// Sets factor * base for total_iters steps, then base.
 /// @throws Error unless factor is above 0 and at most 1
 class ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
 };
-/// Sets base (1 - step / total_iters)^power, and 0 after total_iters steps.
+/// Sets base * (1 - step / total_iters)^power, and 0 after total_iters steps.
 /// @throws Error unless total_iters is positive
 class PolynomialLR : public LRScheduler {
  public:
   PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
 };
-/// Sets base factor(1) factor(2) ... factor(step).
+/// Sets base * factor(1) * factor(2) * ... * factor(step).
 class MultiplicativeLR : public LRScheduler {
  public:
   MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
 };
-/// Applies several schedules in each step. Each changes the rate that the previous one left, so factors multiply. As in
-/// PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must come first. All
-/// schedules must use the same optimizer. They are copied; do not call their step().
+/// Applies several schedules in each step. Each schedule changes the rate that the previous schedule set, so factors
+/// multiply. As in PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must
+/// come first. All schedules must use the same optimizer. They are copied; do not call their step().
 /// @throws Error if there is no schedule, or the schedules use several optimizers
 class ChainedScheduler : public LRScheduler {
  public:
