@@ -20,7 +20,7 @@ using Run = std::function<void()>;
 
 struct Benchmark {
   std::string name;                           // op/variant, for example "softmax/forward"
-  std::vector<Shapes> cases;                  // the smallest first
+  std::vector<Shapes> cases;                  // shapes to run on, smallest first
   double (*bytes)(const Shapes&) = nullptr;   // bytes read and written by a call; null if they do not bound its speed
   double (*flops)(const Shapes&) = nullptr;   // floating-point operations of a call; null if they are not counted
   std::function<Run(const Shapes&)> prepare;  // makes the inputs and returns the function to time

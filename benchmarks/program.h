@@ -54,8 +54,8 @@ class OwnProgram final : public Program {
 class PeerProgram final : public Program {
  public:
   struct Command {
-    std::string name;                      // shown in tables
-    std::vector<std::string> arguments;    // the program first
+    std::string name;                      // name shown in tables
+    std::vector<std::string> arguments;    // program, then its arguments
     std::vector<std::string> environment;  // "NAME=value"; added to the environment of this process
   };
   /// Starts the peer and reads its version.

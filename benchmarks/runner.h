@@ -24,7 +24,7 @@ struct Settings {
 /// All samples of one program on one case.
 struct Samples {
   std::string program;
-  int64_t iterations = 0;       // calls in a sample
+  int64_t iterations = 0;       // number of calls in each sample
   std::vector<double> seconds;  // mean seconds per call of each sample
 };
 /// Returns the value below which the fraction `part` of the samples lies (0.5: the median), interpolated linearly.

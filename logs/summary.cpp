@@ -12,7 +12,7 @@
 namespace tandem::logs {
 namespace {
 
-enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // from types.proto
+enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // values of TensorFlow's types.proto
 
 /// Returns a SummaryMetadata message, which names the TensorBoard plugin that displays the value.
 ProtoMessage plugin(const char* name) {

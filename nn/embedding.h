@@ -15,7 +15,7 @@ struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);              // number of rows of the table
-  TANDEM_ARG(int64_t, embedding_dim);               // length of a row
+  TANDEM_ARG(int64_t, embedding_dim);               // number of features in a row
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
   TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
@@ -34,7 +34,7 @@ struct EmbeddingBagOptions {
   EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);           // number of rows of the table
-  TANDEM_ARG(int64_t, embedding_dim);            // length of a row
+  TANDEM_ARG(int64_t, embedding_dim);            // number of features in a row
   TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups

@@ -91,7 +91,7 @@ struct PoissonNLLLossOptions {
 /// LibTorch has no GaussianNLLLoss; names and defaults follow Python's PyTorch.
 struct GaussianNLLLossOptions {
   TANDEM_ARG(bool, full) = false;                      // if true, adds the constant ln(2 pi) / 2
-  TANDEM_ARG(double, eps) = 1e-6;                      // smallest variance used
+  TANDEM_ARG(double, eps) = 1e-6;                      // lower bound of the variance
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct HingeEmbeddingLossOptions {

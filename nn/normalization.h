@@ -75,7 +75,7 @@ using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct NormalizeFuncOptions {
   TANDEM_ARG(double, p) = 2;        // order p of the norm
   TANDEM_ARG(int64_t, dim) = 1;     // dimension of the vectors
-  TANDEM_ARG(double, eps) = 1e-12;  // smallest divisor
+  TANDEM_ARG(double, eps) = 1e-12;  // lower bound of the divisor
 };
 
 // The functions of ops/nn/ with their arguments as options.

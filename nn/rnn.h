@@ -12,7 +12,7 @@ enum class RNNMode { lstm, gru, rnn_tanh, rnn_relu };
 struct RNNOptionsBase {
   RNNOptionsBase(RNNMode mode, int64_t input_size, int64_t hidden_size)
       : mode_(mode), input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(RNNMode, mode);                // kind of network
+  TANDEM_ARG(RNNMode, mode);                // RNN with tanh or relu, LSTM or GRU
   TANDEM_ARG(int64_t, input_size);          // number of input features
   TANDEM_ARG(int64_t, hidden_size);         // number of features of the hidden state
   TANDEM_ARG(int64_t, num_layers) = 1;      // number of stacked layers

@@ -52,7 +52,7 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
   MultiheadAttention self_attn{nullptr};
   /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Applied after the activation.
+  /// Dropout after the activation.
   Dropout dropout{nullptr};
   /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};
@@ -80,7 +80,7 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
   MultiheadAttention self_attn{nullptr}, multihead_attn{nullptr};
   /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Applied after the activation.
+  /// Dropout after the activation.
   Dropout dropout{nullptr};
   /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};

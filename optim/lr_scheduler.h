@@ -78,12 +78,12 @@ class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1);
 };
-/// Sets base gamma^step.
+/// Sets base * gamma^step.
 class ExponentialLR : public LRScheduler {
  public:
   ExponentialLR(Optimizer& optimizer, double gamma);
 };
-/// Sets base factor(step).
+/// Sets base * factor(step).
 class LambdaLR : public LRScheduler {
  public:
   LambdaLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);

@@ -8,7 +8,8 @@
 
 namespace tandem::optim::detail {
 
-constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // largest struct
+constexpr int64_t kWords =
+    static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // largest struct that is stored
 
 StepValues::StepValues(Device device) {
   const cuda::UncapturedGuard guard;  // the memory may be allocated while a Graph is captured

@@ -117,7 +117,7 @@ class AnyModule {
   static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
   AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
-  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // set if forward maps one tensor to one
+  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut if forward maps a tensor to a tensor, else null
 };
 
 /// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.

@@ -69,7 +69,7 @@ class ModuleListImpl : public Module {
   std::shared_ptr<Module> shallow_copy() const override;
   void take_contents(const Module& original, detail::Cloning& cloning) override;
   template <class M> M* checked(size_t i) const {
-    M* const found = ptr<M>(i).get();  // this list keeps it alive
+    M* const found = ptr<M>(i).get();  // a raw pointer, because this list keeps the module alive
     if (!found) detail::throw_other_module("ModuleList", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }

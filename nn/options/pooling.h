@@ -30,7 +30,7 @@ template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);               // size of a window
   TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(Size, padding) = 0;               // zeros on each side
+  TANDEM_ARG(Size, padding) = 0;               // number of zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
   TANDEM_ARG(std::optional<int64_t>, divisor_override);  // divisor, instead of the number of elements in the window
@@ -42,7 +42,7 @@ struct AvgPool1dOptions {
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(int64_t, kernel_size);            // size of a window
   TANDEM_ARG(int64_t, stride);                 // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(int64_t, padding) = 0;            // zeros on each side
+  TANDEM_ARG(int64_t, padding) = 0;            // number of zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
 };

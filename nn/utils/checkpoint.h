@@ -75,7 +75,7 @@ auto checkpoint(const CheckpointOptions& options, F function, const Args&... arg
     std::apply(
         [&](const auto&... each) {
           size_t next = 0;
-          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // braces keep the order
+          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // braces evaluate in order
           static_cast<void>(std::apply(function, all));
         },
         kept);
