@@ -28,7 +28,7 @@ struct Benchmark {
 
 std::vector<Benchmark> all_benchmarks();
 
-// ops/
+// Tables of the sources in ops/.
 std::vector<Benchmark> overhead_benchmarks();
 std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> inplace_benchmarks();
@@ -41,7 +41,7 @@ std::vector<Benchmark> index_benchmarks();
 std::vector<Benchmark> view_benchmarks();
 std::vector<Benchmark> fill_benchmarks();
 std::vector<Benchmark> optim_benchmarks();
-// models/
+// Tables of the sources in models/.
 std::vector<Benchmark> training_benchmarks();
 
 // ---- helpers for writing the tables
@@ -60,9 +60,10 @@ Inputs make_inputs(const Shapes& shapes, bool positive = false);
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
 /// Times the replay of a Graph that captured the op.
 std::function<Run(const Shapes&)> captured(Op op);
-/// Times the op's backward alone, for every input. The forward runs once and its autograd graph is retained.
+/// Times the op's backward alone, with the gradients of all inputs. The forward runs once and its autograd graph is
+/// retained.
 std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
-/// Times the op's backward alone, for all inputs returned by `make` that require a gradient.
+/// Times the op's backward alone, with the gradients of all inputs returned by `make` that require one.
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op);
 
 // Return the bytes of float32 memory traffic of an op. read_write: the op reads the first input and writes a result of

@@ -37,8 +37,8 @@ struct Row {
   std::vector<Samples> programs;  // Tandem first, then the peers that have this case
 };
 
-/// Returns all cases of the benchmarks whose name contains one of the parts of `filter`, in the order of the table. An
-/// empty filter selects everything. @throws Error if no benchmark matches
+/// Returns all cases of the benchmarks whose name contains one of the comma-separated substrings in `filter`, in the
+/// order of the table. An empty filter selects everything. @throws Error if no benchmark matches
 std::vector<Case> select(const std::vector<Benchmark>& table, const std::string& filter);
 
 /// Returns the cases with these keys ("clone/forward 134217728"). The shapes need not be among the benchmark's own.
@@ -46,8 +46,8 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::string&
 std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys);
 
 /// Prepares each case on each program. Then each round takes one sample of every case on every program, so that a
-/// temporary disturbance of the machine affects all programs alike. Every second round asks the programs in reverse
-/// order. `progress` receives the completed fraction, from 0 to 1.
+/// temporary disturbance of the machine affects all programs alike. Every second round takes its samples in reverse
+/// order of the programs. `progress` receives the completed fraction, from 0 to 1.
 std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
                      const Settings& settings, const std::function<void(double)>& progress);
 

@@ -32,7 +32,8 @@ double over_ranks(double number) {
 void train(const std::string& folder, int epochs, DeviceType type) {
   const auto rank = static_cast<size_t>(distributed::get_rank()),
              ranks = static_cast<size_t>(distributed::get_world_size());
-  // This rank's GPU: its number among the processes of this machine, which the launcher sets.
+  // Each rank uses one GPU. The GPU's index is this process's number among the processes of this machine, which the
+  // launcher sets.
   const Device device =
       type == kCUDA ? Device(kCUDA, distributed::get_node_local_rank(static_cast<int>(rank))) : Device(kCPU);
   manual_seed(1);

@@ -1,4 +1,4 @@
-// EventFile: names the file, adds length and checksums to each record, and appends it.
+// EventFile: names and creates the file, adds length and checksums to each record, and appends the records.
 #include "tandem/logs/event_file.h"
 
 #include <fcntl.h>

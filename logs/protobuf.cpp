@@ -1,4 +1,4 @@
-// ProtoMessage: appends keys, varints, numbers, byte strings and packed lists.
+// Implements ProtoMessage: appends keys, varints, numbers, byte strings and packed lists to a message.
 #include "tandem/logs/protobuf.h"
 
 #include <bit>

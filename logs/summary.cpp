@@ -1,4 +1,4 @@
-// Builds the messages for scalars, histograms, images and texts, and their events.
+// Builds TensorBoard's messages for scalars, histograms, images and texts, and the events that hold these messages.
 #include "tandem/logs/summary.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SummaryWriter: converts each add_...() into an event, and appends it to an event file.
+// SummaryWriter: converts the value of each add_...() call into an event, and appends the event to an event file.
 #include "tandem/logs/summary_writer.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// BertModel: its layers' reset() and forward(), and BertConfig from config.json.
+// Implements reset() and forward() of BertModel and its layers, and reads BertConfig from a config.json.
 #include "tandem/models/bert.h"
 
 #include "tandem/models/json_file.h"

@@ -58,7 +58,7 @@ class GptAttentionImpl : public nn::Cloneable<GptAttentionImpl> {
 };
 TANDEM_MODULE(GptAttention);
 
-/// Feed-forward part of a layer: c_proj(activation(c_fc(x))), with 4 n_embd hidden features.
+/// Feed-forward part of a layer: c_proj(activation(c_fc(x))), with 4 * n_embd hidden features.
 class GptMlpImpl : public nn::Cloneable<GptMlpImpl> {
  public:
   explicit GptMlpImpl(const GptConfig& c) : config(c) { reset(); }
@@ -87,8 +87,8 @@ class GptBlockImpl : public nn::Cloneable<GptBlockImpl> {
 TANDEM_MODULE(GptBlock);
 
 /// The complete decoder with its language-model head. Weights are initialized from a normal distribution with mean 0
-/// and standard deviation initializer_range; for the weight of each c_proj, the deviation is initializer_range /
-/// sqrt(2 n_layer). Biases are initialized to zero.
+/// and standard deviation initializer_range; for the weight of each c_proj, the deviation is initializer_range / sqrt(2
+/// * n_layer). Biases are initialized to zero.
 class GptModelImpl : public nn::Cloneable<GptModelImpl> {
  public:
   explicit GptModelImpl(const GptConfig& c = {}) : config(c) { reset(); }

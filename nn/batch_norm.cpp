@@ -1,4 +1,4 @@
-// Batch norm and instance norm modules: running statistics, checks of sizes, printing.
+// Implements batch norm and instance norm modules: running statistics, checks of sizes, and printing.
 #include "tandem/nn/batch_norm.h"
 
 #include "tandem/nn/init.h"

@@ -1,4 +1,4 @@
-// Convolution modules: checks of options, padding modes, printing.
+// Implements convolution modules: checks of options, padding modes, and printing.
 #include "tandem/nn/convolution.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Distance modules: printing.
+// Implements the printing of distance modules.
 #include "tandem/nn/distance.h"
 
 #include "tandem/core/print/print_style.h"

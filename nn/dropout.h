@@ -43,7 +43,7 @@ inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o =
 }  // namespace tandem::nn::functional
 
 namespace tandem::detail {
-/// Converts a dropout module's options to the options of its function.
+/// Converts the options of a dropout module to the options of the function that the module calls.
 template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
   return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
 }

@@ -1,4 +1,4 @@
-// Embedding and EmbeddingBag: registration of the table, printing, and lookups.
+// Implements Embedding and EmbeddingBag: registration of the table, printing, and lookups.
 #include "tandem/nn/embedding.h"
 
 #include "tandem/core/print/print_style.h"

@@ -17,7 +17,7 @@ struct EmbeddingOptions {
   TANDEM_ARG(int64_t, num_embeddings);              // number of rows of the table
   TANDEM_ARG(int64_t, embedding_dim);               // number of features in a row
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG(Tensor, _weight);                      // the table; random values if undefined
@@ -26,7 +26,7 @@ struct EmbeddingOptions {
 struct EmbeddingFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;                  // if true, the table is not trained
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
 };
@@ -35,7 +35,7 @@ struct EmbeddingBagOptions {
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);           // number of rows of the table
   TANDEM_ARG(int64_t, embedding_dim);            // number of features in a row
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);   // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
@@ -45,7 +45,7 @@ struct EmbeddingBagOptions {
 };
 struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;               // if true, the table is not trained
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);   // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax

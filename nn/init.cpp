@@ -1,4 +1,4 @@
-// Initial values: fans, gains, and distributions computed from them.
+// Implements initial values of parameters: fans, gains, and the distributions that depend on them.
 #include "tandem/nn/init.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Losses: functions composed of operations, and printing of modules.
+// Implements losses that are composed of operations, and the printing of loss modules.
 #include "tandem/nn/loss.h"
 
 #include "tandem/core/print/print_style.h"

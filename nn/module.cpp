@@ -1,4 +1,4 @@
-// Module: registering, listing, loading, moving, printing and copying of parameters, buffers and children.
+// Implements Module: registers, lists, loads, moves, prints and copies parameters, buffers and children.
 #include "tandem/nn/module.h"
 
 #include <cxxabi.h>

@@ -35,7 +35,7 @@ struct CrossMapLRN2dOptions {
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
   TANDEM_ARG(std::optional<double>, eps);       // added to the mean square; nullopt: machine epsilon of x's dtype
   TANDEM_ARG(bool, elementwise_affine) = true;  // whether the module has a trainable weight
 };
@@ -50,9 +50,9 @@ struct BatchNormFuncOptions {
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
-  TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape; undefined for none
-  TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape; undefined for none
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
+  TANDEM_ARG(Tensor, weight);                          // sizes normalized_shape; undefined: not applied
+  TANDEM_ARG(Tensor, bias);                            // sizes normalized_shape; undefined: not applied
   TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
 };
 struct GroupNormFuncOptions {

@@ -23,31 +23,31 @@ TANDEM_MAX_POOL(max_pool1d, MaxPool1dOptions)
 TANDEM_MAX_POOL(max_pool2d, MaxPool2dOptions)
 TANDEM_MAX_POOL(max_pool3d, MaxPool3dOptions)
 #undef TANDEM_MAX_POOL
-/// Averages over windows of x (N, C, L) or (C, L): tandem::avg_pool1d with its arguments as options.
+/// Averages over windows of x (N, C, L) or (C, L). Same as tandem::avg_pool1d, with options as arguments.
 inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
   return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
 }
-/// tandem::avg_pool2d with its arguments as options.
+/// Same as tandem::avg_pool2d, with options as arguments.
 inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
   return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// tandem::avg_pool3d with its arguments as options.
+/// Same as tandem::avg_pool3d, with options as arguments.
 inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
   return tandem::avg_pool3d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// Averages over output_size windows of x (N, C, L) or (C, L): tandem::adaptive_avg_pool1d with its argument as an
-/// option.
+/// Averages over output_size windows of x (N, C, L) or (C, L). Same as tandem::adaptive_avg_pool1d, with an option as
+/// argument.
 inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOptions& o) {
   return tandem::adaptive_avg_pool1d(x, o.output_size());
 }
-/// tandem::adaptive_avg_pool2d with its argument as an option; an output size of nullopt is x's size.
+/// Same as tandem::adaptive_avg_pool2d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
   return tandem::adaptive_avg_pool2d(x, o.output_size().resolved("adaptive_avg_pool2d", x));
 }
-/// tandem::adaptive_avg_pool3d with its argument as an option; an output size of nullopt is x's size.
+/// Same as tandem::adaptive_avg_pool3d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o) {
   return tandem::adaptive_avg_pool3d(x, o.output_size().resolved("adaptive_avg_pool3d", x));
 }

@@ -1,4 +1,5 @@
-// Recurrent networks and cells: parameters, checks, loops over layers and directions, and the arithmetic of a step.
+// Implements recurrent networks and cells: parameters, checks, loops over layers and directions, and the arithmetic of
+// a step.
 #include "tandem/nn/rnn.h"
 
 #include <algorithm>

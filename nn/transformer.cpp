@@ -1,4 +1,4 @@
-// Transformer layers, stacks of layers, the whole model, and the causal mask.
+// Implements transformer layers, stacks of layers, the whole model, and the causal mask.
 #include "tandem/nn/transformer.h"
 
 #include <limits>

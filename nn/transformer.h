@@ -91,20 +91,20 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoderLayer);
 
-/// num_layers copies of one layer, and an optional norm after the last one.
+/// num_layers copies of one layer, and an optional norm after the last layer.
 struct TransformerEncoderOptions {
   TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // layer to copy
   TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
-  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // norm of the last layer's output; empty: no norm
 };
 struct TransformerDecoderOptions {
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // layer to copy
   TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
-  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // norm of the last layer's output; empty: no norm
 };
 
 /// Applies layers in order, then the norm if there is one.

@@ -1,4 +1,4 @@
-// Upsampling: setters of options, and printing of the module.
+// Implements the setters of upsampling options, and the printing of Upsample.
 #include "tandem/nn/upsampling.h"
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// LBFGS: the direction by the two-loop recursion, and steps with or without line search.
+// Implements LBFGS: the search direction by the two-loop recursion, and steps with or without a line search.
 #include "tandem/optim/lbfgs.h"
 
 #include <algorithm>

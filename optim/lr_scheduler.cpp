@@ -1,4 +1,4 @@
-// LRScheduler, and the rate computations of StepLR, MultiStepLR, CosineAnnealingLR and the other schedules.
+// Implements LRScheduler, and the rates of StepLR, MultiStepLR, CosineAnnealingLR and the other schedules.
 #include "tandem/optim/lr_scheduler.h"
 
 #include <algorithm>

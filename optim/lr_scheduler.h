@@ -126,14 +126,14 @@ class MultiplicativeLR : public LRScheduler {
 };
 /// Applies several schedules in each step. Each schedule changes the rate that the previous schedule set, so factors
 /// multiply. As in PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must
-/// come first. All schedules must use the same optimizer. They are copied; do not call their step().
+/// come first. All schedules must use the same optimizer. Schedules are copied; do not call step() of the originals.
 /// @throws Error if there is no schedule, or the schedules use several optimizers
 class ChainedScheduler : public LRScheduler {
  public:
   explicit ChainedScheduler(std::vector<LRScheduler> schedulers);
 };
 /// Runs schedules one after the other: schedule i + 1 starts at step milestones[i] and counts its steps from there. All
-/// schedules must use `optimizer`. They are copied; do not call their step().
+/// schedules must use `optimizer`. Schedules are copied; do not call step() of the originals.
 /// @throws Error unless milestones ascend and are one fewer than the schedules
 class SequentialLR : public LRScheduler {
  public:

@@ -1,4 +1,4 @@
-// NAdam: options, state and update, composed of tensor operations.
+// Implements NAdam: options, state and update, composed of tensor operations.
 #include "tandem/optim/nadam.h"
 
 #include "tandem/ops/ops.h"

@@ -1,5 +1,5 @@
-// Optimizer and OptimizerParamGroup: parameter groups and their defaults, step(), zero_grad(), saving and loading of
-// state.
+// Implements Optimizer and OptimizerParamGroup: parameter groups and their defaults, step(), zero_grad(), and saving
+// and loading of state.
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>

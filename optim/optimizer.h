@@ -55,8 +55,8 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
-/// Parameters with their own options. A group without options gets the optimizer's. If a group has options, each one
-/// that still has its default value counts as not set and also takes the optimizer's value, as in LibTorch.
+/// Parameters with their own options. A group without options gets the optimizer's options. If a group has options, an
+/// option that still has its default value counts as not set, and takes the optimizer's value, as in LibTorch.
 class OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params);
@@ -91,7 +91,7 @@ class OptimizerParamGroup {
   std::optional<double> initial_lr_;
 };
 
-/// Base class of optimizers. Parameters may be on several devices; those on one device are updated together.
+/// Base class of optimizers. Parameters may be on several devices. All parameters on one device are updated together.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
@@ -149,7 +149,7 @@ class Optimizer {
 
  protected:
   explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults);
-  /// Adds the constructor's groups. @throws Error if there is no parameter
+  /// Adds the groups passed to the constructor. @throws Error if there is no parameter
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 
   /// A member that can hold a state tensor.

@@ -1,4 +1,4 @@
-// SGD: options, momentum buffers and update, by kernels that update all parameters of a group at once.
+// Implements SGD: options, momentum buffers, and update by kernels that update all parameters of a group at once.
 #include "tandem/optim/sgd.h"
 
 #include "tandem/core/dispatch.h"

@@ -1,4 +1,4 @@
-// Matrix products of square matrices, and in the sizes of the layers of FashionCNN, the MLP and a transformer.
+// Benchmarks of matrix products: square ones, and those of the layers of FashionCNN, the MLP and a transformer.
 
 #include "tandem/ops/products/matmul.h"
 #include "tandem/benchmarks/benchmark.h"

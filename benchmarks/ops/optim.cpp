@@ -1,4 +1,5 @@
-// One step of each optimizer on the parameters of FashionCNN's linear layers, and clipping of their gradients.
+// Benchmarks of a step of each optimizer on the parameters of FashionCNN's linear layers, and of clipping their
+// gradients.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/nn/utils/clip_grad.h"
 #include "tandem/ops/elementwise/operators.h"

@@ -1,4 +1,4 @@
-// Reductions, scans and sorting.
+// Benchmarks of reductions, scans and sorting.
 #include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/reduce/all_any.h"
 #include "tandem/ops/reduce/cumulative.h"

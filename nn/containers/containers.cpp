@@ -1,4 +1,4 @@
-// ModuleList, ModuleDict, ParameterList and ParameterDict: changes of contents, cloning, printing.
+// Implements ModuleList, ModuleDict, ParameterList and ParameterDict: changes of contents, cloning, and printing.
 #include "tandem/nn/containers/containers.h"
 
 #include "tandem/core/print/print_style.h"

@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 
-/// A list of modules, named by their positions.
+/// A list of modules, named by their indices.
 class ModuleListImpl : public Module {
  public:
   using Iterator = std::vector<std::shared_ptr<Module>>::iterator;
@@ -16,9 +16,9 @@ class ModuleListImpl : public Module {
   template <class... Modules> explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
-  /// Appends a module by its handle; its name is its position.
+  /// Appends the module that a handle refers to. The module's name is its index.
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
-  /// Appends a module; its name is its position.
+  /// Appends a module. The module's name is its index.
   template <class M>
   requires std::is_base_of_v<Module, M>
   void push_back(std::shared_ptr<M> module) {
@@ -86,7 +86,7 @@ class ModuleDictImpl : public Module {
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Named& modules);
   explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
-  /// Inserts all modules; a module replaces an earlier one of the same name.
+  /// Inserts all modules. A module replaces an earlier module of the same name.
   void update(const Named& modules);
   void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   void update(const ModuleDictImpl& modules);
@@ -136,7 +136,7 @@ class ModuleDictImpl : public Module {
 };
 TANDEM_MODULE(ModuleDict);
 
-/// A list of parameters, named by their positions. Each keeps its requires_grad.
+/// A list of parameters, named by their indices. Each parameter keeps its requires_grad.
 class ParameterListImpl : public Module {
  public:
   ParameterListImpl() = default;
@@ -145,7 +145,7 @@ class ParameterListImpl : public Module {
     (append(parameters), ...);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// Appends a parameter; its name is its position.
+  /// Appends a parameter. The parameter's name is its index.
   void append(const Tensor& parameter);
   /// Appends the value of a named parameter and ignores the name.
   void append(const NamedParameters::Item& item) { append(item.value()); }
@@ -172,7 +172,7 @@ class ParameterListImpl : public Module {
 };
 TANDEM_MODULE(ParameterList);
 
-/// A dict of parameters, in the order of insertion. Each keeps its requires_grad.
+/// A dict of parameters, in the order of insertion. Each parameter keeps its requires_grad.
 class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;

@@ -1,4 +1,4 @@
-// Decides when a Sequential may compute batch norm, ReLU and max pooling in one pass, and does so.
+// Decides whether a Sequential can compute batch norm, ReLU and max pooling in one pass, and computes that pass.
 #include "tandem/nn/containers/layer_fusion.h"
 
 #include "tandem/nn/activation.h"

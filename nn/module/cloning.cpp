@@ -1,4 +1,4 @@
-// Steps of clone(): pairs each module with its copy, then copies members, hooks and values.
+// Implements the steps of clone(): pairs each module with its copy, then copies members, hooks and values.
 #include "tandem/nn/module/cloning.h"
 
 #include <typeinfo>

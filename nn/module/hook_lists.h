@@ -1,4 +1,4 @@
-// Lists of a module's hooks. Users' files do not include this header, to save them compiling it.
+// Lists of a module's hooks. Users' files do not include this header, which saves compile time.
 #pragma once
 #include <algorithm>
 #include <map>

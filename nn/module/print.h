@@ -1,4 +1,4 @@
-// Formats options as Python's PyTorch prints them, so that outputs of the two can be compared.
+// Formats options as Python's PyTorch prints them, so that outputs of Tandem and PyTorch can be compared.
 #pragma once
 #include <charconv>
 #include <concepts>

@@ -1,4 +1,4 @@
-// Checks whether a module still has the parameters that it had, without building names.
+// Checks whether a module's parameters are still those of an earlier list, without building their names.
 #include "tandem/nn/module/same_parameters.h"
 
 #include <algorithm>

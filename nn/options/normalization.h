@@ -33,7 +33,7 @@ using InstanceNorm2dOptions = InstanceNormOptions;
 using InstanceNorm3dOptions = InstanceNormOptions;
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
   TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
   TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight and bias
 };

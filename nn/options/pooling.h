@@ -132,9 +132,9 @@ using LPPool3dFuncOptions = LPPool3dOptions;
 template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   using MaxUnpoolOptions<Size>::MaxUnpoolOptions;
   MaxUnpoolFuncOptions(const MaxUnpoolOptions<Size>& o) : MaxUnpoolOptions<Size>(o) {}
-  /// Same as in the base class, but returns this type, so that setters can be chained.
+  /// Sets the option as the base class does, but returns the derived type, so that setters can be chained.
   MaxUnpoolFuncOptions& stride(const Size& value) { return MaxUnpoolOptions<Size>::stride(value), *this; }
-  /// Same as in the base class, but returns this type.
+  /// Sets the option as the base class does, but returns the derived type.
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;

@@ -1,4 +1,5 @@
-// Activation checkpointing: saves only the inputs of a function, and runs it again in backward, to save memory.
+// Activation checkpointing: to save memory, stores only the inputs of a function, and runs the function again in
+// backward.
 #pragma once
 #include <type_traits>
 
@@ -8,7 +9,8 @@
 
 namespace tandem::autograd::detail {
 
-/// State of one call of checkpoint(): what it needs to run the function again, and the tensors recomputed for backward.
+/// State of one call of checkpoint(): the data needed to run the function again, and the tensors recomputed for
+/// backward.
 class CheckpointFrame {
  public:
   using Run = std::function<void(const variable_list& inputs)>;

@@ -22,7 +22,7 @@ using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
 int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
-/// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one number
+/// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one result
 /// per block: all in one vector if the tensors share a device and dtype, else one vector per tensor.
 std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double p) {
   Groups groups;
@@ -61,14 +61,14 @@ template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
   if (rest > 0) numbers.push_back(f(x.narrow(0, rows * kNormBlock, rest).view({1, rest})));
   return (numbers.empty() ? empty({0}, x.options()) : numbers.size() == 1 ? numbers[0] : cat(numbers)).to(kFloat64);
 }
-/// Concatenates the numbers of this rank's blocks on `device`. If `gather` is given, returns the numbers of all ranks'
+/// Concatenates the results of this rank's blocks on `device`. If `gather` is given, returns the results of all ranks'
 /// blocks.
 Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
   for (Tensor& part : parts) part = part.to(device);
   const Tensor mine = parts.empty() ? empty({0}, kFloat64) : parts.size() == 1 ? parts[0] : cat(parts);
   return gather ? gather(mine) : mine;
 }
-/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The number of a
+/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The result of a
 /// block must depend on that block's elements alone. Elementwise roots and powers violate this, because they may round
 /// the last elements of a vector differently. So roots and powers are computed inside a reduction kernel, or on the
 /// final sum.

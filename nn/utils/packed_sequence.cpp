@@ -1,4 +1,4 @@
-// Packing and padding of sequences of several lengths, and the inverse functions.
+// Implements packing and padding of sequences of several lengths, and the inverse functions.
 #include "tandem/nn/utils/packed_sequence.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// Weight norm and spectral norm: their parameters and buffers, and the computation of the weight.
+// Implements weight norm and spectral norm: their parameters and buffers, and the computation of the weight.
 #include "tandem/nn/utils/parametrizations.h"
 
 #include <algorithm>
