@@ -18,7 +18,7 @@ struct GptConfig {
   TANDEM_ARG(int64_t, n_embd) = 768;        // size of a hidden state
   TANDEM_ARG(int64_t, n_layer) = 12;
   TANDEM_ARG(int64_t, n_head) = 12;
-  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // tanh approximation of gelu; or "gelu", "relu"
+  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // gelu's tanh approximation; alternatives: "gelu", "relu"
   TANDEM_ARG(double, resid_pdrop) = 0.1;                      // dropout of the outputs of attention and MLP
   TANDEM_ARG(double, embd_pdrop) = 0.1;
   TANDEM_ARG(double, attn_pdrop) = 0.1;

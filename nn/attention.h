@@ -48,9 +48,9 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
                                      const Tensor& key_padding_mask = {}, bool need_weights = true,
                                      const Tensor& attn_mask = {}, bool average_attn_weights = true);
   MultiheadAttentionOptions options;
-  Tensor in_proj_weight;                               // (3 E, E); undefined unless kdim and vdim are E
+  Tensor in_proj_weight;                               // (3 * E, E); undefined unless kdim and vdim are E
   Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim); undefined if kdim and vdim are E
-  Tensor in_proj_bias;                                 // (3 E); undefined if options.bias() is false
+  Tensor in_proj_bias;                                 // (3 * E); undefined if options.bias() is false
   Tensor bias_k, bias_v;                               // (1, 1, E); undefined unless options.add_bias_kv() is true
   /// Projects the concatenated heads, from embed_dim to embed_dim features.
   Linear out_proj{nullptr};

@@ -87,7 +87,7 @@ Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& 
   const bool batched = x.dim() == single + 1;
   TANDEM_CHECK(batched || x.dim() == single, module.name(), ": x is ", x.sizes(), "; it must have ", single, " or ",
                single + 1, " dimensions");
-  const bool any = t.weight.defined() || t.running_mean.defined();  // whether a tensor has num_features elements
+  const bool any = t.weight.defined() || t.running_mean.defined();  // true if a module tensor has num_features elements
   TANDEM_CHECK(!any || x.size(batched ? 1 : 0) == o.num_features(), module.name(), ": x is ", x.sizes(),
                "; it must have ", o.num_features(), " channels");
   const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), t.weight, t.bias, t.running_mean, t.running_var,

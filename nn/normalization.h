@@ -113,7 +113,7 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
   /// Returns a tensor of x's sizes. @throws Error unless the last dimensions of x are normalized_shape
   Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
   LayerNormOptions options;
-  /// Of sizes normalized_shape; undefined if options.elementwise_affine() is false.
+  /// Tensors of sizes normalized_shape; undefined if options.elementwise_affine() is false.
   Tensor weight, bias;
 };
 TANDEM_LIBRARY_MODULE(LayerNorm);
@@ -173,7 +173,7 @@ class RMSNormImpl : public Cloneable<RMSNormImpl> {
   /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return rms_norm(x, options.normalized_shape(), weight, options.eps()); }
   RMSNormOptions options;
-  Tensor weight;  // of sizes normalized_shape; undefined if not affine
+  Tensor weight;  // sizes normalized_shape; undefined if not affine
 };
 TANDEM_LIBRARY_MODULE(RMSNorm);
 

@@ -78,11 +78,11 @@ class OptimizerParamGroup {
   void set_options(std::unique_ptr<OptimizerOptions> options);
   /// Returns a group of the `count` parameters from index `begin` on. The new group shares this group's options.
   OptimizerParamGroup part(size_t begin, size_t count) const;
-  /// Returns the rate that schedules are relative to: the group's rate when its first schedule was made.
+  /// Returns the base rate of schedules: the learning rate of the group when its first schedule was made.
   double initial_lr();
   /// Whether a schedule was made for this group.
   bool has_initial_lr() const { return initial_lr_.has_value(); }
-  /// Sets the rate that schedules are relative to.
+  /// Sets the base rate of schedules.
   void set_initial_lr(double rate) { initial_lr_ = rate; }
 
  private:

@@ -33,7 +33,7 @@ template <class M> int64_t output_dimension(const M& module) {
 
 namespace tandem::nn::utils {
 
-/// Reparametrises `name` ("weight" or "bias") of a module as g v / |v| (Salimans and Kingma 2016, arXiv:1602.07868).
+/// Reparametrises `name` ("weight" or "bias") of a module as g * v / |v| (Salimans and Kingma 2016, arXiv:1602.07868).
 /// Two parameters replace `name`: `name`_g, the length, and `name`_v, the direction, of each slice along `dim`, or of
 /// the whole tensor if `dim` is nullopt. `name` is computed again whenever the module is called by its handle, `fc(x)`,
 /// or by a Sequential, but not by `fc->forward(x)`. @return the module. @throws Error unless it has such a parameter
