@@ -138,7 +138,7 @@ TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , softmax(-x, options.dim()));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 
-/// Returns x where x is above the threshold, and the value elsewhere.
+/// Returns x where x is above the option `threshold`, and the option `value` elsewhere.
 TANDEM_TWO_OPTION_MODULE(Threshold, double, double, functional::threshold(x, options));
 /// Returns x where x is above 0, and weight * x elsewhere. The weight is trained; there is one weight for all channels,
 /// or one per channel (dimension 1) (He et al. 2015, arXiv:1502.01852).

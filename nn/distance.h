@@ -10,7 +10,7 @@ namespace tandem::nn::functional {
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 
-/// Returns the p-norms of the differences of all pairs of rows of x (N, D): (N (N - 1) / 2), in the order (0, 1), (0,
+/// Returns the p-norms of the differences of all pairs of rows of x (N, D): (N * (N - 1) / 2), in the order (0, 1), (0,
 /// 2), ...
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 

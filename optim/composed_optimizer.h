@@ -24,7 +24,7 @@ class ComposedOptimizer : public Optimizer {
   /// The members of Numbers as 0-dim float64 tensors on the parameters' device, and the step counts of some parameters.
   struct NumberTensors {
     Tensor lr, beta1, beta2, eps, weight_decay, extra[3];
-    Tensor steps;  // (parameters,) float64, counted from 1
+    Tensor steps;  // step counts, (parameters,) float64, starting at 1
   };
   /// One parameter in a step. Tensors are float32 or float64, all of one dtype, and have at least one dimension.
   struct Parameter {
