@@ -19,16 +19,16 @@ double numel(const std::vector<int64_t>& sizes);
 using Run = std::function<void()>;
 
 struct Benchmark {
-  std::string name;                           // the op, then the variant: "softmax/forward"
-  std::vector<Shapes> cases;                  // the smallest first
-  double (*bytes)(const Shapes&) = nullptr;   // memory traffic of a call; null if traffic does not bound its speed
-  double (*flops)(const Shapes&) = nullptr;   // a multiply-add counts as two; null if arithmetic is not counted
+  std::string name;                           // op/variant, for example "softmax/forward"
+  std::vector<Shapes> cases;                  // shapes to run on, smallest first
+  double (*bytes)(const Shapes&) = nullptr;   // bytes read and written by a call; null if they do not bound its speed
+  double (*flops)(const Shapes&) = nullptr;   // floating-point operations of a call; null if they are not counted
   std::function<Run(const Shapes&)> prepare;  // makes the inputs and returns the function to time
 };
 
 std::vector<Benchmark> all_benchmarks();
 
-// ops/
+// Tables of the sources in ops/.
 std::vector<Benchmark> overhead_benchmarks();
 std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> inplace_benchmarks();
@@ -41,7 +41,7 @@ std::vector<Benchmark> index_benchmarks();
 std::vector<Benchmark> view_benchmarks();
 std::vector<Benchmark> fill_benchmarks();
 std::vector<Benchmark> optim_benchmarks();
-// models/
+// Tables of the sources in models/.
 std::vector<Benchmark> training_benchmarks();
 
 // ---- helpers for writing the tables
@@ -60,19 +60,22 @@ Inputs make_inputs(const Shapes& shapes, bool positive = false);
 std::function<Run(const Shapes&)> forward(Op op, bool positive = false);
 /// Times the replay of a Graph that captured the op.
 std::function<Run(const Shapes&)> captured(Op op);
-/// Times the op's backward alone, for every input. The forward runs once and its autograd graph is retained.
+/// Times the op's backward alone, with the gradients of all inputs. The forward runs once and its autograd graph is
+/// retained.
 std::function<Run(const Shapes&)> backward(Op op, bool positive = false);
-/// Times the op's backward alone, for all inputs returned by `make` that require a gradient.
+/// Times the op's backward alone, with the gradients of all inputs returned by `make` that require one.
 std::function<Run(const Shapes&)> backward(std::function<Inputs(const Shapes&)> make, Op op);
 
-// Bytes of float32 traffic. read_write: the first input is read and a result of its size is written; the others alike.
+// Return the bytes of float32 memory traffic of an op. read_write: the op reads the first input and writes a result of
+// the same size. The other names follow this pattern.
 double read_one(const Shapes& s);
 double read_write(const Shapes& s);
 double read_two_write_one(const Shapes& s);
 double write_one(const Shapes& s);
 
-// Floating-point operations. linear: x (rows, in) and weight (out, in). conv: x (N, C, H, W) and weight (O, C, K, K),
-// without padding. backward: the gradients of x and of the weight.
+// Return the number of floating-point operations of an op. A multiply-add counts as two. linear: x (rows, in) and
+// weight (out, in). conv: x (N, C, H, W) and weight (O, C, K, K), without padding. backward: the gradients of x and of
+// the weight.
 double linear_flops(const Shapes& s);
 double linear_backward_flops(const Shapes& s);
 double conv_flops(const Shapes& s);

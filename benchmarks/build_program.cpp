@@ -21,8 +21,8 @@ namespace tandem::benchmarks {
 namespace {
 
 struct Ended {
-  int status;        // exit status; 128 + the signal's number if a signal ended the process; 127 if it did not start
-  std::string said;  // its standard output and standard error
+  int status;        // exit status; 128 + signal number if a signal ended the process; 127 if it did not start
+  std::string said;  // standard output and standard error of the process
 };
 Ended run(const std::vector<std::string>& arguments) {
   int ends[2];

@@ -9,10 +9,10 @@ namespace tandem::benchmarks {
 /// Ratio of the baseline's time to this build's time. Above 1, this build is faster.
 struct Comparison {
   double ratio;      // median of the ratios of the rounds
-  double low, high;  // interval that contains the true median with a probability of at least 95 %
+  double low, high;  // interval that contains the true median with a probability of 95 % or more
   bool is_slower() const { return high < 0.95; }
 };
-constexpr int kFewestRounds = 6;  // with fewer, even [smallest, largest] holds the median with less than 95 %
+constexpr int kFewestRounds = 6;  // with fewer, P(smallest <= true median <= largest) is below 95 %
 
 /// Returns the median of independent values with its 95 % interval. The interval assumes nothing about the
 /// distribution: each value lies below the true median with probability 1/2, so the k-th smallest value lies above the

@@ -40,11 +40,11 @@ typedef float Vector64 __attribute__((vector_size(64), may_alias));
 template <class Vector> [[gnu::always_inline]] inline void multiply_and_add(int64_t rounds) {
   Vector sums[12] = {}, factor = {}, term = {};
   factor += 0.999F, term += 0.001F;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // else the compiler merges them, as all start at 0
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // otherwise the compiler merges the equal sums
   for (int64_t r = 0; r < rounds; ++r)
 #pragma GCC unroll 12
     for (Vector& sum : sums) sum = sum * factor + term;
-  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // else the compiler drops the loop
+  for (Vector& sum : sums) asm volatile("" : "+m"(sum));  // otherwise the compiler removes the loop
 }
 template <class Vector> [[gnu::always_inline]] inline void read(const float* from, int64_t count) {
   constexpr int64_t kFloats = sizeof(Vector) / sizeof(float);
@@ -113,10 +113,10 @@ double MachineLimits::bandwidth(Traffic traffic, double bytes) {
   double& best = bandwidths_[{traffic, power}];
   if (best > 0) return best;
   const int64_t total = int64_t(1) << power, each = traffic == Traffic::copy ? total / 2 : total, floats = each / 4;
-  const Tensor from = ones({floats}), to = ones({floats});  // written here, so that all pages are mapped
+  const Tensor from = ones({floats}), to = ones({floats});  // ones() writes to all pages, which maps them
   const float* const in = from.data_ptr<float>();
   float* const out = to.data_ptr<float>();
-  // One piece per thread, so that all threads get equal work.
+  // One chunk per thread, so that all threads get equal work.
   const int64_t grain = std::max<int64_t>((floats / get_num_threads() + 63) / 64 * 64, 4096);
   const auto measure = [&](auto piece) {
     const double seconds = fewest_seconds_of(

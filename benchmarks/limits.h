@@ -28,7 +28,7 @@ class MachineLimits {
  private:
   double multiply_adds_ = 0;
   std::map<DType, double> products_;
-  std::map<std::pair<Traffic, int>, double> bandwidths_;  // by traffic and log2 of the bytes, rounded
+  std::map<std::pair<Traffic, int>, double> bandwidths_;  // key: traffic, and log2 of the number of bytes, rounded
 };
 
 }  // namespace tandem::benchmarks

@@ -35,7 +35,8 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
   timeout.tv_sec = static_cast<time_t>(timeout_s);
   timeout.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(timeout.tv_sec)) * 1e6);
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  std::vector<std::string> environment = command_.environment;  // first, because getenv finds the first entry of a name
+  // The command's own variables go first, because getenv returns the first entry of a name.
+  std::vector<std::string> environment = command_.environment;
   for (char** e = environ; *e; ++e) environment.emplace_back(*e);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -84,7 +85,8 @@ std::string PeerProgram::read_line(const std::string& asked) {
     char bytes[512];
     const ssize_t n = recv(socket_, bytes, sizeof bytes, 0);
     if (n < 0 && errno == EINTR) continue;
-    const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);  // other errors: the peer has ended
+    // EAGAIN means that the timeout expired. With any other error, the peer has ended.
+    const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", asked, "' in time");
     TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", asked, "'");
     unread_.append(bytes, static_cast<size_t>(n));

@@ -237,7 +237,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
   }
 
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;  // if there is no folder, opening the file fails
+  std::error_code ignored;  // if this fails, opening the file fails too
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   std::ofstream out(temporary, std::ios::trunc);

@@ -12,7 +12,7 @@ namespace tandem::benchmarks {
 /// each peer it shows the peer's median and its ratio to Tandem's.
 std::string table(const std::vector<Row>& rows, MachineLimits* limits = nullptr);
 /// Returns a table that compares this build with a baseline: both medians, the ratio with its 95 % interval, and
-/// "slower" if the row is. The last line is the geometric mean of the ratios.
+/// "slower" if this build is slower in that row. The last line is the geometric mean of the ratios.
 std::string baseline_table(const std::vector<Row>& rows);
 /// Writes a JSON file with all samples, the machine, the build and the settings; with the machine's peak rates if
 /// `limits` is not null, and with the comparisons if settings.baseline is not empty. The file is replaced atomically.
@@ -21,7 +21,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows,
                 const std::vector<std::unique_ptr<Program>>& programs, const Settings& settings,
                 const std::vector<std::string>& command_line, MachineLimits* limits = nullptr);
 /// Returns a Markdown table made from a file that write_json wrote. It has the benchmarks that a peer has too and whose
-/// name contains one of the parts of `filter` (separated by commas; empty: all).
+/// name contains one of the substrings in `filter` (separated by commas; empty: all).
 /// @throws Error if the file was not written by write_json, or has no peers
 std::string markdown(const std::string& path, const std::string& filter);
 

@@ -83,7 +83,7 @@ std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::uniq
         Samples& samples = row.programs[repeat % 2 ? row.programs.size() - 1 - i : i];
         const auto program =
             std::find_if(programs.begin(), programs.end(), [&](const auto& p) { return p->name() == samples.program; });
-        // Threads of the program before it may still spin, waiting for more.
+        // Waits, because threads of the previous program may still spin in search of work.
         if (programs.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
         samples.seconds.push_back((*program)->time(row.c, samples.iterations));
       }

@@ -9,22 +9,22 @@ namespace tandem::benchmarks {
 
 /// Options of a run of `tandem bench`.
 struct Settings {
-  std::string filter;                 // parts of names, separated by commas; selects names that contain any of them
+  std::string filter;                 // substrings, separated by commas; selects names that contain any of them
   int repeats = 9;                    // samples per case and program
   double seconds = 0.05;              // target duration of a sample
   int threads = 0;                    // threads of each program; 0: Tandem's default
   std::vector<std::string> peers;     // names from peer_names()
-  std::string baseline;               // another build of Tandem, which is then the only peer; or empty
+  std::string baseline;               // another build of Tandem, then the only peer; empty: none
   std::string device = "cpu";         // "cuda": all programs run on the first GPU
-  std::string precision = "highest";  // of float32 products on a GPU: see set_float32_matmul_precision
+  std::string precision = "highest";  // precision of float32 products on a GPU (set_float32_matmul_precision)
   std::vector<std::string> cases;     // "name shapes"; if not empty, only these cases run and `filter` is ignored
-  std::string json;                   // file for the results, or empty
+  std::string json;                   // file for the results; empty: none
 };
 
 /// All samples of one program on one case.
 struct Samples {
   std::string program;
-  int64_t iterations = 0;       // calls in a sample
+  int64_t iterations = 0;       // number of calls in each sample
   std::vector<double> seconds;  // mean seconds per call of each sample
 };
 /// Returns the value below which the fraction `part` of the samples lies (0.5: the median), interpolated linearly.
@@ -37,8 +37,8 @@ struct Row {
   std::vector<Samples> programs;  // Tandem first, then the peers that have this case
 };
 
-/// Returns all cases of the benchmarks whose name contains one of the parts of `filter`, in the order of the table. An
-/// empty filter selects everything. @throws Error if no benchmark matches
+/// Returns all cases of the benchmarks whose name contains one of the comma-separated substrings in `filter`, in the
+/// order of the table. An empty filter selects everything. @throws Error if no benchmark matches
 std::vector<Case> select(const std::vector<Benchmark>& table, const std::string& filter);
 
 /// Returns the cases with these keys ("clone/forward 134217728"). The shapes need not be among the benchmark's own.
@@ -46,8 +46,8 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::string&
 std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<std::string>& keys);
 
 /// Prepares each case on each program. Then each round takes one sample of every case on every program, so that a
-/// temporary disturbance of the machine affects all programs alike. Every second round asks the programs in reverse
-/// order. `progress` receives the completed fraction, from 0 to 1.
+/// temporary disturbance of the machine affects all programs alike. Every second round takes its samples in reverse
+/// order of the programs. `progress` receives the completed fraction, from 0 to 1.
 std::vector<Row> run(const std::vector<Case>& cases, const std::vector<std::unique_ptr<Program>>& programs,
                      const Settings& settings, const std::function<void(double)>& progress);
 

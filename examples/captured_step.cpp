@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
       run();
       schedule.step();
     }
-    const auto last = loss.item<float>();  // waits for a GPU
+    const auto last = loss.item<float>();  // waits until the GPU is done
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     std::cout << how << ": " << time.count() / steps << " us a step, loss " << last << "\n";
   };

@@ -7,7 +7,7 @@ using namespace tandem;
 using autograd::AutogradContext;
 using autograd::variable_list;
 
-/// y = x / sqrt(1 + (s x)^2): close to x near 0, and never larger than 1 / s.
+/// y = x / sqrt(1 + (s * x)^2): close to x near 0, and |y| is never larger than 1 / s.
 struct SoftClip : autograd::Function<SoftClip> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, double s) {
     ctx->save_for_backward({x});
@@ -17,7 +17,7 @@ struct SoftClip : autograd::Function<SoftClip> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const Tensor x = ctx->get_saved_variables()[0];
     const double s = ctx->saved_data["s"].toDouble();
-    return {grads[0] * (1 + (x * s).square()).pow(-1.5), Tensor()};  // s is a number and has no gradient
+    return {grads[0] * (1 + (x * s).square()).pow(-1.5), Tensor()};  // no gradient for the number s
   }
 };
 

@@ -31,13 +31,13 @@ int main(int argc, char** argv) try {
 
   nn::Sequential net = make_network();
   net->to(device);
-  if (device.is_cpu()) net->to(MemoryFormat::ChannelsLast);  // fastest format for convolutions on the CPU
+  if (device.is_cpu()) net->to(MemoryFormat::ChannelsLast);  // the fastest format for convolutions on the CPU
   std::cout << net << "\n";
   optim::AdamW optimizer(net->parameters(), optim::AdamWOptions(2e-3));
   optim::CosineAnnealingLR schedule(optimizer, /*T_max=*/epochs);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     net->train();
-    Tensor loss_sum = zeros({}, device);  // summed on the device: item() in every step would wait for it
+    Tensor loss_sum = zeros({}, device);  // sums on the device, because item() in every step would wait for the device
     int batches = 0;
     for (auto& batch : *train) {
       optimizer.zero_grad();

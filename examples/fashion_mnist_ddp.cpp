@@ -21,7 +21,7 @@ nn::Sequential make_network() {
                         nn::Dropout(0.25), nn::Linear(128, 10));
 }
 
-/// Returns the sum of a number over all ranks.
+/// Returns the sum of `number` over all ranks.
 double over_ranks(double number) {
   const Tensor sum = full({}, number, TensorOptions(kFloat64).device(distributed::default_group()->device()));
   distributed::all_reduce(sum);
@@ -32,7 +32,8 @@ double over_ranks(double number) {
 void train(const std::string& folder, int epochs, DeviceType type) {
   const auto rank = static_cast<size_t>(distributed::get_rank()),
              ranks = static_cast<size_t>(distributed::get_world_size());
-  // This rank's GPU: its number among the processes of this machine, which the launcher sets.
+  // Each rank uses one GPU. The GPU's index is this process's number among the processes of this machine, which the
+  // launcher sets.
   const Device device =
       type == kCUDA ? Device(kCUDA, distributed::get_node_local_rank(static_cast<int>(rank))) : Device(kCPU);
   manual_seed(1);
@@ -65,7 +66,7 @@ void train(const std::string& folder, int epochs, DeviceType type) {
       optimizer.zero_grad();
       const Tensor loss = cross_entropy(ddp(batch.data), batch.target);
       loss.backward();
-      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // gradients are averaged by now, so all ranks clip alike
+      nn::utils::clip_grad_norm_(net->parameters(), 5.0);  // gradients are already averaged: all ranks clip alike
       optimizer.step();
       loss_sum += loss.detach();
       ++batches;
@@ -94,7 +95,7 @@ int main(int argc, char** argv) try {
   const std::string folder = argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist";
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
   const DeviceType type = Device(argc > 3 ? argv[3] : cuda::is_available() ? "cuda" : "cpu").type();
-  if (distributed::is_launched()) {  // a launcher started this process as one of the ranks
+  if (distributed::is_launched()) {  // true if a launcher started this process as one of several ranks
     distributed::init_process_group(type == kCUDA && distributed::is_nccl_available() ? "nccl" : "gloo");
     train(folder, epochs, type);
     distributed::destroy_process_group();

@@ -30,10 +30,10 @@ int main(int argc, char** argv) {
   // The network learns whether a point lies inside a ring.
   const Tensor x = rand({512, 2}) * 2 - 1;
   const Tensor radius = x.square().sum({1}, /*keepdim=*/true).sqrt();
-  const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // on the device of the output
+  const Tensor y = (radius > 0.4).logical_and(radius < 0.8).to(kFloat32).to(second);  // on the output's device
 
   TwoParts net(first, second);
-  optim::Adam optimizer(net->parameters(), 0.01);  // updates each parameter on its device
+  optim::Adam optimizer(net->parameters(), 0.01);  // updates each parameter on the parameter's own device
   for (int step = 1; step <= steps; ++step) {
     optimizer.zero_grad();
     const Tensor loss = binary_cross_entropy_with_logits(net(x), y);

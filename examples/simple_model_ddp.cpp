@@ -29,13 +29,13 @@ void train(int epochs) {
   nn::MSELoss criterion;
   optim::Adam optimizer(model->parameters(), optim::AdamOptions(0.05));
   for (int epoch = 1; epoch <= epochs; ++epoch) {
-    loader->sampler().set_epoch(static_cast<size_t>(epoch));  // each epoch has another shuffled order
+    loader->sampler().set_epoch(static_cast<size_t>(epoch));  // shuffles differently in each epoch
     Tensor loss;
     for (auto& batch : *loader) {
       optimizer.zero_grad();
-      loss = criterion(ddp(batch.data), batch.target);  // ddp, not model: else nothing is averaged
-      loss.backward();                                  // returns once the gradients are averaged
-      optimizer.step();                                 // takes the same step on every rank
+      loss = criterion(ddp(batch.data), batch.target);  // calls ddp, not model, so that gradients are averaged
+      loss.backward();                                  // returns once the gradients are averaged over all ranks
+      optimizer.step();                                 // makes the same step on every rank
     }
     std::printf("epoch %d: rank %d of %d saw %zu examples, last loss %.4f\n", epoch, rank, ranks,
                 loader->sampler().local_sample_count(), loss.item<double>());
@@ -51,7 +51,7 @@ void train(int epochs) {
 
 int main(int argc, char** argv) try {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 20;
-  if (distributed::is_launched()) {  // a launcher started this process as one of the ranks
+  if (distributed::is_launched()) {  // true if a launcher started this process as one of several ranks
     distributed::init_process_group("gloo");
     train(epochs);
     distributed::destroy_process_group();

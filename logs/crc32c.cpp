@@ -6,7 +6,7 @@
 namespace tandem::logs {
 namespace {
 
-/// CRC register after processing each byte, starting from zero.
+/// Entry i: the CRC register after processing byte i, starting from a register of zero.
 constexpr std::array<uint32_t, 256> kCrcOfByte = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,4 +1,4 @@
-// EventFile: names the file, adds length and checksums to each record, and appends it.
+// EventFile: names and creates the file, adds length and checksums to each record, and appends the records.
 #include "tandem/logs/event_file.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ EventFile::EventFile(const std::string& folder, const SummaryWriterOptions& opti
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   TANDEM_CHECK(fd_ >= 0, "SummaryWriter: cannot write ", path_, ": ", std::strerror(errno));
   add(version_event(now));
-  flush();  // TensorBoard shows the run from now on
+  flush();  // so that TensorBoard shows the run at once
 }
 
 EventFile::~EventFile() {
@@ -69,7 +69,7 @@ void EventFile::add(const std::string& event) {
 void EventFile::flush() {
   const std::string bytes = std::move(waiting_);
   waiting_.clear();
-  events_waiting_ = 0;  // after a failed write the events are dropped, because a part of them may be in the file
+  events_waiting_ = 0;  // reset even if the write fails, because the file may then hold a part of the events
   last_flush_ = std::chrono::steady_clock::now();
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t written = ::write(fd_, bytes.data() + at, bytes.size() - at);

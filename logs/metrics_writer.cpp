@@ -50,7 +50,7 @@ std::string json_string(const std::string& name) {
   return quoted + '"';
 }
 std::string json_row(int64_t step, double seconds, const Metrics& metrics) {
-  std::string row = "{\"step\": ";  // append(), because gcc 12 warns about `literal + std::to_string()` at -O3
+  std::string row = "{\"step\": ";  // append() and not +, because gcc 12 warns at -O3
   row.append(std::to_string(step)).append(", \"seconds\": ").append(rounded(seconds));
   for (const auto& [name, value] : metrics)
     row += ", " + json_string(name) + ": " + (std::isfinite(value) ? shortest(value) : "null");
@@ -82,7 +82,7 @@ MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(pa
   std::ifstream file(path_);
   if (csv_) std::getline(file, header_of_file_);
   file.clear();
-  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // ends a row that a crash cut off
+  if (file.seekg(-1, std::ios::end) && file.get() != '\n') write("\n");  // ends the last row, if a crash cut it off
 }
 MetricsWriter::~MetricsWriter() { ::close(fd_); }
 

@@ -1,4 +1,4 @@
-// ProtoMessage: appends keys, varints, numbers, byte strings and packed lists.
+// Implements ProtoMessage: appends keys, varints, numbers, byte strings and packed lists to a message.
 #include "tandem/logs/protobuf.h"
 
 #include <bit>
@@ -28,7 +28,7 @@ ProtoMessage& ProtoMessage::integer(int field, int64_t value) {
 }
 ProtoMessage& ProtoMessage::number(int field, double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
-  if (bits == 0) return *this;  // -0.0 is not the default, so it is written
+  if (bits == 0) return *this;  // omits 0.0, the default, but not -0.0
   key(field, kEightBytes);
   append_little_endian(bytes_, bits, 8);
   return *this;

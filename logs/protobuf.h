@@ -11,7 +11,7 @@ namespace tandem::logs {
 /// A message under construction. Fields are appended in the order of the calls; Google's writers order them by number.
 class ProtoMessage {
  public:
-  /// Appends an int32, int64 or enum. As in proto3, zeros are omitted, here and in number().
+  /// Appends an int32, int64 or enum. integer() and number() omit zeros, as in proto3.
   ProtoMessage& integer(int field, int64_t value);
   /// Appends a double.
   ProtoMessage& number(int field, double value);

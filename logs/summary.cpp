@@ -1,4 +1,4 @@
-// Builds the messages for scalars, histograms, images and texts, and their events.
+// Builds TensorBoard's messages for scalars, histograms, images and texts, and the events that hold these messages.
 #include "tandem/logs/summary.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tandem::logs {
 namespace {
 
-enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // from types.proto
+enum DataType { kDtFloat = 1, kDtDouble = 2, kDtString = 7 };  // values of TensorFlow's types.proto
 
 /// Returns a SummaryMetadata message, which names the TensorBoard plugin that displays the value.
 ProtoMessage plugin(const char* name) {
@@ -60,7 +60,8 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   TANDEM_CHECK(odd == 0, "add_histogram: '", tag, "' has ", odd, " values of ", values.numel(),
                " that are NaN or infinite; accepted: finite ones");
   const std::vector<double>& limits = bin_limits();
-  std::vector<double> counts(limits.size() - 1);  // bin i: [limits[i], limits[i + 1]); the last bin is closed
+  // counts[i]: number of values in [limits[i], limits[i + 1]). The last bin includes its upper limit.
+  std::vector<double> counts(limits.size() - 1);
   double sum = 0, sum_squares = 0;
   for (const double* v = begin; v != end; ++v) {
     sum += *v;
@@ -99,7 +100,7 @@ std::string image_summary(const std::string& tag, const Tensor& image, const std
   Tensor chw = image.detach();
   if (dataformats == "HWC") chw = chw.permute({2, 0, 1});
   if (dataformats == "HW") chw = chw.unsqueeze(0);
-  if (chw.size(0) == 1) chw = cat({chw, chw, chw}, 0);  // grey images become three channels, as in PyTorch
+  if (chw.size(0) == 1) chw = cat({chw, chw, chw}, 0);  // makes a grey image RGB, as PyTorch does
   TANDEM_CHECK(chw.size(0) == 3 || chw.size(0) == 4, "add_image: '", tag, "' is ", image.sizes(), " in ", dataformats,
                ", which has ", chw.size(0), " channels; accepted: 1, 3 or 4");
   // Truncates values instead of rounding them, as PyTorch does here; save_image rounds.

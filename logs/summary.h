@@ -7,11 +7,11 @@
 namespace tandem::logs {
 
 /// Returns a serialized Summary with one value.
-/// @param new_style         if true, a tensor for the scalars plugin instead of the older field simple_value
-/// @param double_precision  with new_style: a double instead of a float
+/// @param new_style         if true, stores a tensor for the scalars plugin instead of the older field simple_value
+/// @param double_precision  if new_style is true: stores a double instead of a float
 std::string scalar_summary(const std::string& tag, double value, bool new_style, bool double_precision);
 /// Returns a serialized Summary with the counts in TensorFlow's bins, whose limits grow by 10 % from 1e-12 to 1e20, on
-/// both sides of zero. @throws Error if there are no values, or one is not finite
+/// both sides of zero. @throws Error if there are no values, or a value is not finite
 std::string histogram_summary(const std::string& tag, const Tensor& values);
 /// Returns a serialized Summary with a PNG image. @param dataformats  CHW, HWC or HW
 /// @throws Error for another shape, a NaN, or another format
@@ -23,7 +23,7 @@ std::string text_summary(const std::string& tag, const std::string& text);
 std::string summary_event(const std::string& summary, std::optional<int64_t> step, double wall_time);
 /// Returns the Event at the beginning of a file.
 std::string version_event(double wall_time);
-/// Returns an Event that makes TensorBoard hide earlier events of `step` and later steps, from before a crash.
+/// Returns an Event that makes TensorBoard hide the events of `step` and later steps that were written before a crash.
 std::string restart_event(int64_t step, double wall_time);
 
 }  // namespace tandem::logs

@@ -1,4 +1,4 @@
-// SummaryWriter: converts each add_...() into an event, and appends it to an event file.
+// SummaryWriter: converts the value of each add_...() call into an event, and appends the event to an event file.
 #include "tandem/logs/summary_writer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem::logs {
 namespace {
 
-/// Returns PyTorch's default folder for a run: runs/Nov24_14-08-11_host
+/// Returns PyTorch's default folder for a run, for example runs/Nov24_14-08-11_host.
 std::string default_folder(const std::string& comment) {
   const std::time_t now = std::time(nullptr);
   std::tm local = {};
@@ -27,7 +27,7 @@ struct SummaryWriter::State {
   std::string log_dir;
   SummaryWriterOptions options;
   std::mutex mutex;
-  std::map<std::string, EventFile> files;  // by folder: log_dir and the folders of add_scalars
+  std::map<std::string, EventFile> files;  // key: folder, which is log_dir or made by add_scalars
 
   EventFile& file(const std::string& folder) { return files.try_emplace(folder, folder, options).first->second; }
   /// @param sub_folder  folder inside log_dir; empty for log_dir itself

@@ -12,7 +12,8 @@ namespace tandem::logs {
 struct SummaryWriterOptions {
   /// Suffix of the default log_dir.
   TANDEM_ARG(std::string, comment) = {};
-  /// After a crash, with the same log_dir: hides events of this step and later ones that the crashed run wrote.
+  /// For a restart after a crash with the same log_dir: makes TensorBoard hide the crashed run's events of this step
+  /// and of later steps.
   TANDEM_ARG(std::optional<int64_t>, purge_step) = {};
   /// Number of events in memory at which they are written to the file.
   TANDEM_ARG(int64_t, max_queue) = 10;
@@ -43,7 +44,7 @@ class SummaryWriter {
 
   /// Adds a point to a curve. NaN and infinities are allowed; TensorBoard marks them.
   /// @param new_style         if true, writes a tensor, which TensorBoard may load faster; else a float
-  /// @param double_precision  with new_style: writes a double instead of a float
+  /// @param double_precision  if new_style is true: writes a double instead of a float
   /// @throws Error            if the file cannot be written, like all functions below
   void add_scalar(const std::string& tag, double scalar_value, std::optional<int64_t> global_step = {},
                   std::optional<double> walltime = {}, bool new_style = false, bool double_precision = false);

@@ -1,4 +1,4 @@
-// BertModel: its layers' reset() and forward(), and BertConfig from config.json.
+// Implements reset() and forward() of BertModel and its layers, and reads BertConfig from a config.json.
 #include "tandem/models/bert.h"
 
 #include "tandem/models/json_file.h"
@@ -146,7 +146,7 @@ void BertModelImpl::reset() {
       nn::init::normal_(linear->weight, 0, config.initializer_range());
       nn::init::zeros_(linear->bias);
     } else if (auto* table = module->as<nn::Embedding>()) {
-      table->weight.mul_(config.initializer_range());  // Embedding initializes to N(0, 1), with zeros for [PAD]
+      table->weight.mul_(config.initializer_range());  // nn::Embedding draws from N(0, 1), with zeros for [PAD]
     }
   }
 }

@@ -22,7 +22,7 @@ struct BertConfig {
   TANDEM_ARG(int64_t, num_hidden_layers) = 12;
   TANDEM_ARG(int64_t, num_attention_heads) = 12;
   TANDEM_ARG(int64_t, intermediate_size) = 3072;
-  TANDEM_ARG(std::string, hidden_act) = "gelu";  // or gelu_new (gelu's tanh approximation), or relu
+  TANDEM_ARG(std::string, hidden_act) = "gelu";  // "gelu", "gelu_new" (tanh approximation of gelu) or "relu"
   TANDEM_ARG(double, hidden_dropout_prob) = 0.1;
   TANDEM_ARG(double, attention_probs_dropout_prob) = 0.1;
   TANDEM_ARG(int64_t, max_position_embeddings) = 512;

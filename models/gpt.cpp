@@ -1,4 +1,5 @@
-// GptModel: reset() and forward() of its layers, loading of weights, and the loss of predicting the next token.
+// Implements GptModel: reset() and forward() of its layers, loading of weights, and the loss of predicting the next
+// token.
 #include "tandem/models/gpt.h"
 
 #include <cmath>

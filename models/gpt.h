@@ -18,13 +18,13 @@ struct GptConfig {
   TANDEM_ARG(int64_t, n_embd) = 768;        // size of a hidden state
   TANDEM_ARG(int64_t, n_layer) = 12;
   TANDEM_ARG(int64_t, n_head) = 12;
-  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // gelu's tanh approximation; or gelu, or relu
-  TANDEM_ARG(double, resid_pdrop) = 0.1;                      // dropout of the attention's and MLP's outputs
+  TANDEM_ARG(std::string, activation_function) = "gelu_new";  // gelu's tanh approximation; alternatives: "gelu", "relu"
+  TANDEM_ARG(double, resid_pdrop) = 0.1;                      // dropout of the outputs of attention and MLP
   TANDEM_ARG(double, embd_pdrop) = 0.1;
   TANDEM_ARG(double, attn_pdrop) = 0.1;
   TANDEM_ARG(double, layer_norm_epsilon) = 1e-5;
   TANDEM_ARG(double, initializer_range) = 0.02;  // standard deviation of the initial weights
-  TANDEM_ARG(bool, tie_word_embeddings) = true;  // whether wte's weight also computes the logits, without lm_head
+  TANDEM_ARG(bool, tie_word_embeddings) = true;  // if true, wte's weight computes the logits, without lm_head
 };
 
 /// Linear layer x W + b whose weight is transposed relative to nn::Linear's, as in GPT-2's files.
@@ -58,7 +58,7 @@ class GptAttentionImpl : public nn::Cloneable<GptAttentionImpl> {
 };
 TANDEM_MODULE(GptAttention);
 
-/// Feed-forward part of a layer: c_proj(activation(c_fc(x))), with 4 n_embd hidden features.
+/// Feed-forward part of a layer: c_proj(activation(c_fc(x))), with 4 * n_embd hidden features.
 class GptMlpImpl : public nn::Cloneable<GptMlpImpl> {
  public:
   explicit GptMlpImpl(const GptConfig& c) : config(c) { reset(); }
@@ -87,8 +87,8 @@ class GptBlockImpl : public nn::Cloneable<GptBlockImpl> {
 TANDEM_MODULE(GptBlock);
 
 /// The complete decoder with its language-model head. Weights are initialized from a normal distribution with mean 0
-/// and standard deviation initializer_range; for the weight of each c_proj, the deviation is initializer_range /
-/// sqrt(2 n_layer). Biases are initialized to zero.
+/// and standard deviation initializer_range; for the weight of each c_proj, the deviation is initializer_range / sqrt(2
+/// * n_layer). Biases are initialized to zero.
 class GptModelImpl : public nn::Cloneable<GptModelImpl> {
  public:
   explicit GptModelImpl(const GptConfig& c = {}) : config(c) { reset(); }

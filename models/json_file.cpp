@@ -14,7 +14,8 @@ struct JsonFile::Value {
 };
 
 namespace {
-/// Returns the value of a key; nullopt if it is missing or null. @throws Error unless `accepts` is true of the value
+/// Returns the value of a key; nullopt if it is missing or null. @throws Error unless `accepts` returns true for the
+/// value
 template <class T>
 std::optional<T> member(const Json& json, const char* key, bool (Json::*accepts)() const noexcept, const char* accepted,
                         const std::string& path) {

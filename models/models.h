@@ -69,7 +69,7 @@ struct FashionCnnImpl : nn::Cloneable<FashionCnnImpl> {
   }
   /// x (N, 1, 28, 28) -> logits (N, 10)
   Tensor forward(const Tensor& x) { return fc3(fc2(drop(fc1(layer2(layer1(x)).flatten(1))))); }
-  /// Each is a convolution, batch norm, ReLU and max pool.
+  /// Each Sequential is a convolution, batch norm, ReLU and max pool.
   nn::Sequential layer1{nullptr}, layer2{nullptr};
   /// The fully connected part.
   nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};

@@ -104,7 +104,7 @@ Tensor SentenceTransformer::encode(const std::vector<std::string>& texts, int64_
   const size_t count = texts.size(), width = static_cast<size_t>(batch_size);
   std::vector<std::vector<int64_t>> encoded(count);
   for (size_t i = 0; i < count; ++i) encoded[i] = tokenizer.encode(texts[i]);
-  std::vector<size_t> order(count);  // longest text first, so that a batch needs little padding
+  std::vector<size_t> order(count);  // indices of texts, longest first, so that batches need little padding
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return encoded[a].size() > encoded[b].size(); });

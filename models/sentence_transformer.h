@@ -29,7 +29,7 @@ class SentenceTransformer {
 
   /// Computes the hidden states of the tokens.
   BertModel model{nullptr};
-  data::BertTokenizer tokenizer;  // model_max_length is the least of the limits in the files and the model's positions
+  data::BertTokenizer tokenizer;  // model_max_length: minimum of the files' limits and the model's positions
   bool normalize = false;         // whether vectors are scaled to length 1
 
  private:

@@ -1,4 +1,4 @@
-// Activation modules: printing, and modules with parameters.
+// Implements the printing of activation modules, and the activation modules that have parameters.
 #include "tandem/nn/activation.h"
 
 #include "tandem/nn/module/print.h"

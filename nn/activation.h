@@ -39,13 +39,13 @@ struct SoftmaxFuncOptions {
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
 using SoftminFuncOptions = SoftmaxFuncOptions;
 struct RReLUFuncOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slopes
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slopes
-  TANDEM_ARG(bool, training) = false;   // if true, slopes are random; else every slope is (lower + upper) / 2
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // smallest slope for negative inputs
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // largest slope for negative inputs
+  TANDEM_ARG(bool, training) = false;   // if true, slopes are random; if false, all are (lower + upper) / 2
   TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };
 struct GumbelSoftmaxFuncOptions {
-  TANDEM_ARG(double, tau) = 1.0;   // temperature; with a small one the results are close to one-hot vectors
+  TANDEM_ARG(double, tau) = 1.0;   // temperature: the smaller, the closer results are to one-hot vectors
   TANDEM_ARG(bool, hard) = false;  // if true, returns one-hot vectors
   TANDEM_ARG(int, dim) = -1;       // dimension over which the results sum to 1
 };
@@ -138,16 +138,16 @@ TANDEM_OPTION_MODULE(Softmin, SoftminOptions, , softmax(-x, options.dim()));
 TANDEM_OPTION_MODULE(Softmax, SoftmaxOptions, , softmax(x, options.dim()));
 TANDEM_OPTION_MODULE(LogSoftmax, LogSoftmaxOptions, , log_softmax(x, options.dim()));
 
-/// Returns x where x is above the threshold, and the value elsewhere.
+/// Returns x where x is above the option `threshold`, and the option `value` elsewhere.
 TANDEM_TWO_OPTION_MODULE(Threshold, double, double, functional::threshold(x, options));
-/// Returns x where x is above 0, and weight x elsewhere. The weight is trained; there is one for all channels or one
-/// per channel (dimension 1) (He et al. 2015, arXiv:1502.01852).
+/// Returns x where x is above 0, and weight * x elsewhere. The weight is trained; there is one weight for all channels,
+/// or one per channel (dimension 1) (He et al. 2015, arXiv:1502.01852).
 class PReLUImpl : public Cloneable<PReLUImpl> {
  public:
   explicit PReLUImpl(const PReLUOptions& o = {}) : options(o) { reset(); }
   void reset() override;
   void pretty_print(std::ostream& out) const override;
-  /// Returns a tensor of x's sizes. @throws Error unless there is one weight or one per channel of x
+  /// Returns a tensor of x's sizes. @throws Error unless the module has one weight, or one weight per channel of x
   Tensor forward(const Tensor& x) { return x.prelu(weight); }
   PReLUOptions options;
   /// Slopes for negative elements: (num_parameters).

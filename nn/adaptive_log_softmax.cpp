@@ -54,7 +54,7 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
       target.numel() == 0 || (target.min().item<int64_t>() >= 0 && target.max().item<int64_t>() < options.n_classes());
   TANDEM_CHECK(known, name(), ": a target is outside of 0 to ", options.n_classes() - 1);
   const Tensor first = tandem::log_softmax(head(x), 1);
-  // Index of each target's entry in the head: its class, or its cluster's entry.
+  // Index of the head's output for each target: the target's class, or the output of its cluster.
   Tensor entry = target.clamp_max(shortlist_size - 1), output;
   Tensor rest = zeros({x.size(0)}, first.options());
   for (int64_t i = 0; i < n_clusters; ++i) {

@@ -47,8 +47,9 @@ class AdaptiveLogSoftmaxWithLossImpl : public Cloneable<AdaptiveLogSoftmaxWithLo
   Tensor predict(const Tensor& x);
 
   AdaptiveLogSoftmaxWithLossOptions options;
-  std::vector<int64_t> cutoffs;  // options.cutoffs() and then n_classes
-  /// Number of classes outside all clusters, number of clusters, and their sum, the number of outputs of head.
+  std::vector<int64_t> cutoffs;  // options.cutoffs(), with n_classes appended
+  /// shortlist_size: number of classes outside all clusters. head_size: number of outputs of `head`, shortlist_size +
+  /// n_clusters.
   int64_t shortlist_size = 0, n_clusters = 0, head_size = 0;
   /// Maps in_features to head_size.
   Linear head{nullptr};

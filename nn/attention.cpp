@@ -1,4 +1,4 @@
-// MultiheadAttention: registers its parameters and calls multi_head_attention_forward.
+// Implements MultiheadAttention: registers its parameters and calls multi_head_attention_forward.
 #include "tandem/nn/attention.h"
 
 #include <cmath>

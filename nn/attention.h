@@ -8,15 +8,15 @@ namespace tandem::nn {
 struct MultiheadAttentionOptions {
   MultiheadAttentionOptions(int64_t embed_dim, int64_t num_heads)
       : embed_dim_(embed_dim), num_heads_(num_heads), kdim_(embed_dim), vdim_(embed_dim) {}
-  TANDEM_ARG(int64_t, embed_dim);           // length of queries and outputs
+  TANDEM_ARG(int64_t, embed_dim);           // number of features of queries and outputs
   TANDEM_ARG(int64_t, num_heads);           // number of heads; must divide embed_dim
   TANDEM_ARG(double, dropout) = 0;          // dropout probability of the attention weights
   TANDEM_ARG(bool, bias) = true;            // whether the projections have biases
   TANDEM_ARG(bool, add_bias_kv) = false;    // if true, adds a trained key and value to every sequence
   TANDEM_ARG(bool, add_zero_attn) = false;  // if true, adds a key and a value of zeros to every sequence
-  TANDEM_ARG(int64_t, kdim);                // length of keys; embed_dim unless set
-  TANDEM_ARG(int64_t, vdim);                // length of values; embed_dim unless set
-  TANDEM_ARG(bool, batch_first) = false;    // if true, (N, L, E) instead of (L, N, E), as in Python's PyTorch
+  TANDEM_ARG(int64_t, kdim);                // number of features of keys; embed_dim unless set
+  TANDEM_ARG(int64_t, vdim);                // number of features of values; embed_dim unless set
+  TANDEM_ARG(bool, batch_first) = false;    // if true, tensors are (N, L, E) instead of (L, N, E)
 };
 
 namespace functional {
@@ -42,16 +42,16 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   /// @param key_padding_mask      (N, S): bool, true for keys to ignore, or numbers to add to the scores
   /// @param need_weights          if false, returns undefined weights, and a query whose keys are all masked gives the
   ///                              bias of out_proj instead of NaN
-  /// @param attn_mask             (L, S) or (N num_heads, L, S), with values as in key_padding_mask
+  /// @param attn_mask             (L, S) or (N * num_heads, L, S), with values as in key_padding_mask
   /// @param average_attn_weights  if false, weights are per head: (N, num_heads, L, S)
   std::tuple<Tensor, Tensor> forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                      const Tensor& key_padding_mask = {}, bool need_weights = true,
                                      const Tensor& attn_mask = {}, bool average_attn_weights = true);
   MultiheadAttentionOptions options;
-  Tensor in_proj_weight;                               // (3 E, E); undefined unless kdim and vdim are E
+  Tensor in_proj_weight;                               // (3 * E, E); undefined unless kdim and vdim are E
   Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // (E, E), (E, kdim), (E, vdim); undefined if kdim and vdim are E
-  Tensor in_proj_bias;                                 // (3 E); undefined if options.bias() is false
-  Tensor bias_k, bias_v;                               // (1, 1, E); undefined unless options.add_bias_kv()
+  Tensor in_proj_bias;                                 // (3 * E); undefined if options.bias() is false
+  Tensor bias_k, bias_v;                               // (1, 1, E); undefined unless options.add_bias_kv() is true
   /// Projects the concatenated heads, from embed_dim to embed_dim features.
   Linear out_proj{nullptr};
   /// Features per head: embed_dim / num_heads.

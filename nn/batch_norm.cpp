@@ -1,4 +1,4 @@
-// Batch norm and instance norm modules: running statistics, checks of sizes, printing.
+// Implements batch norm and instance norm modules: running statistics, checks of sizes, and printing.
 #include "tandem/nn/batch_norm.h"
 
 #include "tandem/nn/init.h"
@@ -69,8 +69,8 @@ Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const n
   const bool training = module.is_training() || !t.running_mean.defined();
   if (module.is_training() && t.num_batches_tracked.defined() && !o.momentum() && t.running_mean.defined()) {
     begin_batch(module, t);
-    // Averages the statistics of all batches. The number of batches stays on the device, because a Graph must read it
-    // there.
+    // Makes the running statistics the averages over all batches. The number of batches stays on the device, so that a
+    // captured Graph reads its current value.
     const Tensor mean = zeros_like(t.running_mean), var = zeros_like(t.running_var);
     const Tensor y = batch_norm(x, t.weight, t.bias, mean, var, training, /*momentum=*/1, o.eps(), t.parts);
     const Tensor share = t.num_batches_tracked.to(kFloat64).reciprocal();
@@ -87,7 +87,7 @@ Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& 
   const bool batched = x.dim() == single + 1;
   TANDEM_CHECK(batched || x.dim() == single, module.name(), ": x is ", x.sizes(), "; it must have ", single, " or ",
                single + 1, " dimensions");
-  const bool any = t.weight.defined() || t.running_mean.defined();  // has tensors of num_features elements
+  const bool any = t.weight.defined() || t.running_mean.defined();  // true if a module tensor has num_features elements
   TANDEM_CHECK(!any || x.size(batched ? 1 : 0) == o.num_features(), module.name(), ": x is ", x.sizes(),
                "; it must have ", o.num_features(), " channels");
   const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), t.weight, t.bias, t.running_mean, t.running_var,

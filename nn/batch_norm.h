@@ -8,10 +8,10 @@ struct BatchParts;
 
 /// Parameters and buffers of a batch norm or instance norm.
 struct NormTensors {
-  Tensor weight, bias;                                // (num_features); undefined if not affine
+  Tensor weight, bias;                                // (num_features); undefined if options.affine() is false
   Tensor running_mean, running_var;                   // (num_features); undefined if not tracked
   Tensor num_batches_tracked;                         // int64 scalar; undefined if not tracked
-  std::shared_ptr<const BatchParts> parts = nullptr;  // if set, training uses the statistics of all parts
+  std::shared_ptr<const BatchParts> parts = nullptr;  // set by SyncBatchNorm to share statistics between ranks
   /// Sets running means to 0, running variances to 1 and the number of batches to 0.
   void reset_running_stats();
   /// Resets the running statistics, and sets the weight to ones and the bias to zeros.
@@ -22,7 +22,8 @@ struct NormTensors {
 };
 void print_norm(std::ostream& out, const std::string& name, const nn::BatchNormOptions& options);
 void print_norm(std::ostream& out, const std::string& name, const nn::InstanceNormOptions& options);
-/// Starts a forward: in training, counts the batch. Returns whether the batch's own statistics are used.
+/// Increments num_batches_tracked in training. Returns whether to normalise by the statistics of the batch rather than
+/// by the running statistics.
 bool begin_batch(const nn::Module& module, NormTensors& tensors);
 /// Applies batch norm to x. @param dims  number of spatial dimensions. @throws Error unless x has as many
 Tensor normalize_batch(const nn::Module& module, NormTensors& tensors, const nn::BatchNormOptions& options, size_t dims,
@@ -52,7 +53,8 @@ class NormImplBase : public Cloneable<Derived>, public detail::NormTensors {
 template <size_t D, class Derived> class BatchNormImplBase : public NormImplBase<D, Derived, BatchNormOptions> {
  public:
   using NormImplBase<D, Derived, BatchNormOptions>::NormImplBase;
-  /// Normalises x (N, C, ...) with D spatial dimensions; BatchNorm1d also accepts (N, C). @throws Error for other ranks
+  /// Normalises x (N, C, ...) with D spatial dimensions; BatchNorm1d also accepts (N, C). @throws Error for any other
+  /// number of dimensions
   Tensor forward(const Tensor& x) { return detail::normalize_batch(*this, *this, this->options, D, x); }
 };
 class BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
@@ -68,13 +70,13 @@ TANDEM_LIBRARY_MODULE(BatchNorm1d);
 TANDEM_LIBRARY_MODULE(BatchNorm2d);
 TANDEM_LIBRARY_MODULE(BatchNorm3d);
 
-/// Instance normalisation; tandem::instance_norm computes it. Uses the statistics of the input, in evaluation only if
-/// no running statistics are tracked.
+/// Instance normalisation; tandem::instance_norm computes it. Uses the statistics of the input in training, and in
+/// evaluation if no running statistics are tracked.
 template <size_t D, class Derived> class InstanceNormImpl : public NormImplBase<D, Derived, InstanceNormOptions> {
  public:
   using NormImplBase<D, Derived, InstanceNormOptions>::NormImplBase;
-  /// Normalises x (N, C, ...) or (C, ...) with D spatial dimensions. @throws Error for other ranks, or if the number of
-  /// channels is not num_features and the module has parameters or buffers
+  /// Normalises x (N, C, ...) or (C, ...) with D spatial dimensions. @throws Error for any other number of dimensions,
+  /// or if the number of channels is not num_features and the module has parameters or buffers
   Tensor forward(const Tensor& x) { return detail::normalize_instances(*this, *this, this->options, D, x); }
 };
 class InstanceNorm1dImpl : public InstanceNormImpl<1, InstanceNorm1dImpl> {

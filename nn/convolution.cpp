@@ -1,4 +1,4 @@
-// Convolution modules: checks of options, padding modes, printing.
+// Implements convolution modules: checks of options, padding modes, and printing.
 #include "tandem/nn/convolution.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ template <size_t D> std::string class_name(const ConvNdOptions<D>& o) {
   return name += 'd';
 }
 
-/// Padding of each dimension, before and after its elements.
+/// Number of padding elements before and behind each spatial dimension.
 template <size_t D> struct Padded {
   ExpandingArray<D> before = 0, behind = 0;
   bool is_even() const { return before == behind; }
@@ -79,7 +79,7 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
 template <size_t D>
 Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
                        Padded<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
-  if (!padded.is_even()) {  // pads the difference, because convolve() pads both sides equally
+  if (!padded.is_even()) {  // convolve() pads both sides equally; pad() adds the difference
     Padded<D> rest;
     for (size_t d = 0; d < D; ++d) rest.behind[d] = padded.behind[d] - padded.before[d];
     x = pad(x, rest.list(), PaddingMode::constant);
@@ -101,7 +101,8 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvFuncOptions<D>& o) {
   ExpandingArray<D> kernel = 1;
-  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)  // other ranks: convolve() throws
+  // Skipped if the weight has another number of dimensions. convolve() then throws.
+  for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)
     kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
   return convolve_padded(x, weight, o.bias(), o.stride(), resolve(o.padding(), kernel, o.stride(), o.dilation()),
                          o.dilation(), o.groups());

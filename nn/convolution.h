@@ -60,7 +60,7 @@ template <size_t D, class Derived> class ConvTransposeNdImpl : public ConvNdImpl
   }
 };
 
-/// 1-d cross-correlation: ops/nn/convolution.h.
+/// 1-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
  public:
   /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
@@ -72,7 +72,7 @@ class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
 };
 TANDEM_LIBRARY_MODULE(Conv1d);
 
-/// 2-d cross-correlation: ops/nn/convolution.h.
+/// 2-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
  public:
   /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
@@ -84,7 +84,7 @@ class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
 };
 TANDEM_LIBRARY_MODULE(Conv2d);
 
-/// 3-d cross-correlation: ops/nn/convolution.h.
+/// 3-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
  public:
   /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.

@@ -1,4 +1,4 @@
-// Distance modules: printing.
+// Implements the printing of distance modules.
 #include "tandem/nn/distance.h"
 
 #include "tandem/core/print/print_style.h"
@@ -6,7 +6,8 @@
 
 namespace tandem::nn {
 
-// For distances, Python prints no options, but LibTorch does.
+// Format the options of a distance as LibTorch prints them. Return an empty string in Python's style, which prints no
+// options.
 namespace {
 std::string cosine_text(const CosineSimilarityOptions& o) {
   return prints_as_libtorch ? "dim=" + std::to_string(o.dim()) + ", eps=" + printed(o.eps()) : "";

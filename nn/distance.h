@@ -10,7 +10,7 @@ namespace tandem::nn::functional {
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
 
-/// Returns the p-norms of the differences of all pairs of rows of x (N, D): (N (N - 1) / 2), in the order (0, 1), (0,
+/// Returns the p-norms of the differences of all pairs of rows of x (N, D): (N * (N - 1) / 2), in the order (0, 1), (0,
 /// 2), ...
 inline Tensor pdist(const Tensor& x, double p = 2.0) { return tandem::pdist(x, p); }
 
@@ -25,10 +25,11 @@ inline Tensor pairwise_distance(const Tensor& a, const Tensor& b, const Pairwise
 
 namespace tandem::nn {
 
-/// Cosine of the angle between the vectors of a and b along a dimension, which the result lacks; from -1 to 1.
+/// Cosine, from -1 to 1, of the angle between the vectors of a and b along a dimension. The result lacks this
+/// dimension.
 TANDEM_TWO_INPUT_MODULE(CosineSimilarity, cosine_similarity);
-/// Norm of the difference of the vectors of a and b along the last dimension, which the result lacks, or has with size
-/// 1 if keepdim is true.
+/// Norm of the difference between the vectors of a and b along the last dimension. The result lacks this dimension, or
+/// keeps it with size 1 if keepdim is true.
 TANDEM_TWO_INPUT_MODULE(PairwiseDistance, pairwise_distance);
 
 }  // namespace tandem::nn

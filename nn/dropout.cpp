@@ -1,4 +1,4 @@
-// Dropout modules: checks and printing.
+// Implements the checks and the printing of dropout modules.
 #include "tandem/nn/dropout.h"
 
 #include "tandem/nn/module/print.h"

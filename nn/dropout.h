@@ -23,8 +23,8 @@ using FeatureAlphaDropoutFuncOptions = AlphaDropoutFuncOptions;
 inline Tensor dropout(Tensor x, const DropoutFuncOptions& o = {}) {
   return o.inplace() ? dropout_(x, o.p(), o.training()) : tandem::dropout(x, o.p(), o.training());
 }
-/// Zeroes whole channels of (N, C, H, W) or (C, H, W). dropout3d: of (N, C, D, H, W) or (C, D, H, W). As in LibTorch, x
-/// with any other number of dimensions is treated as having no batch.
+/// Zeroes whole channels at random. dropout2d takes (N, C, H, W) or (C, H, W), dropout3d (N, C, D, H, W) or (C, D, H,
+/// W). As in LibTorch, x with any other number of dimensions is treated as having no batch.
 inline Tensor dropout2d(Tensor x, const DropoutFuncOptions& o = {}) {
   return detail::dropout_channels(std::move(x), 4, o.p(), o.training(), o.inplace());
 }
@@ -43,7 +43,7 @@ inline Tensor feature_alpha_dropout(Tensor x, const AlphaDropoutFuncOptions& o =
 }  // namespace tandem::nn::functional
 
 namespace tandem::detail {
-/// Converts a dropout module's options to the options of its function.
+/// Converts the options of a dropout module to the options of the function that the module calls.
 template <class FuncOptions> FuncOptions with_training(const nn::DropoutOptions& options, bool training) {
   return FuncOptions().p(options.p()).inplace(options.inplace()).training(training);
 }

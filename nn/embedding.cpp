@@ -1,4 +1,4 @@
-// Embedding and EmbeddingBag: registration of the table, printing, and lookups.
+// Implements Embedding and EmbeddingBag: registration of the table, printing, and lookups.
 #include "tandem/nn/embedding.h"
 
 #include "tandem/core/print/print_style.h"
@@ -24,7 +24,7 @@ template <class M> void make_table(const char* name, M& m) {
                given.defined() ? given.sizes() : IntArrayRef(), "; accepted: ", IntArrayRef(sizes));
   m.weight = m.register_parameter("weight", given.defined() ? given : empty(sizes));
   if (!given.defined()) m.reset_parameters();
-  o._weight(Tensor());  // a copy of the module must not share the table
+  o._weight(Tensor());  // so that a clone does not share the table through its options
 }
 template <class M> void reset_table(M& m) {
   init::normal_(m.weight);

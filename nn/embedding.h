@@ -15,9 +15,9 @@ struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);              // number of rows of the table
-  TANDEM_ARG(int64_t, embedding_dim);               // length of a row
+  TANDEM_ARG(int64_t, embedding_dim);               // number of features in a row
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG(Tensor, _weight);                      // the table; random values if undefined
@@ -26,7 +26,7 @@ struct EmbeddingOptions {
 struct EmbeddingFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;                  // if true, the table is not trained
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that gets no gradient
-  TANDEM_ARG(std::optional<double>, max_norm);      // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
 };
@@ -34,22 +34,22 @@ struct EmbeddingBagOptions {
   EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   TANDEM_ARG(int64_t, num_embeddings);           // number of rows of the table
-  TANDEM_ARG(int64_t, embedding_dim);            // length of a row
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(int64_t, embedding_dim);            // number of features in a row
+  TANDEM_ARG(std::optional<double>, max_norm);   // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
   TANDEM_ARG(Tensor, _weight);                                    // the table; random values if undefined
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;               // if true, the table is not trained
-  TANDEM_ARG(std::optional<double>, max_norm);   // rows with a larger norm are scaled down to it when looked up
+  TANDEM_ARG(std::optional<double>, max_norm);   // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 
@@ -65,7 +65,7 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
   EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
       : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingImpl(const EmbeddingOptions& o) : options(o) { reset(); }
-  /// @throws Error unless padding_idx is a row, and _weight has the table's sizes
+  /// @throws Error unless padding_idx is the index of a row, and _weight, if set, is (num_embeddings, embedding_dim)
   void reset() override;
   /// Draws the table from a normal distribution; the row padding_idx becomes zeros.
   void reset_parameters();

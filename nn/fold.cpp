@@ -1,4 +1,4 @@
-// Modules for patches of images: printing.
+// Implements the printing of Fold and Unfold, the modules for patches of images.
 #include "tandem/nn/fold.h"
 
 #include "tandem/nn/module/print.h"

@@ -27,17 +27,17 @@ Tensor eye_(Tensor matrix);
 /// Fills the weight (out, in, ...) of a 1-d, 2-d or 3-d convolution so that output channel i equals input channel i: a
 /// one at the centre of kernel (i, i), zeros elsewhere. @throws Error unless t has three to five dimensions
 Tensor dirac_(Tensor t);
-/// Fills t with gain times a random orthogonal matrix of t.size(0) rows; t's other dimensions are taken as one (Saxe et
-/// al. 2013, arXiv:1312.6120). @throws Error for fewer than two dimensions
+/// Fills t with gain times a random orthogonal matrix of t.size(0) rows; t's other dimensions are flattened into one
+/// (Saxe et al. 2013, arXiv:1312.6120). @throws Error for fewer than two dimensions
 Tensor orthogonal_(Tensor t, double gain = 1.0);
 /// Fills a matrix with normal values of standard deviation `std`, then sets a fraction `sparsity` of each column to 0
 /// at random rows (Martens 2010). @throws Error unless it has two dimensions and sparsity is from 0 to 1
 Tensor sparse_(Tensor matrix, double sparsity, double std = 0.01);
-/// Fills t uniformly in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+/// Fills t uniformly in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 Tensor xavier_uniform_(Tensor t, double gain = 1);
-/// Fills t with normal values of standard deviation gain sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+/// Fills t with normal values of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 Tensor xavier_normal_(Tensor t, double gain = 1);
-/// Fills t uniformly in +-gain sqrt(3 / fan), with fan selected by `mode` and gain = calculate_gain(nonlinearity, a)
+/// Fills t uniformly in +-gain * sqrt(3 / fan), with fan selected by `mode` and gain = calculate_gain(nonlinearity, a)
 /// (He et al. 2015, arXiv:1502.01852).
 Tensor kaiming_uniform_(Tensor t, double a = 0, FanMode mode = FanMode::fan_in,
                         Nonlinearity nonlinearity = Nonlinearity::leaky_relu);

@@ -1,4 +1,4 @@
-// Linear and bilinear layers, Identity, and layers that flatten or unflatten dimensions.
+// Implements linear and bilinear layers, Identity, and layers that flatten or unflatten dimensions.
 #include "tandem/nn/linear.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Losses: functions composed of operations, and printing of modules.
+// Implements losses that are composed of operations, and the printing of loss modules.
 #include "tandem/nn/loss.h"
 
 #include "tandem/core/print/print_style.h"
@@ -8,7 +8,8 @@
 namespace tandem::nn {
 
 namespace {
-// For losses, Python prints no options, but LibTorch prints some.
+// Format the options of a loss as LibTorch prints them. Return an empty string in Python's style, which prints no
+// options.
 template <class Options> std::string margin_text(const Options& o) {
   if (!prints_as_libtorch) return {};
   std::string text = "margin=";

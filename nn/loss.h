@@ -71,7 +71,7 @@ struct HuberLossOptions {
   TANDEM_ARG(Reduction, reduction);  // how the losses of the elements are reduced
   TANDEM_ARG(double, delta) = 1;     // error at which the loss turns from quadratic to linear
 };
-/// A reduction that only KLDivLoss has: the sum divided by the number of samples.
+/// Tag for a reduction that only KLDivLoss has: the sum divided by the number of samples.
 struct BatchMean {};
 struct KLDivLossOptions {
   using reduction_t = std::variant<Reduction, BatchMean>;
@@ -91,16 +91,16 @@ struct PoissonNLLLossOptions {
 /// LibTorch has no GaussianNLLLoss; names and defaults follow Python's PyTorch.
 struct GaussianNLLLossOptions {
   TANDEM_ARG(bool, full) = false;                      // if true, adds the constant ln(2 pi) / 2
-  TANDEM_ARG(double, eps) = 1e-6;                      // smallest variance used
+  TANDEM_ARG(double, eps) = 1e-6;                      // lower bound of the variance
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct HingeEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // required distance of dissimilar pairs
+  TANDEM_ARG(double, margin) = 1;                      // required distance between dissimilar pairs
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct MultiMarginLossOptions {
   TANDEM_ARG(int64_t, p) = 1;                          // exponent of the margin violations, 1 or 2
-  TANDEM_ARG(double, margin) = 1;                      // required lead of the target's score
+  TANDEM_ARG(double, margin) = 1;                      // required lead of the target's score over each other class's
   TANDEM_ARG(Tensor, weight);                          // weight of each class
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
@@ -123,26 +123,26 @@ struct MultiLabelSoftMarginLossOptions {
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // required difference of the two distances
+  TANDEM_ARG(double, margin) = 1;                      // required excess of the negative's distance over the positive's
   TANDEM_ARG(double, p) = 2;                           // order p of the norm
   TANDEM_ARG(double, eps) = 1e-6;                      // added to each difference
-  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance of positive and negative
+  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   TANDEM_ARG_DECLARED(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;                      // required difference of the two distances
-  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance of positive and negative
+  TANDEM_ARG(double, margin) = 1;                      // required excess of the negative's distance over the positive's
+  TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct CTCLossOptions {
-  TANDEM_ARG(int64_t, blank) = 0;                      // class that separates repeated classes
+  TANDEM_ARG(int64_t, blank) = 0;                      // index of the blank class
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
   TANDEM_ARG(bool, zero_infinity) = false;             // if true, infinite losses become 0
 };
 struct MarginRankingLossOptions {
-  TANDEM_ARG(double, margin) = 0;                      // required difference of the inputs
+  TANDEM_ARG(double, margin) = 0;                      // required difference between the inputs
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 
@@ -229,7 +229,7 @@ inline Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, cons
 inline Tensor soft_margin_loss(const Tensor& x, const Tensor& target, const SoftMarginLossOptions& o = {}) {
   return tandem::soft_margin_loss(x, target, o.reduction());
 }
-/// Mean over the classes (last dimension) of -weight (t ln s(x) + (1 - t) ln s(-x)), where s is the sigmoid and t the
+/// Mean over the classes (last dimension) of -weight * (t ln s(x) + (1 - t) ln s(-x)), where s is the sigmoid and t the
 /// target. @throws Error unless x and target have the same sizes
 inline Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                           const MultiLabelSoftMarginLossOptions& o = {}) {

@@ -1,4 +1,4 @@
-// Module: registering, listing, loading, moving, printing and copying of parameters, buffers and children.
+// Implements Module: registers, lists, loads, moves, prints and copies parameters, buffers and children.
 #include "tandem/nn/module.h"
 
 #include <cxxabi.h>
@@ -37,7 +37,7 @@ Module::~Module() = default;
 class ModuleVisitor {
  public:
   using Visit = std::function<void(const std::string& prefix, const Module&)>;
-  /// Calls `f` on `m` and all its descendants; with `seen`, on each module once.
+  /// Calls `f` on `m` and all its descendants. If `seen` is not null, each module is visited only once.
   static void walk(const Module& m, const std::string& prefix, std::set<const Module*>* seen, const Visit& f) {
     if (seen && !seen->insert(&m).second) return;
     f(prefix, m);
@@ -95,7 +95,7 @@ std::vector<Tensor> Module::parameters(bool recurse) const { return named_parame
 std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
 namespace {
 
-/// Collects names for a message: shows the first kShown and counts the rest.
+/// Collects names for a message, which shows the first kShown names and the number of the others.
 class NameList {
  public:
   explicit NameList(const char* title) : title_(title) {}
@@ -120,8 +120,8 @@ std::string quoted(const std::string& name, IntArrayRef sizes) {
   out << "'" << name << "' of " << sizes;
   return out.str();
 }
-/// Returns a prefix such as "module." that turns names of `state` into names of `mine` when removed; "" if there is
-/// none.
+/// Returns a prefix, such as "module.", whose removal turns the names in `state` into the names in `mine`; "" if there
+/// is no such prefix.
 std::string foreign_prefix(const NamedParameters& state, const NamedParameters& mine) {
   if (state.is_empty()) return {};
   const std::string& first = state.front().key();
@@ -236,7 +236,7 @@ std::string Module::name() const {
   if (!name_.empty()) return name_;
   std::string out = class_of(*this);
   if (prints_as_libtorch) return is_of_library(*this) ? out.replace(0, 6, "torch") : out;
-  size_t begin = 0;  // after the last "::" outside template arguments
+  size_t begin = 0;  // start of the class name, after the last "::" outside template arguments
   int depth = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     depth += (out[i] == '<' || out[i] == '(') - (out[i] == '>' || out[i] == ')');
@@ -305,7 +305,8 @@ std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
   TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
 }
 std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
-  Generator scratch;  // initial values are overwritten, so drawing them must not advance the caller's generator
+  // reset() draws initial values, which clone() overwrites. A scratch generator keeps the caller's generator unchanged.
+  Generator scratch;
   const GeneratorGuard guard(scratch);
   detail::Cloning cloning(device);
   std::shared_ptr<Module> copy = cloning.copy(*this);

@@ -93,7 +93,8 @@ class Module : public std::enable_shared_from_this<Module> {
   /// Reads an archive that save(), Python or LibTorch wrote; see save().
   virtual void load(serialize::InputArchive& archive);
 
-  /// Switches this module and all its descendants to training or evaluation mode. Dropout and batch norm depend on it.
+  /// Switches this module and all its descendants to training or evaluation mode. The mode affects dropout and batch
+  /// norm.
   virtual void train(bool on = true);
   /// Same as train(false): dropout returns its input, batch norm uses its running statistics.
   void eval() { train(false); }
@@ -222,8 +223,8 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual void register_again();
   /// Assigns all members of `original`, a module of the same class. Returns false if the class is not assignable.
   virtual bool take_members(const Module& original);
-  /// Assigns the option members of `original`, a module of the library and of the same class. Returns false if it has
-  /// none.
+  /// Assigns the option members of `original`, a module of the library and of the same class. Returns false if the
+  /// class has no option members.
   virtual bool take_options(const Module& original);
   /// In containers, replaces the contents by copies of the modules or parameters in `original`.
   virtual void take_contents(const Module& original, detail::Cloning& cloning);

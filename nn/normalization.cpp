@@ -1,4 +1,4 @@
-// Layer, group, RMS and local response norm, and normalisation of vectors.
+// Implements layer, group, RMS and local response norm, and the normalisation of vectors.
 #include "tandem/nn/normalization.h"
 
 #include "tandem/nn/init.h"

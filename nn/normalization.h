@@ -35,9 +35,9 @@ struct CrossMapLRN2dOptions {
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
-  TANDEM_ARG(std::optional<double>, eps);              // nullopt: the machine epsilon of x's dtype
-  TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
+  TANDEM_ARG(std::optional<double>, eps);       // added to the mean square; nullopt: machine epsilon of x's dtype
+  TANDEM_ARG(bool, elementwise_affine) = true;  // whether the module has a trainable weight
 };
 
 namespace functional {
@@ -45,14 +45,14 @@ struct BatchNormFuncOptions {
   TANDEM_ARG(Tensor, weight);                         // one factor per channel; undefined for none
   TANDEM_ARG(Tensor, bias);                           // one value to add per channel; undefined for none
   TANDEM_ARG(bool, training) = false;                 // if true, uses the batch's own mean and variance
-  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // nullopt: the running statistics become the batch's
+  TANDEM_ARG(std::optional<double>, momentum) = 0.1;  // weight of the batch in the running statistics; nullopt: 1
   TANDEM_ARG(double, eps) = 1e-5;                     // added to the variance to avoid division by zero
 };
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the dimensions to normalise over, the last ones
-  TANDEM_ARG(Tensor, weight);                          // of sizes normalized_shape; undefined for none
-  TANDEM_ARG(Tensor, bias);                            // of sizes normalized_shape; undefined for none
+  TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
+  TANDEM_ARG(Tensor, weight);                          // sizes normalized_shape; undefined: not applied
+  TANDEM_ARG(Tensor, bias);                            // sizes normalized_shape; undefined: not applied
   TANDEM_ARG(double, eps) = 1e-5;                      // added to the variance to avoid division by zero
 };
 struct GroupNormFuncOptions {
@@ -68,14 +68,14 @@ struct InstanceNormFuncOptions {
   TANDEM_ARG(Tensor, weight);                // one factor per channel; undefined for none
   TANDEM_ARG(Tensor, bias);                  // one value to add per channel; undefined for none
   TANDEM_ARG(bool, use_input_stats) = true;  // if true, uses x's own mean and variance
-  TANDEM_ARG(double, momentum) = 0.1;        // weight of the new batch in the running statistics
+  TANDEM_ARG(double, momentum) = 0.1;        // weight of the batch in the running statistics
   TANDEM_ARG(double, eps) = 1e-5;            // added to the variance to avoid division by zero
 };
 using LocalResponseNormFuncOptions = LocalResponseNormOptions;
 struct NormalizeFuncOptions {
   TANDEM_ARG(double, p) = 2;        // order p of the norm
   TANDEM_ARG(int64_t, dim) = 1;     // dimension of the vectors
-  TANDEM_ARG(double, eps) = 1e-12;  // smallest divisor
+  TANDEM_ARG(double, eps) = 1e-12;  // lower bound of the divisor
 };
 
 // The functions of ops/nn/ with their arguments as options.
@@ -95,8 +95,8 @@ inline Tensor instance_norm(const Tensor& x, const InstanceNormFuncOptions& o = 
   return tandem::instance_norm(x, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
                                o.momentum(), o.eps());
 }
-/// x / (k + alpha m)^beta, where m is the mean of the squares of the `size` nearest channels; channels beyond the first
-/// and last count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
+/// x / (k + alpha * m)^beta, where m is the mean of the squares of the `size` nearest channels; channels beyond the
+/// first and last count as 0. x (N, C, ...). Source: Krizhevsky et al. 2012.
 Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o);
 /// Divides the vectors of x along `dim` by their p-norm, or by eps if that is larger.
 Tensor normalize(const Tensor& x, const NormalizeFuncOptions& o = {});
@@ -113,7 +113,7 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
   /// Returns a tensor of x's sizes. @throws Error unless the last dimensions of x are normalized_shape
   Tensor forward(const Tensor& x) { return layer_norm(x, options.normalized_shape(), weight, bias, options.eps()); }
   LayerNormOptions options;
-  /// Of sizes normalized_shape; undefined if options.elementwise_affine() is false.
+  /// Tensors of sizes normalized_shape; undefined if options.elementwise_affine() is false.
   Tensor weight, bias;
 };
 TANDEM_LIBRARY_MODULE(LayerNorm);
@@ -146,8 +146,9 @@ class LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
 };
 TANDEM_LIBRARY_MODULE(LocalResponseNorm);
 
-/// x / (k + alpha / size s)^beta, where s sums the squares of a channel and of the (size - 1) / 2 channels on either
-/// side of it. As in PyTorch, every channel from number (size - 1) / 2 + 1 on also adds the square of channel 0.
+/// x / (k + alpha / size * s)^beta, where s sums the squares of a channel and of the (size - 1) / 2 channels on either
+/// side of it. As in PyTorch, s of every channel from index (size - 1) / 2 + 1 on also includes the square of channel
+/// 0.
 class CrossMapLRN2dImpl : public Cloneable<CrossMapLRN2dImpl> {
  public:
   /// size: number of neighbouring channels whose squares are summed; the other options are the defaults.
@@ -172,7 +173,7 @@ class RMSNormImpl : public Cloneable<RMSNormImpl> {
   /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return rms_norm(x, options.normalized_shape(), weight, options.eps()); }
   RMSNormOptions options;
-  Tensor weight;  // of sizes normalized_shape; undefined if not affine
+  Tensor weight;  // sizes normalized_shape; undefined if not affine
 };
 TANDEM_LIBRARY_MODULE(RMSNorm);
 

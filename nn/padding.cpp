@@ -1,4 +1,4 @@
-// Padding modules: printing.
+// Implements the printing of padding modules.
 #include "tandem/nn/padding.h"
 
 #include "tandem/nn/module/print.h"

@@ -31,7 +31,7 @@ template <size_t N> struct PadOptions {
   PadOptions(int64_t padding) : padding_(padding) {}
   TANDEM_ARG(Pads<N>, padding);  // (before, after) of each dimension, last dimension first
 };
-/// Names of the options by number of dimensions, 1 to 3.
+/// LibTorch's names for PadOptions. D, the number of padded dimensions, is 1 to 3.
 template <size_t D> using ReflectionPadOptions = PadOptions<2 * D>;
 template <size_t D> using ReplicationPadOptions = PadOptions<2 * D>;
 template <size_t D> using ZeroPadOptions = PadOptions<2 * D>;
@@ -60,7 +60,7 @@ struct PadFuncOptions {
   TANDEM_ARG(PaddingMode, mode) = PaddingMode::constant;  // kConstant, kReflect, kReplicate or kCircular
   TANDEM_ARG(double, value) = 0;                          // value of the added elements, in mode kConstant
 };
-/// Pads x with a constant, or by the modes kReflect, kReplicate and kCircular; see ops/nn/pad.h.
+/// Pads x with a constant, or in one of the modes kReflect, kReplicate and kCircular; see ops/nn/pad.h.
 inline Tensor pad(const Tensor& x, const PadFuncOptions& o) { return tandem::pad(x, o.pad(), o.mode(), o.value()); }
 }  // namespace functional
 

@@ -1,4 +1,4 @@
-// Modules that rearrange pixels and channels: printing.
+// Implements the printing of modules that rearrange pixels and channels.
 #include "tandem/nn/pixelshuffle.h"
 
 #include "tandem/nn/module/print.h"

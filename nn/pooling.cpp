@@ -1,4 +1,4 @@
-// Pooling modules: printing, and buffers of the fractional pools.
+// Implements the printing of pooling modules, and the buffers of fractional max pooling modules.
 #include "tandem/nn/pooling.h"
 
 #include <sstream>
@@ -45,7 +45,7 @@ template <class O> std::string lp_pool_text(const O& o) {
 TANDEM_MODULE_TEXT(MaxPool1d, max_pool_text(options))
 TANDEM_MODULE_TEXT(MaxPool2d, max_pool_text(options))
 TANDEM_MODULE_TEXT(MaxPool3d, max_pool_text(options))
-TANDEM_MODULE_TEXT(AvgPool1d, unpool_text(options))  // Python's AvgPool1d also prints tuples of one element
+TANDEM_MODULE_TEXT(AvgPool1d, unpool_text(options))  // prints tuples of one element, as Python does
 TANDEM_MODULE_TEXT(AvgPool2d, avg_pool_text(options))
 TANDEM_MODULE_TEXT(AvgPool3d, avg_pool_text(options))
 TANDEM_MODULE_TEXT(AdaptiveAvgPool1d, "output_size=" << options.output_size())

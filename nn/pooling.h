@@ -9,7 +9,8 @@
 
 namespace tandem::nn::functional {
 
-/// Functions of namespace tandem with options: return the largest element of each window, or (values, indices).
+/// Defines two functions that call tandem's max pool with the values of options. `name` returns the largest element of
+/// each window, `name`_with_indices returns (values, indices).
 #define TANDEM_MAX_POOL(name, Options)                                                                          \
   inline Tensor name(const Tensor& x, const Options& o) {                                                       \
     return tandem::name(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.dilation(), o.ceil_mode()); \
@@ -22,31 +23,31 @@ TANDEM_MAX_POOL(max_pool1d, MaxPool1dOptions)
 TANDEM_MAX_POOL(max_pool2d, MaxPool2dOptions)
 TANDEM_MAX_POOL(max_pool3d, MaxPool3dOptions)
 #undef TANDEM_MAX_POOL
-/// Averages over windows of x (N, C, L) or (C, L): tandem::avg_pool1d with its arguments as options.
+/// Averages over windows of x (N, C, L) or (C, L). Same as tandem::avg_pool1d, with options as arguments.
 inline Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& o) {
   return tandem::avg_pool1d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad());
 }
-/// tandem::avg_pool2d with its arguments as options.
+/// Same as tandem::avg_pool2d, with options as arguments.
 inline Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
   return tandem::avg_pool2d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// tandem::avg_pool3d with its arguments as options.
+/// Same as tandem::avg_pool3d, with options as arguments.
 inline Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& o) {
   return tandem::avg_pool3d(x, o.kernel_size(), IntArrayRef(o.stride()), o.padding(), o.ceil_mode(),
                             o.count_include_pad(), o.divisor_override());
 }
-/// Averages over output_size windows of x (N, C, L) or (C, L): tandem::adaptive_avg_pool1d with its argument as an
-/// option.
+/// Averages over output_size windows of x (N, C, L) or (C, L). Same as tandem::adaptive_avg_pool1d, with an option as
+/// argument.
 inline Tensor adaptive_avg_pool1d(const Tensor& x, const AdaptiveAvgPool1dOptions& o) {
   return tandem::adaptive_avg_pool1d(x, o.output_size());
 }
-/// tandem::adaptive_avg_pool2d with its argument as an option; an output size of nullopt is x's size.
+/// Same as tandem::adaptive_avg_pool2d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool2d(const Tensor& x, const AdaptiveAvgPool2dOptions& o) {
   return tandem::adaptive_avg_pool2d(x, o.output_size().resolved("adaptive_avg_pool2d", x));
 }
-/// tandem::adaptive_avg_pool3d with its argument as an option; an output size of nullopt is x's size.
+/// Same as tandem::adaptive_avg_pool3d, with options as arguments. An output size of nullopt means x's size.
 inline Tensor adaptive_avg_pool3d(const Tensor& x, const AdaptiveAvgPool3dOptions& o) {
   return tandem::adaptive_avg_pool3d(x, o.output_size().resolved("adaptive_avg_pool3d", x));
 }
@@ -61,7 +62,7 @@ inline std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor&
 inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const AdaptiveMaxPool3dOptions& o) {
   return tandem::adaptive_max_pool3d(x, o.output_size().resolved("adaptive_max_pool3d", x));
 }
-/// Return the values of adaptive_max_pool1d_with_indices (2-d, 3-d) without the indices.
+/// Return the values of adaptive_max_pool1d_with_indices (or 2d, 3d) without the indices.
 inline Tensor adaptive_max_pool1d(const Tensor& x, const AdaptiveMaxPool1dOptions& o) {
   return std::get<0>(adaptive_max_pool1d_with_indices(x, o));
 }
@@ -72,7 +73,7 @@ inline Tensor adaptive_max_pool3d(const Tensor& x, const AdaptiveMaxPool3dOption
   return std::get<0>(adaptive_max_pool3d_with_indices(x, o));
 }
 /// Inverts a max pool with these options: puts the elements of x at `indices`, and zeros elsewhere. The output has the
-/// sizes (n - 1) stride - 2 padding + kernel_size, or output_size. @throws Error if output_size differs from these
+/// sizes (n - 1) * stride - 2 * padding + kernel_size, or output_size. @throws Error if output_size differs from these
 /// sizes by a stride or more
 inline Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const MaxUnpool1dFuncOptions& o) {
   return tandem::max_unpool2d(x.unsqueeze(-2), indices.unsqueeze(-2),
@@ -114,7 +115,7 @@ inline std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tenso
   return detail::fractional_max_pool3d_with_indices(x, o.kernel_size(), o.output_size(), detail::ratios_of(o),
                                                     o._random_samples());
 }
-/// Return the values of fractional_max_pool2d_with_indices (3-d) without the indices.
+/// Return the values of fractional_max_pool2d_with_indices (or 3d) without the indices.
 inline Tensor fractional_max_pool2d(const Tensor& x, const FractionalMaxPool2dOptions& o) {
   return std::get<0>(fractional_max_pool2d_with_indices(x, o));
 }
@@ -186,7 +187,7 @@ class FractionalMaxPool2dImpl : public Cloneable<FractionalMaxPool2dImpl> {
   /// Returns (values, indices), with indices as max_unpool2d accepts them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool2dOptions options;
-  Tensor _random_samples;  // undefined unless set in the options
+  Tensor _random_samples;  // numbers in [0, 1) that place the windows; undefined unless set in the options
 };
 TANDEM_LIBRARY_MODULE(FractionalMaxPool2d);
 /// Max pooling over windows at random places: functional::fractional_max_pool3d of x (N, C, D, H, W) or (C, D, H, W).
@@ -200,7 +201,7 @@ class FractionalMaxPool3dImpl : public Cloneable<FractionalMaxPool3dImpl> {
   /// Returns (values, indices), with indices as max_unpool3d accepts them.
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& x);
   FractionalMaxPool3dOptions options;
-  Tensor _random_samples;  // undefined unless set in the options
+  Tensor _random_samples;  // numbers in [0, 1) that place the windows; undefined unless set in the options
 };
 TANDEM_LIBRARY_MODULE(FractionalMaxPool3d);
 

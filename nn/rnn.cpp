@@ -1,4 +1,5 @@
-// Recurrent networks and cells: parameters, checks, loops over layers and directions, and the arithmetic of a step.
+// Implements recurrent networks and cells: parameters, checks, loops over layers and directions, and the arithmetic of
+// a step.
 #include "tandem/nn/rnn.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace tandem::detail {
 namespace {
 
-/// Converts the nonlinearity of an RNN or RNNCell. @throws Error with the module's name unless it is tanh or relu
+/// Converts the nonlinearity of an RNN or RNNCell to a mode. @throws Error that names the module, unless it is tanh or
+/// relu
 RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
   const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
   TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
@@ -25,9 +27,10 @@ int64_t gates_of(RNNMode mode) { return mode == RNNMode::lstm ? 4 : mode == RNNM
 struct StepWeights {
   Tensor ih, hh, bias_ih, bias_hh, hr;
 };
-/// Returns the contribution of inputs (any number of rows) to the gates, with the biases that can be added at once.
+/// Returns the contribution of the inputs (any number of rows) to the gates, including bias_ih and, except for a GRU,
+/// bias_hh.
 Tensor input_gates(RNNMode mode, const Tensor& x, const StepWeights& w) {
-  // A GRU multiplies the states' contribution to n by r, including bias_hh.
+  // A GRU multiplies bias_hh by the gate r, so step() adds it.
   const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
   return linear(x, w.ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
 }
@@ -62,7 +65,8 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
   const std::vector<Tensor> gates = input_gates(mode, x, w).split(batch_sizes, 0);
   const size_t steps = gates.size(), count = states.size();
   std::vector<Tensor> outputs(steps);
-  if (reverse) {  // starts with the longest sequences; each other sequence joins with its first state at its last step
+  // Starts with the longest sequences. Each shorter sequence joins, with its initial state, at its own last step.
+  if (reverse) {
     const States first = states;
     for (Tensor& s : states) s = s.narrow(0, 0, batch_sizes.back());
     for (size_t t = steps; t-- > 0;) {
@@ -74,7 +78,8 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
     }
     return {cat(outputs), states};
   }
-  std::vector<States> finished(count);  // by state: rows of the sequences that have ended, shortest sequences first
+  // For each state (h, c): the rows of the sequences that have ended, shortest sequences first.
+  std::vector<States> finished(count);
   for (size_t t = 0; t < steps; ++t) {
     const int64_t running = states[0].size(0), ending = running - batch_sizes[t];
     if (ending > 0)
@@ -95,14 +100,15 @@ std::pair<Tensor, States> run_steps(RNNMode mode, const Tensor& x, const std::ve
 }
 
 const char* name_of(RNNMode mode) { return mode == RNNMode::lstm ? "LSTM" : mode == RNNMode::gru ? "GRU" : "RNN"; }
-/// Returns the number of states of a network. features_of: the number of features of state s.
+/// count_of: number of states of a network: h and c for an LSTM, h for others. features_of: number of features of state
+/// s.
 size_t count_of(RNNMode mode) { return mode == RNNMode::lstm ? 2 : 1; }
 int64_t features_of(const RNNOptionsBase& o, size_t s) {
   return s == 0 && o.proj_size() > 0 ? o.proj_size() : o.hidden_size();
 }
 int64_t directions_of(const RNNOptionsBase& o) { return o.bidirectional() ? 2 : 1; }
 
-/// Runs x (rows, features) through all layers. States are (layers directions, B, features), zeros if not given.
+/// Runs x (rows, features) through all layers. States are (layers * directions, B, features), zeros if not given.
 std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<Tensor>& parameters, bool training,
                                      Tensor x, const std::vector<int64_t>& batch_sizes, const States& given) {
   const int64_t directions = directions_of(o), cells = o.num_layers() * directions;
@@ -134,7 +140,7 @@ std::pair<Tensor, States> run_layers(const RNNOptionsBase& o, const std::vector<
   return {x, ended};
 }
 
-/// @throws Error unless each state is (layers directions, B, features) with the input's dtype and device
+/// @throws Error unless each state is (layers * directions, B, features) with the input's dtype and device
 void check_states(const RNNOptionsBase& o, const Tensor& input, const States& states, int64_t batch) {
   const int64_t cells = o.num_layers() * directions_of(o);
   for (size_t s = 0; s < states.size(); ++s) {

@@ -12,33 +12,34 @@ enum class RNNMode { lstm, gru, rnn_tanh, rnn_relu };
 struct RNNOptionsBase {
   RNNOptionsBase(RNNMode mode, int64_t input_size, int64_t hidden_size)
       : mode_(mode), input_size_(input_size), hidden_size_(hidden_size) {}
-  TANDEM_ARG(RNNMode, mode);                // kind of network
+  TANDEM_ARG(RNNMode, mode);                // RNN with tanh or relu, LSTM or GRU
   TANDEM_ARG(int64_t, input_size);          // number of input features
   TANDEM_ARG(int64_t, hidden_size);         // number of features of the hidden state
   TANDEM_ARG(int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG(bool, bias) = true;            // whether a bias is added
-  TANDEM_ARG(bool, batch_first) = false;    // whether the batch is dimension 0
+  TANDEM_ARG(bool, batch_first) = false;    // whether the batch is dimension 0 of inputs and outputs
   TANDEM_ARG(double, dropout) = 0;          // dropout probability after every layer but the last
   TANDEM_ARG(bool, bidirectional) = false;  // if true, adds a network that runs from the last step to the first
   TANDEM_ARG(int64_t, proj_size) = 0;       // features of the projected hidden state; 0: no projection
 };
-/// Base class of RNNOptions, LSTMOptions and GRUOptions; setters return an Options.
+/// Base class of RNNOptions, LSTMOptions and GRUOptions. Setters return Options, the derived class, so that they can be
+/// chained.
 template <class Options> struct SequenceOptions {
   SequenceOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
   TANDEM_ARG_OF(Options, int64_t, input_size);          // number of input features
   TANDEM_ARG_OF(Options, int64_t, hidden_size);         // number of features of the hidden state
   TANDEM_ARG_OF(Options, int64_t, num_layers) = 1;      // number of stacked layers
   TANDEM_ARG_OF(Options, bool, bias) = true;            // whether a bias is added
-  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // if true, (B, T, ...) instead of (T, B, ...)
+  TANDEM_ARG_OF(Options, bool, batch_first) = false;    // if true, tensors are (B, T, ...) instead of (T, B, ...)
   TANDEM_ARG_OF(Options, double, dropout) = 0;          // dropout probability after every layer but the last
-  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // if true, adds a reverse network; outputs are concatenated
+  TANDEM_ARG_OF(Options, bool, bidirectional) = false;  // if true, adds a reverse network and concatenates the outputs
 };
 /// Hidden states of a batch: (h, c) for LSTM, (h) for the others.
 using States = std::vector<Tensor>;
 
-/// Base class of recurrent modules. Parameters of layer 0: weight_ih_l0 (gates hidden_size, input_size), weight_hh_l0,
-/// bias_ih_l0, bias_hh_l0 and, with proj_size, weight_hr_l0. Then follow the parameters of the reverse direction
-/// (weight_ih_l0_reverse, ...) and of the other layers (weight_ih_l1, ...).
+/// Base class of recurrent modules. Parameters of layer 0: weight_ih_l0 (gates * hidden_size, input_size),
+/// weight_hh_l0, bias_ih_l0, bias_hh_l0 and, with proj_size, weight_hr_l0. Then follow the parameters of the reverse
+/// direction (weight_ih_l0_reverse, ...) and of the other layers (weight_ih_l1, ...).
 template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
  public:
   explicit RNNImplBase(const RNNOptionsBase& o) : options_base(o) { reset(); }
@@ -50,7 +51,7 @@ template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
   void pretty_print(std::ostream& out) const override;
   /// Does nothing, as in LibTorch on the CPU: no kernel here needs the parameters in one block of memory.
   void flatten_parameters() {}
-  /// Returns the parameters in the order above.
+  /// Returns all parameters, in the order that the class comment lists.
   std::vector<Tensor> all_weights() const;
   RNNOptionsBase options_base;
 
@@ -61,16 +62,16 @@ template <class Derived> class RNNImplBase : public nn::Cloneable<Derived> {
                                                         States states) const;
 
  private:
-  std::vector<std::string> names_;  // names of the parameters, in order
+  std::vector<std::string> names_;  // names of all parameters, in order
 };
 
 /// Base class of RNN and GRU, which have one hidden state.
 template <class Derived> class OneStateImplBase : public RNNImplBase<Derived> {
  public:
   using RNNImplBase<Derived>::RNNImplBase;
-  /// Runs over sequences: input (T, B, input_size) and hx (num_layers directions, B, hidden_size), zeros if undefined,
-  /// give (outputs (T, B, directions hidden_size), final hx). For one sequence, all lack B. With batch_first, input and
-  /// outputs are (B, T, ...).
+  /// Runs over sequences: input (T, B, input_size) and hx (num_layers * directions, B, hidden_size), zeros if
+  /// undefined, give (outputs (T, B, directions * hidden_size), final hx). For one sequence without a batch, all these
+  /// tensors lack the dimension B. With batch_first, input and outputs are (B, T, ...).
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {}) { return run_one(input, hx); }
   /// Runs over packed sequences; hx is in the order of the user's batch.
   std::tuple<nn::utils::rnn::PackedSequence, Tensor> forward_with_packed_input(
@@ -102,11 +103,11 @@ template <class Derived> class RNNCellImplBase : public nn::Cloneable<Derived> {
   void reset_parameters();
   void pretty_print(std::ostream& out) const override;
   RNNCellOptionsBase options_base;
-  Tensor weight_ih, weight_hh;  // (gates hidden_size, input_size) and (gates hidden_size, hidden_size)
-  Tensor bias_ih, bias_hh;      // (gates hidden_size); undefined if options.bias() is false
+  Tensor weight_ih, weight_hh;  // (gates * hidden_size, input_size) and (gates * hidden_size, hidden_size)
+  Tensor bias_ih, bias_hh;      // (gates * hidden_size); undefined if options.bias() is false
 
  protected:
-  /// Computes one step; input and states have a batch dimension or not.
+  /// Computes one step. Input and states may lack the batch dimension.
   States step(RNNMode mode, const Tensor& input, States states) const;
   /// Returns the text that prints the nonlinearity; empty for tanh.
   virtual std::string nonlinearity_text() const { return ""; }

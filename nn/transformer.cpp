@@ -1,4 +1,4 @@
-// Transformer layers, stacks of layers, the whole model, and the causal mask.
+// Implements transformer layers, stacks of layers, the whole model, and the causal mask.
 #include "tandem/nn/transformer.h"
 
 #include <limits>
@@ -73,12 +73,12 @@ MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {
       MultiheadAttentionOptions(o.d_model(), o.nhead()).dropout(o.dropout()).batch_first(o.batch_first()));
 }
 LayerNorm norm_for(int64_t features) { return LayerNorm(LayerNormOptions({features})); }
-/// Calls an attention without computing its weights.
+/// Returns the output of an attention module, without computing the attention weights.
 Tensor attended(MultiheadAttention& attention, const Tensor& query, const Tensor& memory, const Tensor& mask,
                 const Tensor& padding) {
   return std::get<0>(attention(query, memory, memory, padding, /*need_weights=*/false, mask));
 }
-/// Returns x + part(x), with the norm applied to the part's input or to the sum.
+/// Returns x + part(x). The norm is applied to part's input if norm_first is true, else to the sum.
 template <class Part> Tensor residual(bool norm_first, LayerNorm& norm, const Tensor& x, const Part& part) {
   return norm_first ? x + part(norm(x)) : norm(x + part(x));
 }

@@ -13,7 +13,7 @@ namespace tandem {
 namespace detail {
 struct GeluTag {};
 }  // namespace detail
-/// LibTorch's name for the activation, next to kReLU.
+/// LibTorch's name for the GELU activation.
 constexpr detail::GeluTag kGELU;
 }  // namespace tandem
 
@@ -26,14 +26,14 @@ using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::func
 /// Sequences are (L, N, E), or (N, L, E) with batch_first, or (L, E) without a batch.
 struct TransformerEncoderLayerOptions {
   TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead);
-  TANDEM_ARG(int64_t, d_model);                           // number of features, E
-  TANDEM_ARG(int64_t, nhead);                             // number of attention heads
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
+  TANDEM_ARG(int64_t, d_model);                 // number of features, E
+  TANDEM_ARG(int64_t, nhead);                   // number of attention heads
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;  // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;            // dropout probability after each attention and feed-forward part
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
-  // Options of Python's PyTorch that LibTorch lacks:
-  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part instead of each sum
-  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
+  // LibTorch lacks the options below. They follow Python's PyTorch.
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
+  TANDEM_ARG(bool, batch_first) = false;  // if true, (N, L, E) instead of (L, N, E)
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 
@@ -48,11 +48,11 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
   /// src (L, N, E), src_mask (L, L), src_key_padding_mask (N, L) -> (L, N, E)
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderLayerOptions options;
-  /// Attention of the sequence to itself.
+  /// Self-attention: queries, keys and values are the same sequence.
   MultiheadAttention self_attn{nullptr};
   /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Applied after the activation.
+  /// Dropout after the activation.
   Dropout dropout{nullptr};
   /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};
@@ -63,7 +63,7 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
 };
 TANDEM_LIBRARY_MODULE(TransformerEncoderLayer);
 
-/// Same as the encoder layer, with an attention to the encoder's output between the two parts.
+/// Same as the encoder layer, with an attention to the encoder's output between self-attention and feed-forward part.
 class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl> {
  public:
   TransformerDecoderLayerImpl(int64_t d_model, int64_t nhead);
@@ -80,31 +80,31 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
   MultiheadAttention self_attn{nullptr}, multihead_attn{nullptr};
   /// Maps d_model to dim_feedforward features.
   Linear linear1{nullptr};
-  /// Applied after the activation.
+  /// Dropout after the activation.
   Dropout dropout{nullptr};
   /// Maps dim_feedforward to d_model features.
   Linear linear2{nullptr};
   /// Norms of the self-attention, of the attention to the encoder, and of the feed-forward part.
   LayerNorm norm1{nullptr}, norm2{nullptr}, norm3{nullptr};
-  /// Dropout after each of these three parts.
+  /// Dropout after the self-attention, after the attention to the encoder, and after the feed-forward part.
   Dropout dropout1{nullptr}, dropout2{nullptr}, dropout3{nullptr};
 };
 TANDEM_LIBRARY_MODULE(TransformerDecoderLayer);
 
-/// num_layers copies of one layer, and an optional norm after the last one.
+/// num_layers copies of one layer, and an optional norm after the last layer.
 struct TransformerEncoderOptions {
   TransformerEncoderOptions(TransformerEncoderLayer encoder_layer, int64_t num_layers);
   TransformerEncoderOptions(const TransformerEncoderLayerOptions& encoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerEncoderLayer, encoder_layer){nullptr};  // layer to copy
   TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
-  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // norm of the last layer's output; empty: no norm
 };
 struct TransformerDecoderOptions {
   TransformerDecoderOptions(TransformerDecoderLayer decoder_layer, int64_t num_layers);
   TransformerDecoderOptions(const TransformerDecoderLayerOptions& decoder_layer, int64_t num_layers);
   TANDEM_ARG_DECLARED(TransformerDecoderLayer, decoder_layer){nullptr};  // layer to copy
   TANDEM_ARG(int64_t, num_layers);                                       // number of stacked layers
-  TANDEM_ARG_DECLARED(AnyModule, norm);  // applied to the last layer's output; empty for none
+  TANDEM_ARG_DECLARED(AnyModule, norm);  // norm of the last layer's output; empty: no norm
 };
 
 /// Applies layers in order, then the norm if there is one.
@@ -146,17 +146,17 @@ struct TransformerOptions {
   TransformerOptions();
   TransformerOptions(int64_t d_model, int64_t nhead);
   TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers);
-  TANDEM_ARG(int64_t, d_model) = 512;                     // number of features, E
-  TANDEM_ARG(int64_t, nhead) = 8;                         // number of attention heads
-  TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // number of encoder layers
-  TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // number of decoder layers
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability after each part, in training
+  TANDEM_ARG(int64_t, d_model) = 512;           // number of features, E
+  TANDEM_ARG(int64_t, nhead) = 8;               // number of attention heads
+  TANDEM_ARG(int64_t, num_encoder_layers) = 6;  // number of encoder layers
+  TANDEM_ARG(int64_t, num_decoder_layers) = 6;  // number of decoder layers
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;  // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;            // dropout probability after each attention and feed-forward part
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
   TANDEM_ARG_DECLARED(AnyModule, custom_encoder);         // replaces the TransformerEncoder; called with 3 arguments
   TANDEM_ARG_DECLARED(AnyModule, custom_decoder);         // replaces the TransformerDecoder; called with 6 arguments
-  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part instead of each sum
-  TANDEM_ARG(bool, batch_first) = false;  // whether the batch is dimension 0
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
+  TANDEM_ARG(bool, batch_first) = false;  // if true, (N, L, E) instead of (L, N, E)
 };
 /// An encoder of the source and a decoder of the target, each with a final LayerNorm.
 class TransformerImpl : public Cloneable<TransformerImpl> {

@@ -1,4 +1,4 @@
-// Upsampling: setters of options, and printing of the module.
+// Implements the setters of upsampling options, and the printing of Upsample.
 #include "tandem/nn/upsampling.h"
 
 #include <sstream>
@@ -11,7 +11,7 @@ TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<int64_t>>, size);
 TANDEM_ARG_SETTER(UpsampleOptions, std::optional<std::vector<double>>, scale_factor);
 namespace {
 
-/// Formats a tuple as Python does, or one number if all are equal.
+/// Formats numbers as a Python tuple, or as one number if all are equal.
 template <class T> std::string numbers_text(const std::vector<T>& numbers) {
   bool same = !numbers.empty();
   for (const T n : numbers) same = same && n == numbers[0];

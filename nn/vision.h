@@ -14,7 +14,7 @@ namespace tandem::nn::functional {
 struct GridSampleFuncOptions {
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::bilinear;  // how values between pixels are computed
   TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;          // values used outside the image
-  TANDEM_ARG(std::optional<bool>, align_corners);                      // if true, -1 and 1 are the pixels' centres
+  TANDEM_ARG(std::optional<bool>, align_corners);  // if true, -1 and 1 are the centres of the corner pixels
 };
 
 /// Same as grid_sampler, with options: modes bilinear, nearest and bicubic; padding modes zeros, border and reflection.

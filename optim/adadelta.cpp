@@ -1,4 +1,4 @@
-// Adadelta: options, state and update, composed of tensor operations.
+// Implements Adadelta: options, state and update, composed of tensor operations.
 #include "tandem/optim/adadelta.h"
 
 #include "tandem/ops/ops.h"

@@ -6,10 +6,10 @@ namespace tandem::optim {
 
 struct AdadeltaOptions : OptimizerCloneableOptions<AdadeltaOptions> {
   AdadeltaOptions(double lr = 1.0) : lr_(lr) {}
-  TANDEM_ARG(double, lr);                // learning rate, a factor of the step
+  TANDEM_ARG(double, lr);                // learning rate; multiplies each step
   TANDEM_ARG(double, rho) = 0.9;         // decay of the running means of squares
-  TANDEM_ARG(double, eps) = 1e-6;        // added to the means of squares
-  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
+  TANDEM_ARG(double, eps) = 1e-6;        // added to the means of squares before their roots are taken
+  TANDEM_ARG(double, weight_decay) = 0;  // weight_decay * parameter is added to the gradient
 
  public:
   void visit(const Visitor& f) override;

@@ -1,4 +1,4 @@
-// Adagrad: options, state and update, composed of tensor operations.
+// Implements Adagrad: options, state and update, composed of tensor operations.
 #include "tandem/optim/adagrad.h"
 
 #include "tandem/ops/ops.h"

@@ -4,13 +4,13 @@
 
 namespace tandem::optim {
 
-/// lr_decay: step t has the learning rate lr / (1 + (t - 1) lr_decay). weight_decay times the parameter is added to its
-/// gradient. initial_accumulator_value: initial value of the sums of squares. eps is added to their square roots.
+/// lr_decay: step t has the learning rate lr / (1 + (t - 1) * lr_decay). weight_decay times the parameter is added to
+/// its gradient. initial_accumulator_value: initial value of the sums of squares. eps is added to their square roots.
 struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   AdagradOptions(double lr = 1e-2) : lr_(lr) {}
   TANDEM_ARG(double, lr);                             // learning rate
-  TANDEM_ARG(double, lr_decay) = 0;                   // the rate after n steps is lr / (1 + n lr_decay)
-  TANDEM_ARG(double, weight_decay) = 0;               // this times the parameter is added to its gradient
+  TANDEM_ARG(double, lr_decay) = 0;                   // the rate after n steps is lr / (1 + n * lr_decay)
+  TANDEM_ARG(double, weight_decay) = 0;               // weight_decay * parameter is added to the gradient
   TANDEM_ARG(double, initial_accumulator_value) = 0;  // initial sum of squares
   TANDEM_ARG(double, eps) = 1e-10;                    // added to the divisor to avoid division by zero
 
@@ -19,8 +19,8 @@ struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
 };
 extern template class OptimizerCloneableOptions<AdagradOptions>;
 
-/// Divides the learning rate, for each element, by the square root of the sum of all its squared gradients (Duchi,
-/// Hazan and Singer 2011, JMLR 12:2121). State: "sum".
+/// Divides the learning rate of each element by the square root of the sum of all its squared gradients (Duchi, Hazan
+/// and Singer 2011, JMLR 12:2121). State: "sum".
 /// @throws Error if a setting is negative
 class Adagrad : public detail::ComposedOptimizer {
  public:

@@ -1,4 +1,4 @@
-// Adam and AdamW: options, state and update, by kernels that update all parameters of a group at once.
+// Implements Adam and AdamW: options, state, and update by kernels that update all parameters of a group at once.
 #include "tandem/optim/adam.h"
 
 #include "tandem/core/dispatch.h"

@@ -8,9 +8,9 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 0;          // this times the parameter is added to its gradient
+  TANDEM_ARG(double, weight_decay) = 0;          // weight_decay * parameter is added to the gradient
   TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 
  public:
@@ -21,9 +21,9 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   AdamWOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the running means of gradients and of squares
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 1e-2;       // lr times this times the parameter is subtracted from it
+  TANDEM_ARG(double, weight_decay) = 1e-2;       // lr * weight_decay * parameter is subtracted from the parameter
   TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
 
  public:

@@ -1,4 +1,4 @@
-// Adamax: options, state and update, composed of tensor operations.
+// Implements Adamax: options, state and update, composed of tensor operations.
 #include "tandem/optim/adamax.h"
 
 #include "tandem/ops/ops.h"

@@ -4,15 +4,15 @@
 
 namespace tandem::optim {
 
-/// betas: decays of the mean gradient and of the largest gradient. weight_decay times the parameter is added to its
-/// gradient.
+/// betas: decay factors of the mean gradient and of the largest gradient. weight_decay times the parameter is added to
+/// its gradient.
 struct AdamaxOptions : OptimizerCloneableOptions<AdamaxOptions> {
   AdamaxOptions(double lr = 2e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                        // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decays of the mean and of the largest gradient
-  TANDEM_ARG(double, eps) = 1e-8;                // added to magnitudes of gradients to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 0;          // this times the parameter is added to its gradient
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the mean and of the largest gradient
+  TANDEM_ARG(double, eps) = 1e-8;                // added to absolute gradients to avoid division by zero
+  TANDEM_ARG(double, weight_decay) = 0;          // weight_decay * parameter is added to the gradient
 
  public:
   void visit(const Visitor& f) override;

@@ -24,12 +24,12 @@ class ComposedOptimizer : public Optimizer {
   /// The members of Numbers as 0-dim float64 tensors on the parameters' device, and the step counts of some parameters.
   struct NumberTensors {
     Tensor lr, beta1, beta2, eps, weight_decay, extra[3];
-    Tensor steps;  // (parameters,) float64, counted from 1
+    Tensor steps;  // step counts, (parameters,) float64, starting at 1
   };
   /// One parameter in a step. Tensors are float32 or float64, all of one dtype, and have at least one dimension.
   struct Parameter {
     Tensor value, gradient;
-    std::vector<Tensor> state;         // in the order of the entries; undefined if not wanted
+    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if wants() is false
     std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
   };
   using ReadNumbers = Numbers (*)(const OptimizerOptions& options);
@@ -45,7 +45,7 @@ class ComposedOptimizer : public Optimizer {
   ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadNumbers numbers,
                     std::unique_ptr<OptimizerOptions> defaults);
 
-  /// Returns whether a parameter with these options needs this state entry.
+  /// Returns whether a parameter with these options needs the state entry with index `entry`.
   virtual bool wants(const OptimizerOptions& options, size_t entry) const;
   /// Returns the value of a state entry before the first step.
   virtual double initial_value(const OptimizerOptions& options, size_t entry) const;
@@ -66,10 +66,10 @@ class ComposedOptimizer : public Optimizer {
   std::vector<StateEntry> entries_;
   ReadNumbers numbers_;
   std::vector<Tensor> steps_;
-  std::vector<std::vector<Tensor>> state_;  // by parameter, in the order of the entries
+  std::vector<std::vector<Tensor>> state_;  // state_[parameter][entry]
 };
 
-/// Returns gradient + decay_coefficient value, or the gradient itself if `decay` is 0.
+/// Returns gradient + decay_coefficient * value, or the gradient itself if `decay` is 0.
 Tensor with_decay(const Tensor& gradient, const Tensor& value, double decay, const Tensor& decay_coefficient);
 
 }  // namespace tandem::optim::detail

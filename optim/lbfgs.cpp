@@ -1,4 +1,4 @@
-// LBFGS: the direction by the two-loop recursion, and steps with or without line search.
+// Implements LBFGS: the search direction by the two-loop recursion, and steps with or without a line search.
 #include "tandem/optim/lbfgs.h"
 
 #include <algorithm>
@@ -140,7 +140,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
   const NoGradGuard guard;
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();
-  for (Slot& slot : slots())  // state follows the parameters to another device or dtype
+  for (Slot& slot : slots())  // moves the state to the parameters' device and dtype
     if (slot.tensor.defined()) slot.tensor = slot.tensor.to(first.device(), slot.dtype.value_or(first.dtype()));
 
   Tensor original;
@@ -183,7 +183,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
       optimal = largest(now.gradient) <= o.tolerance_grad();
     } else {
       move(t);
-      if (i != o.max_iter()) {  // after the last iteration, the next step() evaluates the loss
+      if (i != o.max_iter()) {  // skipped in the last iteration: the next step() evaluates
         now = evaluate(closure);
         optimal = largest(now.gradient) <= o.tolerance_grad();
         ++evaluations;
@@ -208,7 +208,7 @@ std::vector<Optimizer::Slot> LBFGS::slots() {
                            {"0.n_iter", p, true, n_iter_, number, kFloat64},
                            {"0.func_evals", p, true, func_evals_, number, kFloat64}};
   for (size_t i = 0; i < old_dirs_.size(); ++i) {
-    const std::string index = std::to_string(i).insert(0, 1, '.');  // gcc 12 warns about "." + ...
+    const std::string index = std::to_string(i).insert(0, 1, '.');  // insert() and not +, because gcc 12 warns about +
     out.push_back({"0.old_dirs" + index, p, false, old_dirs_[i], vector});
     out.push_back({"0.old_stps" + index, p, false, old_stps_[i], vector});
     out.push_back({"0.ro" + index, p, true, ro_[i], number, p.dtype()});

@@ -4,18 +4,18 @@
 
 namespace tandem::optim {
 
-/// max_iter: iterations in one step(). max_eval: calls of the closure in one step(), by default 5/4 max_iter.
-/// tolerance_grad: a step ends if no element of the gradient is larger. tolerance_change: a step ends if the change of
-/// the parameters or of the loss is smaller. history_size: number of gradient changes to keep. line_search_fn:
-/// "strong_wolfe", or nullopt for steps of length lr.
+/// max_iter: iterations in one step(). max_eval: calls of the closure in one step(), by default 5/4 * max_iter.
+/// tolerance_grad: a step ends if all gradient elements are at most this in absolute value. tolerance_change: a step
+/// ends if the change of the parameters or of the loss is smaller. history_size: number of gradient changes to keep.
+/// line_search_fn: "strong_wolfe", or nullopt for steps of length lr.
 struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   LBFGSOptions(double lr = 1) : lr_(lr) {}
   TANDEM_ARG(double, lr);                                                 // learning rate
   TANDEM_ARG(int64_t, max_iter) = 20;                                     // iterations in one step()
-  TANDEM_ARG(std::optional<int64_t>, max_eval) = std::nullopt;            // calls of the closure; 5/4 max_iter
-  TANDEM_ARG(double, tolerance_grad) = 1e-7;                              // stops if all gradients are this small
-  TANDEM_ARG(double, tolerance_change) = 1e-9;                            // stops if parameters or loss change less
-  TANDEM_ARG(int64_t, history_size) = 100;                                // number of updates to keep
+  TANDEM_ARG(std::optional<int64_t>, max_eval) = std::nullopt;            // max. closure calls; default 5/4 * max_iter
+  TANDEM_ARG(double, tolerance_grad) = 1e-7;                              // stops if all |gradients| are this small
+  TANDEM_ARG(double, tolerance_change) = 1e-9;                            // stops if parameters or loss change by less
+  TANDEM_ARG(int64_t, history_size) = 100;                                // number of past updates to keep
   TANDEM_ARG(std::optional<std::string>, line_search_fn) = std::nullopt;  // "strong_wolfe" or nullopt
 
  public:

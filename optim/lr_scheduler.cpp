@@ -1,4 +1,4 @@
-// LRScheduler, and the rate computations of StepLR, MultiStepLR, CosineAnnealingLR and the other schedules.
+// Implements LRScheduler, and the rates of StepLR, MultiStepLR, CosineAnnealingLR and the other schedules.
 #include "tandem/optim/lr_scheduler.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
   return milestones;
 }
 
-/// Makes a schedule of the rate base factor(step). In a chain, multiplies the current rate by factor(step) /
+/// Makes a schedule that sets the rate base * factor(step). In a chain, multiplies the current rate by factor(step) /
 /// factor(step - 1).
 LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
   return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
@@ -35,7 +35,8 @@ LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
                 return before == 0 ? base * now : current * (now / before);
               }};
 }
-/// Makes a schedule that computes each rate from the previous one; `rate` repeats all steps.
+/// Makes a schedule that computes each rate from the previous one. Its `rate` computes the rates of all previous steps
+/// first.
 LRScheduler::Schedule by_change(const LRScheduler::Change& change) {
   return {.rate =
               [change](int64_t step, double base) {
@@ -138,11 +139,11 @@ CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double
                },
            .change =
                [=](int64_t step, double base, double current) {
-                 const auto height = [&](int64_t at) {  // 1 + cos(pi at / T_max), from 2 to 0
+                 const auto height = [&](int64_t at) {  // 1 + cos(pi * at / T_max) falls from 2 to 0
                    return 1 + std::cos(std::numbers::pi * static_cast<double>(at) / static_cast<double>(T_max));
                  };
                  if (step == 0) return current;
-                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // the rate was minimal, from where no factor leads up
+                 if ((step - 1 - T_max) % (2 * T_max) == 0)  // the previous rate was eta_min: height(step - 1) is 0
                    return current + (base - eta_min) * height(T_max - 1) / 2;
                  return height(step) / height(step - 1) * (current - eta_min) + eta_min;
                }}) {}

@@ -13,14 +13,14 @@ class LRScheduler {
   using Rate = std::function<double(int64_t step, double base)>;
   /// Computes the new rate from the current one, so that several schedules can change the same rate.
   using Change = std::function<double(int64_t step, double base, double current)>;
-  /// Sets other options than the rate in a step.
+  /// Sets options other than the rate in a step.
   using Extra = std::function<void(int64_t step, size_t group, OptimizerOptions& options)>;
   /// The functions that define a schedule.
   struct Schedule {
-    /// Computes the rate from the number of steps and the base.
+    /// Computes the rate from the number of steps and the base rate.
     Rate rate;
     Change change = nullptr;  // if null, a step always sets `rate`
-    bool continues = false;   // if true, a step calls `change` instead of `rate`, which may be slow
+    bool continues = false;   // if true, a step calls `change`, because `rate` may be slow
     /// Called after each change of the rate.
     Extra extra = nullptr;
   };
@@ -67,23 +67,23 @@ class LRScheduler {
   std::vector<double> set_;  // rates set by the last step
 };
 
-/// Sets base gamma^(step / step_size), with the quotient rounded down.
+/// Sets base * gamma^(step / step_size), with the quotient rounded down.
 class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
 };
-/// Sets base gamma^n, where n is the number of milestones reached. Milestones may be in any order; duplicates count
+/// Sets base * gamma^n, where n is the number of milestones reached. Milestones may be in any order; duplicates count
 /// twice.
 class MultiStepLR : public LRScheduler {
  public:
   MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma = 0.1);
 };
-/// Sets base gamma^step.
+/// Sets base * gamma^step.
 class ExponentialLR : public LRScheduler {
  public:
   ExponentialLR(Optimizer& optimizer, double gamma);
 };
-/// Sets base factor(step).
+/// Sets base * factor(step).
 class LambdaLR : public LRScheduler {
  public:
   LambdaLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
@@ -94,7 +94,7 @@ class CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
 };
-/// Changes the rate linearly from start_factor base to end_factor base over total_iters steps, for example as a
+/// Changes the rate linearly from start_factor * base to end_factor * base over total_iters steps, for example as a
 /// warm-up.
 class LinearLR : public LRScheduler {
  public:
@@ -107,33 +107,33 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
  public:
   CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0);
 };
-/// Sets factor base for total_iters steps, then base.
+/// Sets factor * base for total_iters steps, then base.
 /// @throws Error unless factor is above 0 and at most 1
 class ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
 };
-/// Sets base (1 - step / total_iters)^power, and 0 after total_iters steps.
+/// Sets base * (1 - step / total_iters)^power, and 0 after total_iters steps.
 /// @throws Error unless total_iters is positive
 class PolynomialLR : public LRScheduler {
  public:
   PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1);
 };
-/// Sets base factor(1) factor(2) ... factor(step).
+/// Sets base * factor(1) * factor(2) * ... * factor(step).
 class MultiplicativeLR : public LRScheduler {
  public:
   MultiplicativeLR(Optimizer& optimizer, std::function<double(int64_t step)> factor);
 };
-/// Applies several schedules in each step. Each changes the rate that the previous one left, so factors multiply. As in
-/// PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must come first. All
-/// schedules must use the same optimizer. They are copied; do not call their step().
+/// Applies several schedules in each step. Each schedule changes the rate that the previous schedule set, so factors
+/// multiply. As in PyTorch, LambdaLR, OneCycleLR and CosineAnnealingWarmRestarts ignore the previous rate, so they must
+/// come first. All schedules must use the same optimizer. Schedules are copied; do not call step() of the originals.
 /// @throws Error if there is no schedule, or the schedules use several optimizers
 class ChainedScheduler : public LRScheduler {
  public:
   explicit ChainedScheduler(std::vector<LRScheduler> schedulers);
 };
 /// Runs schedules one after the other: schedule i + 1 starts at step milestones[i] and counts its steps from there. All
-/// schedules must use `optimizer`. They are copied; do not call their step().
+/// schedules must use `optimizer`. Schedules are copied; do not call step() of the originals.
 /// @throws Error unless milestones ascend and are one fewer than the schedules
 class SequentialLR : public LRScheduler {
  public:

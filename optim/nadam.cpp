@@ -1,4 +1,4 @@
-// NAdam: options, state and update, composed of tensor operations.
+// Implements NAdam: options, state and update, composed of tensor operations.
 #include "tandem/optim/nadam.h"
 
 #include "tandem/ops/ops.h"
@@ -47,7 +47,7 @@ void NAdam::update_parameter(const OptimizerOptions& options, Parameter& p) cons
   const double added = o.decoupled_weight_decay() ? 0 : o.weight_decay();
   const Tensor g = detail::with_decay(p.gradient, p.value, added, c[1]);
 
-  mu_product.mul_(mu.to(kFloat32));  // rounded to float32 before the product, as in PyTorch
+  mu_product.mul_(mu.to(kFloat32));  // PyTorch also rounds mu to float32 before the product
   exp_avg.add_((g - exp_avg).mul_(rest1));
   exp_avg_sq.mul_(beta2).add_((g * g).mul_(rest2));
   const Tensor scale = (exp_avg_sq / correction2).sqrt_().add_(eps);

@@ -10,9 +10,9 @@ struct NAdamOptions : OptimizerCloneableOptions<NAdamOptions> {
   NAdamOptions(double lr = 2e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                            // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decays of the running means of gradients and of squares
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                    // added to the divisor to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 0;              // this times the parameter is added to its gradient
+  TANDEM_ARG(double, weight_decay) = 0;              // weight_decay * parameter is added to the gradient
   TANDEM_ARG(double, momentum_decay) = 4e-3;         // how fast the momentum approaches beta1
   TANDEM_ARG(bool, decoupled_weight_decay) = false;  // if true, weight decay shrinks the parameter, as in AdamW
 

@@ -1,4 +1,4 @@
-// OneCycleLR: the phases of learning rate and momentum, and the position of a step in them.
+// Implements OneCycleLR: the phases of learning rate and momentum, and the position of a step in its phase.
 #include "tandem/optim/one_cycle_lr.h"
 
 #include <cmath>

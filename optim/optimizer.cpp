@@ -1,5 +1,5 @@
-// Optimizer and OptimizerParamGroup: parameter groups and their defaults, step(), zero_grad(), saving and loading of
-// state.
+// Implements Optimizer and OptimizerParamGroup: parameter groups and their defaults, step(), zero_grad(), and saving
+// and loading of state.
 #include "tandem/optim/optimizer.h"
 
 #include <algorithm>
@@ -58,12 +58,12 @@ Values values_of(OptimizerOptions& options) {
       [&](const std::string& name, auto setting) { std::visit([&](auto* value) { values[name] = *value; }, setting); });
   return values;
 }
-/// Replaces each option of a group that still has its constructor's default by the optimizer's value.
+/// For each option of a group that still has its default value, takes the optimizer's value instead.
 void inherit(OptimizerOptions& options, OptimizerOptions& defaults) {
   const std::unique_ptr<OptimizerOptions> untouched = options.untouched();
   if (!untouched) return;
   const Values given = values_of(options), base = values_of(*untouched), wanted = values_of(defaults);
-  // Two numbers that form one option in PyTorch: if one of them is set, so is the other.
+  // Pairs of numbers that form one option in PyTorch. If one number of a pair is set, the other counts as set too.
   static const auto& partners = *new std::map<std::string, std::string>{{"beta1", "beta2"},
                                                                         {"beta2", "beta1"},
                                                                         {"etaminus", "etaplus"},
@@ -178,7 +178,7 @@ Optimizer::Settings Optimizer::settings() const {
     return std::string(digits);
   };
   for (size_t i = 0; i < groups_.size(); ++i) {
-    OptimizerParamGroup group = groups_[i];  // a copy, because a visitor may write
+    OptimizerParamGroup group = groups_[i];  // a copy, because visit() needs write access to the options
     const std::string prefix = std::to_string(i) + ".";
     group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
       std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);

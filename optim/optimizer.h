@@ -55,8 +55,8 @@ template <class Derived> class OptimizerCloneableOptions : public OptimizerOptio
   const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
-/// Parameters with their own options. A group without options gets the optimizer's. If a group has options, each one
-/// that still has its default value counts as not set and also takes the optimizer's value, as in LibTorch.
+/// Parameters with their own options. A group without options gets the optimizer's options. If a group has options, an
+/// option that still has its default value counts as not set, and takes the optimizer's value, as in LibTorch.
 class OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params);
@@ -69,20 +69,20 @@ class OptimizerParamGroup {
   /// Returns the group's parameters. has_options(): whether the group has options.
   const std::vector<Tensor>& params() const { return params_; }
   bool has_options() const { return options_ != nullptr; }
-  /// Returns the group's options. @throws Error if there are none
+  /// Returns the group's options. @throws Error if the group has no options
   OptimizerOptions& options();
   const OptimizerOptions& options() const { return const_cast<OptimizerParamGroup*>(this)->options(); }
   /// Returns the options for owners that may outlive the group: a recorded step reads them before each replay.
   std::shared_ptr<const OptimizerOptions> shared_options() const;
   /// Replaces the group's options.
   void set_options(std::unique_ptr<OptimizerOptions> options);
-  /// Returns a group of `count` parameters from number `begin` on, which shares this group's options.
+  /// Returns a group of the `count` parameters from index `begin` on. The new group shares this group's options.
   OptimizerParamGroup part(size_t begin, size_t count) const;
-  /// Returns the rate that schedules are relative to: the group's rate when its first schedule was made.
+  /// Returns the base rate of schedules: the learning rate of the group when its first schedule was made.
   double initial_lr();
   /// Whether a schedule was made for this group.
   bool has_initial_lr() const { return initial_lr_.has_value(); }
-  /// Sets the rate that schedules are relative to.
+  /// Sets the base rate of schedules.
   void set_initial_lr(double rate) { initial_lr_ = rate; }
 
  private:
@@ -91,7 +91,7 @@ class OptimizerParamGroup {
   std::optional<double> initial_lr_;
 };
 
-/// Base class of optimizers. Parameters may be on several devices; those on one device are updated together.
+/// Base class of optimizers. Parameters may be on several devices. All parameters on one device are updated together.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
@@ -100,14 +100,14 @@ class Optimizer {
   Optimizer(Optimizer&&) noexcept;
 
   /// Calls the closure, if there is one, then updates all parameters that have a gradient. Returns the closure's loss.
-  /// @throws Error after leave_steps_to(), when something else makes the steps
+  /// @throws Error after leave_steps_to(), because another object then makes the steps
   virtual Tensor step(const LossClosure& closure = nullptr);
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
   void step_some(std::vector<size_t> numbers);
   /// Makes step() throw from now on, because `who` (for example "DDP 1") updates parameters by step_some(). An empty
-  /// text ends that.
+  /// `who` allows step() again.
   void leave_steps_to(std::string who);
-  /// Returns what makes the steps by step_some(); empty if the program calls step().
+  /// Returns the name passed to leave_steps_to(); empty if the program calls step() itself.
   const std::string& who_steps() const { return who_steps_; }
   /// Makes the gradients of all parameters undefined, or zero if `set_to_none` is false.
   void zero_grad(bool set_to_none = true);
@@ -129,7 +129,7 @@ class Optimizer {
   /// Sets the learning rate of all groups.
   void set_lr(double lr);
 
-  /// Returns the state tensors by name ("0.exp_avg", ...), for saving. Parameters not yet updated have none.
+  /// Returns the state tensors by name ("0.exp_avg", ...), for saving. A parameter that was never updated has no state.
   std::vector<std::pair<std::string, Tensor>> state() const;
   /// Options of each group by name ("0.lr", "0.momentum", ..., and "0.initial_lr" if a schedule was made), as text with
   /// enough digits to restore the exact numbers.
@@ -149,27 +149,28 @@ class Optimizer {
 
  protected:
   explicit Optimizer(std::unique_ptr<OptimizerOptions> defaults);
-  /// Adds the constructor's groups. @throws Error if there is no parameter
+  /// Adds the groups passed to the constructor. @throws Error if there is no parameter
   void add_param_groups(std::vector<OptimizerParamGroup> groups);
 
   /// A member that can hold a state tensor.
   struct Slot {
     std::string name;
     const Tensor& parameter;
-    bool scalar;  // a step count: 0-dim float32
+    bool scalar;  // whether the state is a 0-dim number, such as a step count
     Tensor& tensor;
-    std::optional<tandem::detail::Shape> sizes = {};  // sizes, if neither 0-dim nor the parameter's
-    std::optional<DType> dtype = {};                  // dtype, if neither the parameter's nor float32
+    std::optional<tandem::detail::Shape> sizes = {};  // nullopt: 0-dim if scalar, else the parameter's sizes
+    std::optional<DType> dtype = {};                  // nullopt: float32 if scalar, else the parameter's dtype
   };
   virtual std::vector<Slot> slots() = 0;
-  /// Updates a group whose first parameter has number `first`. Not recorded by autograd.
+  /// Updates a group whose first parameter is parameters()[first]. Not recorded by autograd.
   virtual void update(const OptimizerParamGroup& group, size_t first) = 0;
   /// Resizes the state for size() parameters.
   virtual void resize_state() = 0;
   /// @throws Error for options of another type, or invalid values
   virtual void check_options(const OptimizerOptions& options) const = 0;
-  /// Returns the memory on a device for the numbers of a group's update. `first`: number of the group's first
-  /// parameter. `part` distinguishes several updates of the same group on the same device.
+  /// Returns the device memory that holds the numbers of a group's update, such as the learning rate. `first`: index of
+  /// the group's first parameter in parameters(). `part` distinguishes several updates of the same group on the same
+  /// device.
   std::shared_ptr<detail::StepValues> step_values(size_t first, Device device, int part = 0);
 
  private:

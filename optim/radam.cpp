@@ -1,4 +1,4 @@
-// RAdam: options, state and update, composed of tensor operations.
+// Implements RAdam: options, state and update, composed of tensor operations.
 #include "tandem/optim/radam.h"
 
 #include "tandem/ops/ops.h"
@@ -22,7 +22,7 @@ std::vector<Tensor> RAdam::coefficients(const OptimizerOptions&, const NumberTen
   const Tensor rho_inf = 2 / (1 - n.beta2) - 1;
   const Tensor rho = rho_inf - n.steps * power2 * 2 / correction2;  // length of the approximated simple moving average
   const Tensor rectified = ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)).sqrt();
-  const Tensor adaptive = (rho > 5).to(kFloat64);  // 1 or 0; the values not selected below may be NaN
+  const Tensor adaptive = (rho > 5).to(kFloat64);  // 1 if rho > 5; else 0, and `rectified` may be NaN
   const Tensor rate = n.lr / (1 - n.beta1.pow(n.steps));
   return {rate * where(rho > 5, rectified * correction2.sqrt(), 1),
           n.weight_decay,

@@ -10,9 +10,9 @@ struct RAdamOptions : OptimizerCloneableOptions<RAdamOptions> {
   RAdamOptions(double lr = 1e-3) : lr_(lr) {}
   using Betas = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                            // learning rate
-  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decays of the running means of gradients and of squares
+  TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);      // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                    // added to the divisor to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 0;              // this times the parameter is added to its gradient
+  TANDEM_ARG(double, weight_decay) = 0;              // weight_decay * parameter is added to the gradient
   TANDEM_ARG(bool, decoupled_weight_decay) = false;  // if true, weight decay shrinks the parameter, as in AdamW
 
  public:
@@ -20,8 +20,8 @@ struct RAdamOptions : OptimizerCloneableOptions<RAdamOptions> {
 };
 extern template class OptimizerCloneableOptions<RAdamOptions>;
 
-/// Adam with a rectified learning rate while the mean of squares covers few gradients: at first (rho at most 5) a step
-/// uses the momentum alone (Liu et al. 2020, arXiv:1908.03265). State: "exp_avg", "exp_avg_sq".
+/// Adam with a rectified learning rate while the mean of squares covers few gradients: in the first steps (rho at most
+/// 5), only the mean gradient is used (Liu et al. 2020, arXiv:1908.03265). State: "exp_avg", "exp_avg_sq".
 /// @throws Error if a setting is negative or a beta is not below 1
 class RAdam : public detail::ComposedOptimizer {
  public:

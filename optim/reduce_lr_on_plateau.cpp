@@ -1,4 +1,5 @@
-// ReduceLROnPlateauScheduler: counts calls without a better metric, and reduces the rates after too many.
+// ReduceLROnPlateauScheduler: counts calls of step() without a better metric, and reduces the rates after more than
+// `patience` of them.
 #include "tandem/optim/reduce_lr_on_plateau.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// RMSprop: options, state and update, composed of tensor operations.
+// Implements RMSprop: options, state and update, composed of tensor operations.
 #include "tandem/optim/rmsprop.h"
 
 #include "tandem/ops/ops.h"

@@ -12,7 +12,7 @@ struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   TANDEM_ARG(double, lr);                // learning rate
   TANDEM_ARG(double, alpha) = 0.99;      // decay of the running mean of squares
   TANDEM_ARG(double, eps) = 1e-8;        // added to the divisor to avoid division by zero
-  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
+  TANDEM_ARG(double, weight_decay) = 0;  // weight_decay * parameter is added to the gradient
   TANDEM_ARG(double, momentum) = 0;      // factor of the previous update in the next one
   TANDEM_ARG(bool, centered) = false;    // if true, divides by the standard deviation of the gradient
 
@@ -22,8 +22,8 @@ struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
 extern template class OptimizerCloneableOptions<RMSpropOptions>;
 
 /// Divides the gradient by the square root of a running mean of its squares (Hinton 2012, lecture 6 of "Neural networks
-/// for machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is outside of the root. State:
-/// "square_avg", "momentum_buffer" with momentum, "grad_avg" if centered.
+/// for machine learning"; centered: Graves 2013, arXiv:1308.0850). As in PyTorch, eps is added after the root is taken.
+/// State: "square_avg", "momentum_buffer" with momentum, "grad_avg" if centered.
 /// @throws Error if a setting is negative
 class RMSprop : public detail::ComposedOptimizer {
  public:

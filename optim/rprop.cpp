@@ -1,4 +1,4 @@
-// Rprop: options, state and update, composed of tensor operations.
+// Implements Rprop: options, state and update, composed of tensor operations.
 #include "tandem/optim/rprop.h"
 
 #include "tandem/ops/ops.h"

@@ -10,7 +10,7 @@ struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   RpropOptions(double lr = 1e-2) : lr_(lr) {}
   using Pair = std::tuple<double, double>;
   TANDEM_ARG(double, lr);                         // initial step size
-  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size after a change of sign, and without one
+  TANDEM_ARG(Pair, etas) = Pair(0.5, 1.2);        // factors of a step size: after a sign change, and without one
   TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // smallest and largest step size
 
  public:
@@ -19,8 +19,8 @@ struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
 extern template class OptimizerCloneableOptions<RpropOptions>;
 
 /// Steps that depend on the sign of the gradient only, with a step size for each element (Riedmiller and Braun 1993,
-/// doi:10.1109/ICNN.1993.298623). For gradients of whole data sets. As in PyTorch, an element whose gradient changed
-/// its sign does not move in that step. State: "prev", "step_size".
+/// doi:10.1109/ICNN.1993.298623). Meant for gradients of whole data sets. As in PyTorch, an element whose gradient
+/// changed its sign does not move in that step. State: "prev", "step_size".
 /// @throws Error if lr is negative, or unless 0 < etas[0] < 1 < etas[1]
 class Rprop : public detail::ComposedOptimizer {
  public:

@@ -1,4 +1,4 @@
-// SGD: options, momentum buffers and update, by kernels that update all parameters of a group at once.
+// Implements SGD: options, momentum buffers, and update by kernels that update all parameters of a group at once.
 #include "tandem/optim/sgd.h"
 
 #include "tandem/core/dispatch.h"
@@ -37,7 +37,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
   struct Batch {
     std::vector<Tensor> gradients, parameters, momenta;
   };
-  std::map<std::pair<Device, bool>, Batch> batches;  // key: device, and whether the momentum buffers are new
+  std::map<std::pair<Device, bool>, Batch> batches;  // key: device, and whether momentum buffers are new
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::ready("SGD", p)) continue;
@@ -61,7 +61,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     values->begins = begins;
     run_update([values, options = group.shared_options()] {
       const auto& now = static_cast<const SGDOptions&>(*options);
-      // In the first step of a buffer, which then holds zeros, the buffer becomes the gradient itself.
+      // In the first step, the momentum buffer holds zeros and becomes the gradient itself, without dampening.
       const bool first_step = std::exchange(values->begins, false);
       values->write(kernels::SgdValues{.lr = now.lr(),
                                        .momentum = now.momentum(),

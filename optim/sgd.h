@@ -8,8 +8,8 @@ struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr) : lr_(lr) {}
   TANDEM_ARG(double, lr);                // learning rate
   TANDEM_ARG(double, momentum) = 0;      // factor of the previous update in the next one
-  TANDEM_ARG(double, dampening) = 0;     // the buffer adds (1 - dampening) times the gradient
-  TANDEM_ARG(double, weight_decay) = 0;  // this times the parameter is added to its gradient
+  TANDEM_ARG(double, dampening) = 0;     // (1 - dampening) * gradient is added to the momentum buffer
+  TANDEM_ARG(double, weight_decay) = 0;  // weight_decay * parameter is added to the gradient
   TANDEM_ARG(bool, nesterov) = false;    // if true, uses Nesterov's momentum
 
  public:

@@ -8,7 +8,8 @@
 
 namespace tandem::optim::detail {
 
-constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));  // largest struct
+// Size in 64-bit words. AdamValues is the largest struct that is stored.
+constexpr int64_t kWords = static_cast<int64_t>(sizeof(kernels::AdamValues) / sizeof(uint64_t));
 
 StepValues::StepValues(Device device) {
   const cuda::UncapturedGuard guard;  // the memory may be allocated while a Graph is captured

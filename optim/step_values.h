@@ -7,7 +7,8 @@
 
 namespace tandem::optim::detail {
 
-/// Memory on one device. A recorded step refers to it, and updates it before each replay.
+/// Memory on one device for the numbers of a step. A recorded step reads them there, and updates them before each
+/// replay.
 class StepValues {
  public:
   explicit StepValues(Device device);
@@ -17,7 +18,7 @@ class StepValues {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);
   }
-  bool begins = false;  // for SGD: the next step is the first one of its momentum buffers
+  bool begins = false;  // used by SGD: the next step is the first one with these momentum buffers
 
  private:
   void write_words(ArrayRef<uint64_t> words);

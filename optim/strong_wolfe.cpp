@@ -34,7 +34,7 @@ LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const L
   };
   const auto flat = [&](const LinePoint& p) { return std::abs(p.slope) <= -kCurvature * start.slope; };
 
-  // First phase: lengthens the step until two points have a minimum between them.
+  // First phase: lengthens the step until a minimum lies between two points.
   LinePoint previous = start, now = point_at(t);
   int64_t round = 0;
   bool bracketed = false;
@@ -60,7 +60,8 @@ LinePoint strong_wolfe(const std::function<LinePoint(double)>& evaluate, const L
     if (std::abs(ends[1].t - ends[0].t) * largest < kShortestBracket) break;
     const double left = std::min(ends[0].t, ends[1].t), right = std::max(ends[0].t, ends[1].t);
     double at = cubic_minimum(ends[0], ends[1], left, right);
-    // If the new point is at an end, or close to one for the second time, moves it a tenth of the bracket inwards.
+    // If the new point is at an end of the bracket, or close to an end for the second time in succession, moves the
+    // point inwards by a tenth of the bracket.
     const double margin = 0.1 * (right - left);
     if (std::min(right - at, at - left) < margin) {
       const bool move = little_progress || at >= right || at <= left;

@@ -4,17 +4,17 @@
 
 namespace tandem::optim::detail {
 
-/// A point x + t d on a line in direction d.
+/// A point x + t * d on the line from x in direction d.
 struct LinePoint {
   double t = 0;      // step along the direction
-  double loss = 0;   // f(x + t d)
+  double loss = 0;   // f(x + t * d)
   Tensor gradient;   // gradient of f at the point, flat
-  double slope = 0;  // gradient . d
+  double slope = 0;  // dot product of gradient and d
 };
 
-/// Searches a step t along a direction that decreases the loss sufficiently (f(t) <= f(0) + 1e-4 t slope(0)) and
-/// flattens the slope (|slope(t)| <= 0.9 |slope(0)|): Nocedal and Wright 2006, "Numerical Optimization", algorithms 3.5
-/// and 3.6, with cubic interpolation, as PyTorch's LBFGS does.
+/// Searches a step t along a direction that decreases the loss sufficiently (f(t) <= f(0) + 1e-4 * t * slope(0)) and
+/// flattens the slope (|slope(t)| <= 0.9 * |slope(0)|): Nocedal and Wright 2006, "Numerical Optimization", algorithms
+/// 3.5 and 3.6, with cubic interpolation, as PyTorch's LBFGS does.
 /// @param evaluate     returns the point at t; called at most max_rounds + 1 times
 /// @param start        the point at t = 0
 /// @param t            first step to try

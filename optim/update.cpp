@@ -5,7 +5,8 @@
 
 namespace tandem::optim::detail {
 
-/// Ranks without communication train independent models: the group was made, but the model was not wrapped.
+/// Warns if the ranks have not communicated, because they then train independent models. Probably the program made a
+/// group, but did not wrap its model in DistributedDataParallel.
 void warn_of_ranks_that_never_talk() {
   RankState& state = RankContext::current().state();
   if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))

@@ -22,7 +22,7 @@ inline bool ready(const char* op, const Tensor& p) {
                ", which leave gaps or repeat elements; accepted: those that do neither");
   return true;
 }
-/// Returns t, or a copy with p's strides, so that kernels can treat both as flat memory.
+/// Returns t, or a copy of t with p's strides, so that kernels can treat t and p as flat memory.
 inline Tensor lying_as(const Tensor& t, const Tensor& p) {
   if ((t.impl()->row_major && p.impl()->row_major) || t.strides() == p.strides()) return t;
   return core::empty_like(p, t.dtype(), t.device()).copy_(t);

@@ -33,7 +33,7 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   const auto with_ddp = [&] { step(ddp_optimizer, [&](const Tensor& in) { return ddp(in); }); };
   std::vector<double> ratios, times;
   for (int i = -3; i < pairs; ++i) {
-    // The order within a pair alternates too.
+    // The bare module is timed first in every other pair, and second in the others.
     double without = 0, with = 0;
     if (i % 2) without = seconds(alone);
     with = seconds(with_ddp);
@@ -44,7 +44,7 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(times.begin(), times.end());
-  // Order statistics n / 2 -+ 0.98 sqrt(n) enclose the median of the distribution with a probability of 95 %.
+  // Order statistics n / 2 -+ 0.98 * sqrt(n) enclose the median of the distribution with a probability of 95 %.
   const double n = pairs, half = 0.98 * std::sqrt(n);
   const auto at = [&](double i) { return ratios[static_cast<size_t>(std::clamp(i, 0.0, n - 1))]; };
   std::printf("%-12s %8.3f ms a step without; with DDP %.4f times that (95 %% interval: %.4f to %.4f), %d pairs\n",

@@ -83,7 +83,7 @@ struct MultiplyAdds {
 constexpr MultiplyAdds kMlp{784 * 128, 128 * 64 + 64 * 10};
 constexpr MultiplyAdds kLenet{24 * 24 * 10 * 25, 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10};
 constexpr MultiplyAdds kFashionCnn{28 * 28 * 32 * 9, 12 * 12 * 64 * 288 + 2304 * 600 + 600 * 120 + 120 * 10};
-double gpt_flops(const Shapes& s) {  // attention: only the unmasked half, for the scores and for the weighted values
+double gpt_flops(const Shapes& s) {  // counts only the unmasked half of the attention
   const auto length = static_cast<double>(s[0][1]);
   return MultiplyAdds{0, length * (4 * (12 * 256 * 256 + length * 256) + 256 * kVocabulary)}.training(s);
 }

@@ -1,4 +1,5 @@
-// Matrix products and convolutions of bfloat16, for CPUs with bfloat16 instructions. Images are channels-last.
+// Benchmarks of bfloat16 matrix products and convolutions, for CPUs with bfloat16 instructions. Images are
+// channels-last.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/nn/convolution.h"
 #include "tandem/ops/nn/linear.h"

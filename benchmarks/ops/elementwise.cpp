@@ -1,4 +1,4 @@
-// Elementwise operations, broadcasting, and their gradients.
+// Benchmarks of elementwise operations, broadcasting, and their gradients.
 #include "tandem/ops/backward.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/binary.h"

@@ -1,4 +1,4 @@
-// Factory functions and fills: constants, sequences and random numbers.
+// Benchmarks of factory functions and fills: constants, sequences and random numbers.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/factory/arange.h"
 #include "tandem/ops/factory/empty.h"

@@ -1,4 +1,4 @@
-// Indexing, masking and concatenation. The embedding table has the size of a small language model's.
+// Benchmarks of indexing, masking and concatenation. The embedding table has the size of a small language model's.
 #include "tandem/ops/index/gather.h"
 #include "tandem/ops/index/index_add.h"
 #include "tandem/ops/index/index_put.h"

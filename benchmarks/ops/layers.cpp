@@ -1,4 +1,5 @@
-// Convolution, pooling, normalisation and attention. Convolutions have the sizes of FashionCNN's and LeNet's layers.
+// Benchmarks of convolution, pooling, normalisation and attention. Convolutions have the sizes of FashionCNN's and
+// LeNet's layers.
 #include "tandem/ops/backward.h"
 #include "tandem/ops/nn/attention.h"
 #include "tandem/ops/nn/avg_pool.h"

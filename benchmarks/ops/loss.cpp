@@ -1,4 +1,4 @@
-// Softmax and the losses.
+// Benchmarks of softmax and the losses.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/loss/binary_cross_entropy.h"
 #include "tandem/ops/loss/cross_entropy.h"

@@ -1,4 +1,5 @@
-// One step of each optimizer on the parameters of FashionCNN's linear layers, and clipping of their gradients.
+// Benchmarks of a step of each optimizer on the parameters of FashionCNN's linear layers, and of clipping their
+// gradients.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/nn/utils/clip_grad.h"
 #include "tandem/ops/elementwise/operators.h"
@@ -27,8 +28,8 @@ double elements(const Shapes& shapes) {
   for (const auto& sizes : shapes) sum += numel(sizes);
   return sum;
 }
-double sgd_bytes(const Shapes& s) { return 20 * elements(s); }   // reads p, g, buffer; writes p, buffer
-double adam_bytes(const Shapes& s) { return 28 * elements(s); }  // reads p, g, m, v; writes p, m, v
+double sgd_bytes(const Shapes& s) { return 20 * elements(s); }   // 4 bytes each: reads p, g, buffer; writes p, buffer
+double adam_bytes(const Shapes& s) { return 28 * elements(s); }  // 4 bytes each: reads p, g, m, v; writes p, m, v
 
 }  // namespace
 

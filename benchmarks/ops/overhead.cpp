@@ -1,4 +1,4 @@
-// Overhead of a call: ops on 16 elements, with and without autograd.
+// Benchmarks of the overhead of a call: ops on 16 elements, with and without autograd.
 #include "tandem/benchmarks/benchmark.h"
 #include "tandem/ops/elementwise/add_sub.h"
 #include "tandem/ops/elementwise/operators.h"

@@ -1,4 +1,4 @@
-// Reductions, scans and sorting.
+// Benchmarks of reductions, scans and sorting.
 #include "tandem/ops/linalg/norm.h"
 #include "tandem/ops/reduce/all_any.h"
 #include "tandem/ops/reduce/cumulative.h"
@@ -50,7 +50,7 @@ std::vector<Benchmark> reduce_benchmarks() {
   out.push_back({.name = "all/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
                    return [x = values(s[0]) < 2] {
                      x.all();
-                   };  // all elements are true, so the reduction cannot stop early
+                   };  // x < 2 is true everywhere, so the reduction cannot stop early
                  }});
   out.push_back({.name = "any/forward", .cases = flat, .prepare = [](const Shapes& s) -> Run {
                    return [x = values(s[0]) > 2] { x.any(); };

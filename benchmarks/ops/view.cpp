@@ -1,4 +1,4 @@
-// Views, which measure the overhead of a call, and copies.
+// Benchmarks of views, which measure the overhead of a call, and of copies.
 #include "tandem/ops/shape/view.h"
 #include "tandem/ops/shape/as_strided.h"
 #include "tandem/ops/shape/clone.h"

@@ -89,7 +89,7 @@ void print_vectors(const Tensor& vectors) {
 void print_similar(const Tensor& vectors, const std::vector<std::string>& lines, int64_t wanted) {
   const int64_t n = vectors.size(0);
   const Tensor unit = nn::functional::normalize(vectors);
-  const Tensor above = ones({n, n}, kBool).triu(1);  // each pair once, and no line with itself
+  const Tensor above = ones({n, n}, kBool).triu(1);  // selects each pair of different lines once
   const Tensor cosine = unit.matmul(unit.t()).masked_fill(above.logical_not(), -2).flatten();
   const auto [best, place] = cosine.topk(std::min(wanted, n * (n - 1) / 2));
   for (int64_t i = 0; i < best.size(0); ++i) {

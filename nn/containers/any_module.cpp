@@ -1,4 +1,4 @@
-// AnyModule: cloning, and the type of its module.
+// Implements the cloning of an AnyModule, and access to the type of the module that it holds.
 #include "tandem/nn/containers/any_module.h"
 
 #include "tandem/core/internal.h"

@@ -63,7 +63,7 @@ class AnyModule {
       call_tensor_ = [](Module& m, const Tensor& x) -> Tensor { return detail::call_module(dynamic_cast<M&>(m), x); };
   }
   template <class M> AnyModule(const ModuleHolder<M>& module) : AnyModule(module.ptr()) {}
-  /// Holds a new module, moved or copied from `module`.
+  /// Constructs an AnyModule that holds a new module, moved or copied from `module`.
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   explicit AnyModule(M&& module) : AnyModule(std::make_shared<std::decay_t<M>>(std::forward<M>(module))) {}
@@ -89,7 +89,7 @@ class AnyModule {
   }
   /// Returns a deep copy, on `device` if one is given.
   AnyModule clone(std::optional<Device> device = {}) const;
-  /// Returns the module, shared: as a Module, or as an M. @throws Error if it is not an M
+  /// Returns a shared_ptr to the module, as a Module or as an M. @throws Error if the module is not an M
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>
   requires std::is_base_of_v<Module, M> std::shared_ptr<M> ptr()
@@ -104,9 +104,9 @@ class AnyModule {
   template <class M>
   requires std::is_base_of_v<Module, M> M& get() const { return *ptr<M>(); }
   template <class Holder, class M = typename Holder::ContainedType> Holder get() const { return Holder(ptr<M>()); }
-  /// Returns the class of the module. @throws Error if there is none
+  /// Returns the class of the module. @throws Error if there is no module
   const std::type_info& type_info() const;
-  /// Whether it holds no module.
+  /// Whether this AnyModule holds no module.
   bool is_empty() const noexcept { return !module_; }
 
  private:
@@ -117,7 +117,7 @@ class AnyModule {
   static constexpr bool is_one = sizeof...(Args) == 1 && (std::is_same_v<std::decay_t<Args>, T> && ...);
   std::shared_ptr<Module> module_;
   AnyValue (*call_)(Module&, std::vector<AnyValue>&) = nullptr;
-  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut for forwards from tensor to tensor, or null
+  Tensor (*call_tensor_)(Module&, const Tensor&) = nullptr;  // shortcut if forward maps a tensor to a tensor, else null
 };
 
 /// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.
@@ -126,7 +126,7 @@ class NamedAnyModule {
   template <class M> NamedAnyModule(std::string name, M module) : name_(std::move(name)), module_(std::move(module)) {}
   /// Returns the name.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the module, which is shared with the constructor's argument.
+  /// Returns the module, which is shared with the module passed to the constructor.
   AnyModule& module() noexcept { return module_; }
   /// Returns the module.
   const AnyModule& module() const noexcept { return module_; }

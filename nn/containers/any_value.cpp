@@ -1,4 +1,4 @@
-// Names of types, for error messages of AnyValue and AnyModule.
+// Implements the names of C++ types for error messages of AnyValue and AnyModule.
 #include "tandem/nn/containers/any_value.h"
 
 #include <cxxabi.h>

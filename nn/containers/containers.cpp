@@ -1,4 +1,4 @@
-// ModuleList, ModuleDict, ParameterList and ParameterDict: changes of contents, cloning, printing.
+// Implements ModuleList, ModuleDict, ParameterList and ParameterDict: changes of contents, cloning, and printing.
 #include "tandem/nn/containers/containers.h"
 
 #include "tandem/core/print/print_style.h"
@@ -72,8 +72,8 @@ void ModuleDictImpl::take_contents(const Module& original, detail::Cloning& clon
 }
 
 namespace {
-/// Returns a tensor for each name in `original`: the one in `mine` if the sizes match, else a new one. Values are
-/// copied later.
+/// Returns a tensor for each name in `original`: the tensor of this name in `mine` if its sizes match, else a new
+/// tensor. Values are copied later.
 NamedParameters with_names_of(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;
   for (const auto& item : original) {

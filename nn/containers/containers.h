@@ -1,5 +1,5 @@
-// Containers without a forward: ModuleList, ModuleDict, ParameterList and ParameterDict. The module that owns one
-// applies its contents.
+// Containers without a forward: ModuleList, ModuleDict, ParameterList and ParameterDict. The module that owns such a
+// container calls its modules or uses its parameters.
 #pragma once
 #include <type_traits>
 
@@ -7,7 +7,7 @@
 
 namespace tandem::nn {
 
-/// A list of modules, named by their positions.
+/// A list of modules, named by their indices.
 class ModuleListImpl : public Module {
  public:
   using Iterator = std::vector<std::shared_ptr<Module>>::iterator;
@@ -16,9 +16,9 @@ class ModuleListImpl : public Module {
   template <class... Modules> explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
-  /// Appends a module by its handle; its name is its position.
+  /// Appends the module that a handle refers to. The module's name is its index.
   template <class M> void push_back(const ModuleHolder<M>& module) { push_back(module.ptr()); }
-  /// Appends a module; its name is its position.
+  /// Appends a module. The module's name is its index.
   template <class M>
   requires std::is_base_of_v<Module, M>
   void push_back(std::shared_ptr<M> module) {
@@ -29,7 +29,7 @@ class ModuleListImpl : public Module {
   template <class M>
   requires std::is_base_of_v<Module, std::decay_t<M>>
   void push_back(M&& module) { push_back(std::make_shared<std::decay_t<M>>(std::forward<M>(module))); }
-  /// Inserts a module before module i, by its handle.
+  /// Inserts the module that a handle refers to before module i.
   template <class M> void insert(size_t i, const ModuleHolder<M>& module) { insert(i, module.ptr()); }
   /// Inserts a module before module i; later modules move up by one. @throws IndexError unless i is at most size()
   void insert(size_t i, std::shared_ptr<Module> module);
@@ -69,7 +69,7 @@ class ModuleListImpl : public Module {
   std::shared_ptr<Module> shallow_copy() const override;
   void take_contents(const Module& original, detail::Cloning& cloning) override;
   template <class M> M* checked(size_t i) const {
-    M* const found = ptr<M>(i).get();  // this list keeps it alive
+    M* const found = ptr<M>(i).get();  // a raw pointer, because this list keeps the module alive
     if (!found) detail::throw_other_module("ModuleList", std::to_string(i), *ptr(i), typeid(M));
     return found;
   }
@@ -86,15 +86,15 @@ class ModuleDictImpl : public Module {
   ModuleDictImpl() = default;
   explicit ModuleDictImpl(const Named& modules);
   explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
-  /// Inserts all modules; a module replaces an earlier one of the same name.
+  /// Inserts all modules. A module replaces an earlier module of the same name.
   void update(const Named& modules);
   void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
   void update(const ModuleDictImpl& modules);
-  /// Removes a module and returns it. @throws Error if there is none of this name
+  /// Removes a module and returns it. @throws Error if there is no module of this name
   std::shared_ptr<Module> pop(const std::string& name) { return children_.pop(name); }
   /// Removes all modules.
   void clear();
-  /// Returns a deep copy, as the other containers do.
+  /// Returns a deep copy, with copies of all modules.
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// Whether there is a module of this name.
   bool contains(const std::string& name) const;
@@ -108,10 +108,10 @@ class ModuleDictImpl : public Module {
   std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
   /// Returns the names and modules, in the order of insertion.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> items() const { return children_.pairs(); }
-  /// Returns the module of this name. @throws Error if there is none
+  /// Returns the module of this name. @throws Error if there is no such module
   std::shared_ptr<Module> ptr(const std::string& name) const;
   std::shared_ptr<Module> operator[](const std::string& name) const { return ptr(name); }
-  /// Returns the module as an M. @throws Error if it is of another class, or there is none of this name
+  /// Returns the module of this name as an M. @throws Error if there is no such module, or it is of another class
   template <class M> M& at(const std::string& name) { return *checked<M>(name); }
   template <class M> const M& at(const std::string& name) const { return *checked<M>(name); }
   /// Returns an iterator to the first (name, module) item.
@@ -136,7 +136,7 @@ class ModuleDictImpl : public Module {
 };
 TANDEM_MODULE(ModuleDict);
 
-/// A list of parameters, named by their positions. Each keeps its requires_grad.
+/// A list of parameters, named by their indices. Each parameter keeps its requires_grad.
 class ParameterListImpl : public Module {
  public:
   ParameterListImpl() = default;
@@ -145,7 +145,7 @@ class ParameterListImpl : public Module {
     (append(parameters), ...);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
-  /// Appends a parameter; its name is its position.
+  /// Appends a parameter. The parameter's name is its index.
   void append(const Tensor& parameter);
   /// Appends the value of a named parameter and ignores the name.
   void append(const NamedParameters::Item& item) { append(item.value()); }
@@ -172,7 +172,7 @@ class ParameterListImpl : public Module {
 };
 TANDEM_MODULE(ParameterList);
 
-/// A dict of parameters, in the order of insertion. Each keeps its requires_grad.
+/// A dict of parameters, in the order of insertion. Each parameter keeps its requires_grad.
 class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
@@ -183,7 +183,7 @@ class ParameterDictImpl : public Module {
   /// Replaces parameters by name. @throws Error for a name that the dict does not hold, as in LibTorch
   void update(const NamedParameters& parameters);
   void update(const ParameterDictImpl& parameters);
-  /// Removes a parameter and returns it. @throws Error if there is none of this name
+  /// Removes a parameter and returns it. @throws Error if there is no parameter of this name
   Tensor pop(const std::string& name) { return parameters_.pop(name); }
   /// Removes all parameters.
   void clear();
@@ -197,7 +197,7 @@ class ParameterDictImpl : public Module {
   std::vector<std::string> keys() const { return parameters_.keys(); }
   /// Returns the parameters, in the order of insertion.
   std::vector<Tensor> values() const { return parameters_.values(); }
-  /// Returns the parameter of this name. @throws Error if there is none
+  /// Returns the parameter of this name. @throws Error if there is no such parameter
   Tensor& get(const std::string& name);
   const Tensor& get(const std::string& name) const;
   Tensor& operator[](const std::string& name) { return get(name); }

@@ -15,7 +15,7 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
           if constexpr (std::is_invocable_v<Function, const Tensor&, Args...>)
             return function(x, args...);
           else
-            return function(x, args..., std::nullopt);  // for softmax, whose last argument is an optional dtype
+            return function(x, args..., std::nullopt);  // functions such as softmax end with an optional dtype
         }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
   void reset() override;

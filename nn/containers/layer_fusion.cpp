@@ -1,4 +1,4 @@
-// Decides when a Sequential may compute batch norm, ReLU and max pooling in one pass, and does so.
+// Decides whether a Sequential can compute batch norm, ReLU and max pooling in one pass, and computes that pass.
 #include "tandem/nn/containers/layer_fusion.h"
 
 #include "tandem/nn/activation.h"
@@ -12,7 +12,8 @@
 namespace tandem {
 
 namespace {
-/// Returns the module as an M; null if it is of another class (also a derived one) or has hooks, which would not run.
+/// Returns the module as an M. Returns null if its class is not exactly M, or if it has hooks, because the fused
+/// computation runs no hooks.
 template <class M> M* plain(const nn::AnyModule& any) {
   nn::Module& module = *any.ptr();
   return typeid(module) == typeid(M) && !detail::ModuleAccess::find_hooks(module) ? static_cast<M*>(&module) : nullptr;

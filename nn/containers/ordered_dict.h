@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// Key: a string, or any type that can be hashed and printed.
+/// A dict in the order of insertion. `Key` is a string, or any other type that can be hashed and printed.
 template <class Key, class Value> class OrderedDict {
  public:
   /// A key and its value.
@@ -103,7 +103,7 @@ template <class Key, class Value> class OrderedDict {
 
  private:
   std::vector<Item> items_;
-  std::unordered_map<Key, size_t> index_;  // position in items_ by key
+  std::unordered_map<Key, size_t> index_;  // index into items_ of each key
 };
 
 // Defined outside the class, because these members are slow to compile. nn/module.cpp instantiates them for Module.

@@ -1,4 +1,4 @@
-// Sequential: changes of its contents, and cloning.
+// Implements changes of a Sequential's contents, and the cloning of a Sequential.
 #include "tandem/nn/containers/sequential.h"
 
 #include "tandem/nn/module/cloning.h"

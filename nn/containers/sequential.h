@@ -10,7 +10,7 @@
 #include "tandem/nn/containers/layer_fusion.h"
 
 namespace tandem::detail {
-/// Throws the error for a request of a module as another class. `key`: the module's position or name.
+/// Throws the error for a module that was requested as an object of another class. `key`: the module's index or name.
 [[noreturn]] void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
                                      const std::type_info& asked);
 }  // namespace tandem::detail
@@ -30,7 +30,7 @@ class SequentialImpl : public Module {
   }
   SequentialImpl(std::initializer_list<NamedAnyModule> modules);
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
-  /// Appends a module under the given name, by default its position. @throws Error if the name is taken
+  /// Appends a module under the given name; the default name is the module's index. @throws Error if the name is taken
   void push_back(AnyModule module);
   void push_back(std::string name, AnyModule module);
   /// Appends a new module, moved or copied from `module`.

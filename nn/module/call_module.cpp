@@ -49,12 +49,13 @@ bool pass_through(const char* name, HookTensors& tensors, const std::function<Ho
   autograd::link(node, to, ArrayRef<Tensor>(from), {});
   for (size_t i = 0; i < places.size(); ++i) {
     autograd::set_view_of(*to[i], from[i]);
-    autograd::meta(*to[i]).part_of = name;  // forbids in-place changes, which the hooks would not see
+    autograd::meta(*to[i]).part_of = name;  // makes in-place changes throw, because the hooks would not see them
   }
   return true;
 }
 
-/// Runs the hooks of one kind in order; each gets the tensors that the previous one left.
+/// Runs the hooks of one kind, such as "forward hook", in order. Each hook gets the tensors that the previous hook
+/// returned.
 template <class List, class... Others>
 void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& tensors, const Others&... others) {
   for (const auto& [key, hook] : hooks) {

@@ -15,8 +15,8 @@ class HookedCall {
   HookedCall& operator=(const HookedCall&) = delete;
   ~HookedCall();
   /// Computes parametrized parameters, then runs the forward pre-hooks and replaces these inputs by the hooks' results.
-  /// Null pointers stand for arguments that are no tensors.
-  /// @throws Error if a hook returns another number of tensors
+  /// A null pointer stands for an argument that is not a tensor. @throws Error if a hook returns another number of
+  /// tensors
   void before(ArrayRef<Tensor*> inputs);
   /// Runs the forward hooks and replaces these outputs by the hooks' results. @throws Error if a hook returns another
   /// number of tensors

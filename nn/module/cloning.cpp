@@ -1,4 +1,4 @@
-// Steps of clone(): pairs each module with its copy, then copies members, hooks and values.
+// Implements the steps of clone(): pairs each module with its copy, then copies members, hooks and values.
 #include "tandem/nn/module/cloning.h"
 
 #include <typeinfo>
@@ -71,7 +71,8 @@ void Cloning::take_children(nn::Module& copy, const nn::Module& original) {
 }
 
 void Cloning::take(nn::Module& copy, const nn::Module& original) {
-  if (typeid(copy) != typeid(original)) return;  // reset() may still replace it; check_children() decides
+  // Not an error yet, because reset() may still replace this child. check_children() throws if it does not.
+  if (typeid(copy) != typeid(original)) return;
   if (!originals_.emplace(&copy, &original).second) return;
   pairs_.emplace_back(&copy, &original);
   copies_.emplace(&original, copy.shared_from_this());
@@ -98,7 +99,7 @@ void Cloning::take(nn::Module& copy, const nn::Module& original) {
 
 void Cloning::finish() {
   const NoGradGuard guard;
-  for (size_t i = 0; i < pairs_.size(); ++i) {  // the loop may append pairs
+  for (size_t i = 0; i < pairs_.size(); ++i) {  // by index, because the loop body may append pairs
     const auto [copy, original] = pairs_[i];
     copy->take_contents(*original, *this);
     for (const std::string& name : copy->children_.keys())
@@ -124,7 +125,7 @@ void Cloning::check_children(const nn::Module& copy, const nn::Module& original)
     const auto* const same = copy.children_.find(child.key());
     TANDEM_CHECK(same, "clone: the reset() of ", original.name(), " registers no child '", child.key(), "', a ",
                  child.value()->name(), "; register it in reset()");
-    const auto own = copies_.find(child.value().get());  // made by a clone() that the class defines itself
+    const auto own = copies_.find(child.value().get());  // copy made by the class's own clone()
     TANDEM_CHECK(originals_.count(same->get()) || (own != copies_.end() && own->second == *same), "clone: child '",
                  child.key(), "' of ", original.name(), " is a ", child.value()->name(), ", and its reset() makes a ",
                  (*same)->name(), "; accepted: a module of the same class");

@@ -7,7 +7,8 @@
 
 namespace tandem::detail {
 
-/// Replaces a tensor's storage in place, so that all its handles (an optimizer's, a parent's) see the new one.
+/// Replaces a tensor's storage in place, so that all handles to the tensor (an optimizer's, a parent module's) see the
+/// new storage.
 void rebind(const Tensor& t, Device device, DType dtype, MemoryFormat format = MemoryFormat::Preserve,
             bool non_blocking = false);
 
@@ -24,7 +25,7 @@ class Cloning {
   explicit Cloning(std::optional<Device> device);
   Cloning(const Cloning&) = delete;
   ~Cloning();
-  /// Returns the copy of a module, and makes it if there is none yet.
+  /// Returns the copy of a module. The first call for a module makes the copy.
   std::shared_ptr<nn::Module> copy(const nn::Module& original);
   /// Returns the copies of a module's children, by name.
   Children copies(const Children& originals);

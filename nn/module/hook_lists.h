@@ -1,4 +1,4 @@
-// Lists of a module's hooks. Users' files do not include this header, to save them compiling it.
+// Lists of a module's hooks. Users' files do not include this header, which saves compile time.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace tandem::detail {
 
-/// The hooks of one kind, in the order of registration.
+/// The hooks of one kind (such as forward hooks), in the order of registration.
 template <class Hook> class HookList {
  public:
   nn::RemovableHandle add(Hook hook) {
@@ -39,10 +39,10 @@ template <class Hook> class HookList {
 
 /// A parameter that is computed from other parameters before each forward: weight_norm, spectral_norm.
 struct Parametrization {
-  std::string kind, name;                    // for example "weight_norm" of "weight"
+  std::string kind, name;                    // for example, kind "weight_norm" and name "weight"
   std::function<void(nn::Module&)> install;  // replaces the parameter by the parameters that it is computed from
   std::function<void(nn::Module&)> update;   // computes the parameter again
-  std::function<void(nn::Module&)> remove;   // makes it an ordinary parameter again, with its current value
+  std::function<void(nn::Module&)> remove;   // makes the parameter an ordinary one again, with its current value
 };
 
 /// All hooks of a module. A copy, such as a cloned module's, has its own lists.

@@ -1,5 +1,5 @@
-// LibTorch's macros under their own names, so that programs ported from LibTorch only change the include and the
-// namespace, which macros do not have.
+// LibTorch's macros under LibTorch's names. A program ported from LibTorch changes only its include and the namespace
+// torch; macros are in no namespace.
 #pragma once
 #include <sstream>
 
@@ -17,7 +17,7 @@ template <class... Parts> std::string check_message(const char*, const Parts&...
 #ifndef TORCH_MODULE
 #define TORCH_MODULE(Name) TANDEM_MODULE(Name)
 #endif
-// The error message is the program's; without one, the text of the condition.
+// The error message is built from the arguments after the condition; without any, it is the text of the condition.
 #ifndef TORCH_CHECK
 #define TORCH_CHECK_AS(ErrorType, condition, ...) \
   TANDEM_CHECK_AS(ErrorType, condition,           \

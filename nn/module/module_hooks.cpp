@@ -1,4 +1,4 @@
-// Hooks of modules: their lists, and access to protected members of modules.
+// Implements the lists of a module's hooks, and the library's access to protected members of modules.
 #include "tandem/nn/module/module_hooks.h"
 
 #include "tandem/nn/module.h"

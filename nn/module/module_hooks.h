@@ -64,7 +64,7 @@ struct ModuleAccess {
   static const OrderedDict<std::string, Tensor>& parameters(const nn::Module& module);
   /// Removes a parameter and returns it. @throws Error if there is no defined parameter of this name
   static Tensor take_parameter(nn::Module& module, const char* op, const std::string& name);
-  /// Returns a parameter or buffer of the module itself. @throws Error if there is none of this name
+  /// Returns a parameter or buffer of the module itself. @throws Error if there is no such parameter or buffer
   static Tensor& tensor(nn::Module& module, const std::string& name);
   static void erase_buffer(nn::Module& module, const std::string& name);
 };

@@ -1,4 +1,4 @@
-// Formats options as Python's PyTorch prints them, so that outputs of the two can be compared.
+// Formats options as Python's PyTorch prints them, so that outputs of Tandem and PyTorch can be compared.
 #pragma once
 #include <charconv>
 #include <concepts>
@@ -9,7 +9,7 @@
 namespace tandem::nn {
 
 template <std::same_as<bool> Bool> const char* printed(Bool value) { return value ? "True" : "False"; }
-/// Formats a double as Python does: the shortest digits that read back as this value, 1.0, 0.0001, 1e-05, 1e+16
+/// Formats a double as Python does, with the fewest digits that read back as this value: 1.0, 0.0001, 1e-05, 1e+16.
 inline std::string printed(double value) {
   char digits[64];
   const auto shortest = [&](std::chars_format format) {
@@ -30,7 +30,7 @@ template <size_t D> std::string tuple(const ExpandingArray<D>& sizes) {
   return out + (D == 1 ? ",)" : ")");
 }
 template <std::same_as<int64_t> Int> std::string printed(Int value) { return std::to_string(value); }
-/// Prints one number if all sizes are equal, as they were most likely given.
+/// Formats sizes as a tuple, or as one number if all are equal, because users then usually pass one number.
 template <size_t D> std::string printed(const ExpandingArray<D>& sizes) {
   for (const int64_t size : sizes)
     if (size != sizes[0]) return tuple(sizes);

@@ -41,11 +41,11 @@ std::string value_of(std::string value) {
   }
   if (value.find_first_not_of("0123456789.e+-") != std::string::npos || value.find_first_of(".e") == std::string::npos)
     return value;
-  std::ostringstream out;  // six digits, as LibTorch prints
+  std::ostringstream out;  // six significant digits, as LibTorch prints
   out << std::strtod(value.c_str(), nullptr);
   return out.str();
 }
-/// Repeats a value for each spatial dimension, where Python prints it once.
+/// Repeats a value for each spatial dimension, as LibTorch does; Python prints it once if all are equal.
 std::string for_each_dimension(const std::string& name, const std::string& key, const std::string& value) {
   constexpr std::array keys = {"kernel_size", "stride", "padding", "dilation", "output_size"};
   if (value.find_first_not_of("0123456789-") != std::string::npos ||
@@ -71,7 +71,7 @@ std::vector<std::string> recurrent_options(const std::vector<std::string>& given
   return out;
 }
 
-/// Removes the parts that Module::name() adds in LibTorch's style.
+/// Removes "torch::nn::" and "Impl", which Module::name() includes in LibTorch's style, from a class name.
 std::string class_name(std::string name) {
   const std::string scope = "torch::nn::";
   if (name.rfind(scope, 0) == 0) name.erase(0, scope.size());
@@ -84,7 +84,7 @@ std::string class_name(std::string name) {
 std::string in_libtorch_words(const std::string& text) {
   const size_t open = text.find('(');
   if (open == std::string::npos || text.back() != ')') {
-    const std::string name = class_name(text);  // for transformers LibTorch prints the default text of a module
+    const std::string name = class_name(text);  // LibTorch prints only the class name of transformers
     const char* const end = starts_with_one_of(name, {"Transformer"}) ? "Impl" : name == "Functional" ? "()" : "";
     return "torch::nn::" + name + end;
   }
@@ -105,7 +105,7 @@ std::string in_libtorch_words(const std::string& text) {
     const size_t equals = argument.find('=');
     const std::string key = equals == std::string::npos ? "" : argument.substr(0, equals);
     std::string value = value_of(equals == std::string::npos ? argument : argument.substr(equals + 1));
-    if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // LibTorch does not print it
+    if ((is_norm && key == "bias") || (name == "GELU" && key == "approximate")) continue;  // not printed by LibTorch
     if (key == "padding" && (value == "same" || value == "valid")) value = "'" + value + "'";
     if (key == "nonlinearity") value = value == "relu" ? "kReLU" : "kTanh";
     if (key == "unflattened_size" && value.size() > 1) value.front() = '{', value.back() = '}';

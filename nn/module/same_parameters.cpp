@@ -1,4 +1,4 @@
-// Checks whether a module still has the parameters that it had, without building names.
+// Checks whether a module's parameters are still those of an earlier list, without building their names.
 #include "tandem/nn/module/same_parameters.h"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace tandem::nn {
 namespace {
-/// Walks `m`. `known`: number of entries of `expected` found so far; a tensor among these is a shared one.
+/// Returns whether the parameters of `m` and its descendants are the next entries of `expected`. `known`: number of
+/// entries found so far. A parameter that equals one of these entries is shared by several modules, and is skipped.
 bool has_next(const Module& m, const NamedParameters& expected, size_t& known) {
   for (const auto& item : detail::ModuleAccess::parameters(m)) {
     if (!item->defined()) continue;

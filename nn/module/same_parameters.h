@@ -1,4 +1,4 @@
-// Checks whether a module still has the parameters that it had. Internal.
+// Checks whether a module's parameters are still those of an earlier list. Internal.
 #pragma once
 #include "tandem/nn/module.h"
 

@@ -58,18 +58,18 @@ struct PReLUOptions {
   TANDEM_ARG(double, init) = 0.25;          // initial value of each weight
 };
 struct RReLUOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slopes
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slopes
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // smallest slope for negative inputs
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // largest slope for negative inputs
   TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };
 struct SoftplusOptions {
-  TANDEM_ARG(double, beta) = 1;        // factor of x inside the exponential; the result is divided by it
-  TANDEM_ARG(double, threshold) = 20;  // where beta x is larger, returns x
+  TANDEM_ARG(double, beta) = 1;        // factor of x inside the exponential; also divides the result
+  TANDEM_ARG(double, threshold) = 20;  // where beta * x exceeds the threshold, the result is x
 };
 struct ThresholdOptions {
   ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
-  TANDEM_ARG(double, threshold);      // elements above it are kept
-  TANDEM_ARG(double, value);          // replaces all other elements
+  TANDEM_ARG(double, threshold);      // elements above the threshold are kept
+  TANDEM_ARG(double, value);          // replaces elements that are not above the threshold
   TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct GLUOptions {

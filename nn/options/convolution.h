@@ -35,7 +35,7 @@ template <size_t D> struct ConvOptions {
   TANDEM_ARG(int64_t, out_channels);           // number of output channels
   TANDEM_ARG(ExpandingArray<D>, kernel_size);  // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;   // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;          // zeros on each side, or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;          // elements added on each side; or kSame, kValid
 
  public:
   /// Sets one padding per dimension: `padding({1, 2})`.
@@ -43,7 +43,7 @@ template <size_t D> struct ConvOptions {
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;
   TANDEM_ARG(int64_t, groups) = 1;
   TANDEM_ARG(bool, bias) = true;
-  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // or kReflect, kReplicate, kCircular
+  TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // kZeros, kReflect, kReplicate or kCircular
 };
 using Conv1dOptions = ConvOptions<1>;
 using Conv2dOptions = ConvOptions<2>;
@@ -59,7 +59,7 @@ template <size_t D> struct ConvTransposeOptions {
   TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
   TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // number of outer rows removed from each side of the output
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // number of elements added to one side of the output
   TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
   TANDEM_ARG(bool, bias) = true;                      // whether a bias is added
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
@@ -74,9 +74,9 @@ namespace functional {
 /// Options of conv1d, conv2d and conv3d.
 template <size_t D> struct ConvFuncOptions {
   using padding_t = detail::ConvPadding<D>;
-  TANDEM_ARG(Tensor, bias);                   // (out_channels); undefined for none
+  TANDEM_ARG(Tensor, bias);                   // (out_channels); undefined: no bias
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;  // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;         // zeros on each side, or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;         // elements added on each side; or kSame, kValid
 
  public:
   /// Sets one padding per dimension: `padding({1, 2})`.
@@ -90,10 +90,10 @@ using Conv3dFuncOptions = ConvFuncOptions<3>;
 
 /// Options of conv_transpose1d, conv_transpose2d and conv_transpose3d.
 template <size_t D> struct ConvTransposeFuncOptions {
-  TANDEM_ARG(Tensor, bias);                           // (out_channels); undefined for none
+  TANDEM_ARG(Tensor, bias);                           // (out_channels); undefined: no bias
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
   TANDEM_ARG(ExpandingArray<D>, padding) = 0;         // number of outer rows removed from each side of the output
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // number of elements added to one side of the output
   TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
 };
@@ -136,10 +136,10 @@ template <size_t D> struct ConvNdOptions {
   TANDEM_ARG(int64_t, out_channels);                  // number of output channels
   TANDEM_ARG(ExpandingArray<D>, kernel_size);         // size of the kernel
   TANDEM_ARG(ExpandingArray<D>, stride) = 1;          // distance between neighbouring windows
-  TANDEM_ARG(padding_t, padding) = 0;                 // zeros on each side, or kSame, kValid
+  TANDEM_ARG(padding_t, padding) = 0;                 // elements added on each side; or kSame, kValid
   TANDEM_ARG(ExpandingArray<D>, dilation) = 1;        // distance between neighbouring elements of a window
   TANDEM_ARG(bool, transposed) = false;               // whether the convolution is transposed
-  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // added to one side of the output's size
+  TANDEM_ARG(ExpandingArray<D>, output_padding) = 0;  // number of elements added to one side of the output
   TANDEM_ARG(int64_t, groups) = 1;                    // number of groups of channels; each group has its own kernels
   TANDEM_ARG(bool, bias) = true;                      // whether a bias is added
   TANDEM_ARG(PaddingMode, padding_mode) = PaddingMode::zeros;  // values used outside the input

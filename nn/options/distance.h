@@ -8,7 +8,7 @@ namespace tandem::nn {
 
 struct CosineSimilarityOptions {
   TANDEM_ARG(int64_t, dim) = 1;    // dimension of the vectors
-  TANDEM_ARG(double, eps) = 1e-8;  // smallest norm that a vector is divided by
+  TANDEM_ARG(double, eps) = 1e-8;  // lower bound of the norms in the divisor
 };
 struct PairwiseDistanceOptions {
   TANDEM_ARG(double, p) = 2;          // order p of the norm

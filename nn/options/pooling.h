@@ -16,7 +16,7 @@ template <class Size> struct MaxPoolOptions {
   MaxPoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
   TANDEM_ARG(Size, stride);             // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(Size, padding) = 0;        // -infinity on each side; at most half the window
+  TANDEM_ARG(Size, padding) = 0;        // number of -infinity elements padded on each side, at most half of kernel_size
   TANDEM_ARG(Size, dilation) = 1;       // distance between neighbouring elements of a window
   TANDEM_ARG(bool, ceil_mode) = false;  // if true, the last window may extend beyond the input
 };
@@ -30,7 +30,7 @@ template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);               // size of a window
   TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(Size, padding) = 0;               // zeros on each side
+  TANDEM_ARG(Size, padding) = 0;               // number of zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
   TANDEM_ARG(std::optional<int64_t>, divisor_override);  // divisor, instead of the number of elements in the window
@@ -42,12 +42,12 @@ struct AvgPool1dOptions {
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(int64_t, kernel_size);            // size of a window
   TANDEM_ARG(int64_t, stride);                 // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(int64_t, padding) = 0;            // zeros on each side
+  TANDEM_ARG(int64_t, padding) = 0;            // number of zeros on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
 };
 
-/// Output sizes, one per dimension or one for all; nullopt means the input's size.
+/// Output sizes: one per dimension, or one number for all dimensions; nullopt means the input's size.
 template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(int64_t all) { this->fill(all); }
   OutputSizes(std::initializer_list<std::optional<int64_t>> list) { take(list.begin(), list.size()); }
@@ -86,7 +86,7 @@ using AdaptiveMaxPool1dOptions = AdaptivePoolOptions<1>;
 using AdaptiveMaxPool2dOptions = AdaptivePoolOptions<2>;
 using AdaptiveMaxPool3dOptions = AdaptivePoolOptions<3>;
 
-/// Options of max unpooling; use those of the max pool that is inverted. stride: kernel_size unless set.
+/// Options of max unpooling. Pass the options of the max pool that is to be inverted. stride: kernel_size unless set.
 template <class Size> struct MaxUnpoolOptions {
   MaxUnpoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxUnpoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxUnpoolOptions(Size(kernel_size)) {}
@@ -132,20 +132,20 @@ using LPPool3dFuncOptions = LPPool3dOptions;
 template <class Size> struct MaxUnpoolFuncOptions : MaxUnpoolOptions<Size> {
   using MaxUnpoolOptions<Size>::MaxUnpoolOptions;
   MaxUnpoolFuncOptions(const MaxUnpoolOptions<Size>& o) : MaxUnpoolOptions<Size>(o) {}
-  /// Same as in the base class, but returns this type, so that setters can be chained.
+  /// Sets the option as the base class does, but returns the derived type, so that setters can be chained.
   MaxUnpoolFuncOptions& stride(const Size& value) { return MaxUnpoolOptions<Size>::stride(value), *this; }
-  /// Same as in the base class, but returns this type.
+  /// Sets the option as the base class does, but returns the derived type.
   MaxUnpoolFuncOptions& padding(const Size& value) { return MaxUnpoolOptions<Size>::padding(value), *this; }
   using MaxUnpoolOptions<Size>::stride;
   using MaxUnpoolOptions<Size>::padding;
-  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // sizes of the max pool's input; or from x's sizes
+  TANDEM_ARG(std::optional<std::vector<int64_t>>, output_size);  // max pool's input sizes; nullopt: from x's sizes
 };
 using MaxUnpool1dFuncOptions = MaxUnpoolFuncOptions<int64_t>;
 using MaxUnpool2dFuncOptions = MaxUnpoolFuncOptions<detail::Pair>;
 using MaxUnpool3dFuncOptions = MaxUnpoolFuncOptions<detail::Triple>;
 }  // namespace functional
 
-/// Output sizes as fractions of the input's sizes, one per dimension or one for all.
+/// Output sizes as fractions of the input's sizes: one per dimension, or one number for all dimensions.
 template <size_t N> struct OutputRatios : std::array<double, N> {
   OutputRatios(double all) { this->fill(all); }
   OutputRatios(const std::vector<double>& list) {
@@ -154,8 +154,8 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
   }
   OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}
 };
-/// Exactly one of output_size and output_ratio must be set. _random_samples (N, C, D), in [0, 1), with D spatial
-/// dimensions, are drawn in each forward unless they are set.
+/// Exactly one of output_size and output_ratio must be set. _random_samples: numbers in [0, 1), (N, C, D) for D spatial
+/// dimensions; drawn in each forward unless set.
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}

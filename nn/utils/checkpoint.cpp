@@ -1,4 +1,4 @@
-// Activation checkpointing: the state of a frame, and the second run of its function in backward.
+// Activation checkpointing: the state of one call of checkpoint(), and the second run of its function in backward.
 #include "tandem/nn/utils/checkpoint.h"
 
 #include <map>
@@ -11,15 +11,16 @@
 namespace tandem::autograd {
 namespace {
 
-/// A tensor that the first run saved; the second run must save the same kind of tensor under this number.
+/// Description of a tensor that the first run saved. The tensor that the second run saves at the same index must match
+/// it.
 struct Saved {
   Shape sizes;
   DType dtype;
   Device device;
 };
-/// Positions in the random streams that this thread draws from.
+/// States of the random generators that this thread draws from.
 struct RandomPlaces {
-  bool named = false;  // a GeneratorGuard is active: one stream for all devices
+  bool named = false;  // a GeneratorGuard is active; its generator serves all devices
   std::vector<std::pair<Generator*, PhiloxState>> places;
 
   static RandomPlaces now(const variable_list& inputs) {
@@ -35,15 +36,15 @@ struct RandomPlaces {
       if (input.defined()) add(default_generator(input.device()));
     return out;
   }
-  /// Runs f with the generators at these positions, then restores the generators.
+  /// Runs f with the generators in the stored states, then restores their previous states.
   void repeat(const std::function<void()>& f) const {
-    if (named) {  // the guard's generator may no longer exist
+    if (named) {  // a scratch generator, because the guard's generator may no longer exist
       Generator scratch;
       scratch.set_state(places[0].second);
       const GeneratorGuard guard(scratch);
       return f();
     }
-    static std::recursive_mutex one_at_a_time;  // for worker threads of several devices
+    static std::recursive_mutex one_at_a_time;  // backward's threads for several devices share these generators
     const std::lock_guard lock(one_at_a_time);
     struct Restore {
       std::vector<std::pair<Generator*, PhiloxState>> places;
@@ -69,7 +70,7 @@ struct CheckpointFrame::Members {
   std::optional<RandomPlaces> random;
   Run run;
   bool finished = false;
-  std::vector<Saved> saved;  // by the first run, in order
+  std::vector<Saved> saved;  // tensors that the first run saved, in order
   std::mutex mutex;          // guards `recomputed`
   std::map<size_t, Tensor> recomputed;
 
@@ -78,7 +79,8 @@ struct CheckpointFrame::Members {
 };
 
 namespace {
-/// Stored instead of a saved tensor. When the graph drops it, the recomputed tensor is freed.
+/// Stored in the autograd graph instead of a saved tensor. When the graph destroys the ticket, the recomputed tensor is
+/// freed.
 struct Ticket {
   std::shared_ptr<CheckpointFrame> frame;
   size_t number;
@@ -118,7 +120,9 @@ void CheckpointFrame::Members::recompute() {
     again.push_back(input);
   }
   recomputed.clear();
-  SavedTensorHooks hooks;  // keep each tensor in `recomputed` and in the second run's graph, which may run backward
+  // Store each tensor in `recomputed`, and also unchanged in the second run's graph, because that graph may run
+  // backward.
+  SavedTensorHooks hooks;
   hooks.pack = [this](const Tensor& x) -> std::any {
     const size_t number = recomputed.size();
     if (number < saved.size()) {
@@ -150,7 +154,8 @@ Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& fra
   const std::lock_guard lock(m.mutex);
   if (!m.recomputed.count(number)) {
     m.recompute();
-    if (is_backward_running())  // if the backward retains the graph, the tickets do not free the tensors
+    // If backward retains the graph, the tickets stay alive, so a callback at the end of backward frees the tensors.
+    if (is_backward_running())
       queue_callback([frame] {
         const std::lock_guard held(frame->members_->mutex);
         frame->members_->recomputed.clear();
@@ -170,7 +175,7 @@ SavedTensorHooks CheckpointFrame::hooks(const std::shared_ptr<CheckpointFrame>& 
     const size_t number = m.saved.size();
     m.saved.push_back({x.sizes(), x.dtype(), x.device()});
     const auto drop = [&m, number] {
-      Tensor last;  // destroyed after the lock is released, because its destructor may call this function
+      Tensor last;  // destroyed after the unlock, because its destructor may call drop() again
       const std::lock_guard lock(m.mutex);
       if (const auto at = m.recomputed.find(number); at != m.recomputed.end()) {
         last = std::move(at->second);

@@ -1,4 +1,5 @@
-// Activation checkpointing: saves only the inputs of a function, and runs it again in backward, to save memory.
+// Activation checkpointing: to save memory, stores only the inputs of a function, and runs the function again in
+// backward.
 #pragma once
 #include <type_traits>
 
@@ -8,7 +9,8 @@
 
 namespace tandem::autograd::detail {
 
-/// State of one call of checkpoint(): what it needs to run the function again, and the tensors recomputed for backward.
+/// State of one call of checkpoint(): the data needed to run the function again, and the tensors recomputed for
+/// backward.
 class CheckpointFrame {
  public:
   using Run = std::function<void(const variable_list& inputs)>;
@@ -16,7 +18,7 @@ class CheckpointFrame {
   CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run);
   ~CheckpointFrame();
   CheckpointFrame(const CheckpointFrame&) = delete;
-  /// Returns the saved-tensor hooks of the forward. They store a number instead of each tensor.
+  /// Returns the saved-tensor hooks of the forward. They store a ticket with the tensor's index instead of each tensor.
   static SavedTensorHooks hooks(const std::shared_ptr<CheckpointFrame>& frame);
   /// Marks the end of the forward.
   void finish();
@@ -31,7 +33,7 @@ struct CheckpointGuard : graph::saved_tensors_hooks {
   explicit CheckpointGuard(const std::shared_ptr<CheckpointFrame>& frame) { enter(CheckpointFrame::hooks(frame)); }
 };
 
-/// Stores an argument of a checkpoint's function. Tensors are stored in the frame, in order; other values here.
+/// Stores an argument of a checkpoint's function. A tensor is stored in the frame, any other value in this object.
 template <class T> struct CheckpointArgument {
   explicit CheckpointArgument(const T& value) : value_(value) {}
   static void list(const T&, variable_list&) {}
@@ -75,7 +77,7 @@ auto checkpoint(const CheckpointOptions& options, F function, const Args&... arg
     std::apply(
         [&](const auto&... each) {
           size_t next = 0;
-          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // braces keep the order
+          const std::tuple<const std::decay_t<Args>&...> all{each.get(inputs, next)...};  // braces evaluate in order
           static_cast<void>(std::apply(function, all));
         },
         kept);

@@ -15,15 +15,15 @@ namespace tandem::nn::utils {
 
 namespace {
 
-/// Indices of the tensors that one kernel launch handles.
+/// Indices of the tensors that one kernel launch handles, grouped by device and dtype.
 using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 
 /// Returns the elements as a 1-d tensor, in the order of the blocks.
 Tensor flat(const Tensor& t) { return core::is_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1}); }
 int64_t block_count(const Tensor& t) { return (t.numel() + kNormBlock - 1) / kNormBlock; }
 
-/// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one number
-/// per block, in the order of the tensors: as one vector, or as a vector for each tensor.
+/// Reduces each block by kernels::reduce_blocks, in one call for all tensors of a device and dtype. Returns one result
+/// per block: all in one vector if the tensors share a device and dtype, else one vector per tensor.
 std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double p) {
   Groups groups;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -51,7 +51,8 @@ std::vector<Tensor> numbers_of_blocks(const std::vector<Tensor>& tensors, double
   }
   return parts;
 }
-/// Applies f to matrices whose rows are the blocks of t; f returns one number per row.
+/// Applies f to a matrix whose rows are the full blocks of t, and to its last, shorter block. f returns one number per
+/// row.
 template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
   const Tensor x = flat(is_half(t.dtype()) ? t.to(kFloat32) : t);
   const int64_t rows = x.numel() / kNormBlock, rest = x.numel() - rows * kNormBlock;
@@ -60,19 +61,20 @@ template <class F> Tensor of_blocks(const Tensor& t, const F& f) {
   if (rest > 0) numbers.push_back(f(x.narrow(0, rows * kNormBlock, rest).view({1, rest})));
   return (numbers.empty() ? empty({0}, x.options()) : numbers.size() == 1 ? numbers[0] : cat(numbers)).to(kFloat64);
 }
-/// Returns the numbers of all ranks' blocks, on `device`.
+/// Concatenates the results of this rank's blocks on `device`. If `gather` is given, returns the results of all ranks'
+/// blocks.
 Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& gather) {
   for (Tensor& part : parts) part = part.to(device);
   const Tensor mine = parts.empty() ? empty({0}, kFloat64) : parts.size() == 1 ? parts[0] : cat(parts);
   return gather ? gather(mine) : mine;
 }
-/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The number of a
+/// Returns the joint norm, or its square if p is 2: a float64 number on the first tensor's device. The result of a
 /// block must depend on that block's elements alone. Elementwise roots and powers violate this, because they may round
 /// the last elements of a vector differently. So roots and powers are computed inside a reduction kernel, or on the
 /// final sum.
 Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
-  if (p == 0) {  // as in PyTorch: counts the tensors with a nonzero element
+  if (p == 0) {  // number of tensors with a nonzero element, as in PyTorch
     TANDEM_CHECK(!gather, "norm 0 counts tensors; accepted with shards: other norms");
     std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
     for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));

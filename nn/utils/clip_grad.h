@@ -10,8 +10,9 @@ constexpr int64_t kNormBlock = 4096;
 /// Gathers the blocks of sharded tensors. Every shard must begin at a multiple of kNormBlock from the start of its
 /// tensor. The function gets one float64 number for each block of this rank's shards and returns the numbers of all
 /// ranks' blocks. If it returns them in the order of the whole tensors, the norm is bit-equal to the norm of the whole
-/// tensors. One way: an all-reduce (sum) of vectors that are 0 at the other ranks' blocks. It is called once for the
-/// norms 1, 2 and infinity, and twice for other norms, which first need the largest element.
+/// tensors. A simple implementation is an all-reduce (sum) of vectors of all blocks, where each rank sets the blocks of
+/// other ranks to 0. It is called once for the norms 1, 2 and infinity, and twice for other norms, which first need the
+/// largest element.
 using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 
 /// Scales all gradients so that their joint p-norm is at most max_norm, and returns the norm before scaling. A

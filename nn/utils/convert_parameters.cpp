@@ -1,4 +1,4 @@
-// Conversion of parameters to one vector and back.
+// Implements the conversion of parameters to one vector and back.
 #include "tandem/nn/utils/convert_parameters.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,4 @@
-// Packing and padding of sequences of several lengths, and the inverse functions.
+// Implements packing and padding of sequences of several lengths, and the inverse functions.
 #include "tandem/nn/utils/packed_sequence.h"
 
 #include "tandem/core/internal.h"
@@ -16,7 +16,7 @@ std::vector<int64_t> numbers_of(const Tensor& t) {
   const Tensor flat = t.to(kCPU, kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
-/// Reshapes (A, B, ...) to (A B, ...).
+/// Reshapes (A, B, ...) to (A * B, ...).
 Tensor joined(const Tensor& x) { return x.flatten(0, 1); }
 
 }  // namespace

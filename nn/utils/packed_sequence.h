@@ -5,23 +5,24 @@
 
 namespace tandem::nn::utils::rnn {
 
-/// Returns the inverse of `permutation`, a 1-d index of 0 to n - 1; undefined for an undefined one.
+/// Returns the inverse of `permutation`, a 1-d tensor of the indices 0 to n - 1; undefined if `permutation` is
+/// undefined.
 Tensor invert_permutation(const Tensor& permutation);
 
-/// A batch of sequences without padding: the time steps one after the other, each with the elements of the sequences
-/// that are long enough, longest sequence first. Made by pack_padded_sequence and pack_sequence; recurrent modules
-/// accept it in forward_with_packed_input.
+/// A batch of sequences without padding: the elements of all time steps, step by step. A step has one element of each
+/// sequence that is long enough, longest sequence first. Made by pack_padded_sequence and pack_sequence; recurrent
+/// modules accept it in forward_with_packed_input.
 class PackedSequence {
  public:
   /// batch_sizes: number of sequences that reach each step, int64 on the CPU. sorted_indices: index in the user's batch
-  /// of each packed sequence; undefined if the order is the same. @throws Error unless batch_sizes is 1-d int64 on the
-  /// CPU
+  /// of each packed sequence; undefined if the packed order is the user's order. @throws Error unless batch_sizes is
+  /// 1-d int64 on the CPU
   explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {}, Tensor unsorted_indices = {});
   /// Returns the elements, (sum of batch_sizes, ...).
   const Tensor& data() const { return data_; }
   /// Returns the number of sequences that reach each step, int64 on the CPU.
   const Tensor& batch_sizes() const { return batch_sizes_; }
-  /// Returns the index in the user's batch of each packed sequence; undefined if the order is the same.
+  /// Returns the index in the user's batch of each packed sequence; undefined if the packed order is the user's order.
   const Tensor& sorted_indices() const { return sorted_indices_; }
   /// Returns the inverse of sorted_indices().
   const Tensor& unsorted_indices() const { return unsorted_indices_; }
@@ -53,15 +54,15 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
                                                double padding_value = 0,
                                                std::optional<int64_t> total_length = std::nullopt);
 /// Pads sequences (L_i, ...) to one tensor (T, B, ...), or (B, T, ...) with batch_first, of the first sequence's dtype.
-/// padding_side: "right" pads after the sequences, "left" before them. @throws Error if the list is empty, or sequences
-/// differ in another size than the first
+/// padding_side: "right" pads after the sequences, "left" before them. @throws Error if the list is empty, or unless
+/// all sequences have the same sizes after the first dimension
 Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first = false, double padding_value = 0,
                     std::string_view padding_side = "right");
 /// Packs sequences (L_i, ...). @throws Error as pack_padded_sequence
 PackedSequence pack_sequence(ArrayRef<Tensor> sequences, bool enforce_sorted = true);
 /// Invert pad_sequence and pack_sequence, under Python's names: return the sequences (L_i, ...), in the user's order.
 /// padded_sequences: (T, B, ...), or (B, T, ...) with batch_first. lengths: (B) integers.
-/// @throws Error unless there is one length from 0 to T per sequence
+/// @throws Error unless `lengths` has one length from 0 to T per sequence
 std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor& lengths, bool batch_first = false);
 std::vector<Tensor> unpack_sequence(const PackedSequence& packed_sequences);
 

@@ -1,4 +1,4 @@
-// Weight norm and spectral norm: their parameters and buffers, and the computation of the weight.
+// Implements weight norm and spectral norm: their parameters and buffers, and the computation of the weight.
 #include "tandem/nn/utils/parametrizations.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void detail::add_spectral_norm(nn::Module& module, const std::string& name, int6
         u.copy_(normalized(matrix.mv(v), eps));
       }
     }
-    // Cloned, because another forward may change them before backward.
+    // Clones u and v, because another forward may change them before backward.
     return weight / u.clone().dot(matrix.mv(v.clone()));
   };
   add(module, {"spectral_norm", name,

@@ -7,7 +7,8 @@ namespace tandem::detail {
 
 /// Function that returns a tensor member of a module, such as `weight`.
 using MemberTensor = std::function<Tensor&(nn::Module&)>;
-/// Returns access to the member `name`. @throws Error unless it is "weight" or "bias" and the module has it
+/// Returns a function that accesses the member `name`. @throws Error unless `name` is "weight" or "bias" and M has this
+/// member
 template <class M> MemberTensor member_tensor(const char* op, const M& module, const std::string& name) {
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.weight); })
     if (name == "weight") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).weight; };
@@ -32,10 +33,10 @@ template <class M> int64_t output_dimension(const M& module) {
 
 namespace tandem::nn::utils {
 
-/// Reparametrises `name` ("weight" or "bias") of a module as g v / |v| (Salimans and Kingma 2016, arXiv:1602.07868).
-/// The parameters `name`_g and `name`_v replace it: the length and the direction of each slice along `dim`, or of the
-/// whole tensor if `dim` is nullopt. `name` is computed again whenever the module is called by its handle, `fc(x)`, or
-/// by a Sequential, but not by `fc->forward(x)`. @return the module. @throws Error unless it has such a parameter
+/// Reparametrises `name` ("weight" or "bias") of a module as g * v / |v| (Salimans and Kingma 2016, arXiv:1602.07868).
+/// Two parameters replace `name`: `name`_g, the length, and `name`_v, the direction, of each slice along `dim`, or of
+/// the whole tensor if `dim` is nullopt. `name` is computed again whenever the module is called by its handle, `fc(x)`,
+/// or by a Sequential, but not by `fc->forward(x)`. @return the module. @throws Error unless it has such a parameter
 template <class Holder>
 Holder weight_norm(Holder module, const std::string& name = "weight", std::optional<int64_t> dim = 0) {
   detail::add_weight_norm(*module, name, dim, detail::member_tensor("weight_norm", *module, name));
