@@ -1,4 +1,5 @@
-// Planners of batch normalisation, for planes (N, C, L) and for rows (N, C, 1), whose channels are adjacent in memory.
+// Plans the CPU loops of batch normalisation, for planes (N, C, L) and for rows (N, C, 1). The channels of a row are
+// adjacent in memory.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,8 @@ TANDEM_DECLARE_LOOP(norm_relu_pool_slope_sums)
 TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
-constexpr int64_t kFold = 2048, kColumns = 32;  // rows and channels of one unit, as in the loops
+// Numbers of rows (kFold) and channels (kColumns) in one unit of work; equal to the constants in loops/.
+constexpr int64_t kFold = 2048, kColumns = 32;
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
 int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
@@ -47,7 +49,8 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
-/// Reads x once. A channel's variance is the variance within the blocks plus the variance of the blocks' means.
+/// Computes mean, var and rstd of each channel while reading x once. A channel's variance is the variance within the
+/// blocks of rows plus the variance of the blocks' means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),

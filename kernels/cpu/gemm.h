@@ -14,8 +14,9 @@ namespace tandem::kernels::cpu {
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// c (m, n) = op(a) op(b) (+ c if accumulate), row-major with leading dimensions. transpose_a: a is stored as (k, m).
-/// transpose_b: b is stored as (n, k).
+/// Sizes and options of the matrix product c (m, n) = op(a) op(b), or c += op(a) op(b) if `accumulate`. Matrices are
+/// row-major, with leading dimensions lda, ldb and ldc. transpose_a: a is stored as (k, m). transpose_b: b is stored as
+/// (n, k).
 struct Gemm {
   bool transpose_a, transpose_b, accumulate;
   int64_t m, n, k, lda, ldb, ldc;
@@ -31,10 +32,10 @@ template <class T> using GemmImplementation = Implementation<bool, Gemm, const T
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations();
 /// Returns whether oneDNN is built in and the processor has bfloat16 instructions, which onednn_gemm needs.
 bool onednn_multiplies_bfloat16();
-/// Computes a product by oneDNN. Returns false, and leaves c as it is, if oneDNN has no such product or exit() has
-/// begun.
+/// Computes a product by oneDNN. If oneDNN does not support the product, or exit() has begun, returns false and leaves
+/// c unchanged.
 bool onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
-/// Computes a product by oneDNN, or by Tandem's own loop if oneDNN has no such product or exit() has begun.
+/// Computes a product by oneDNN or, if oneDNN does not support the product or exit() has begun, by Tandem's own loop.
 void onednn_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, float* c);
 /// Tandem's own GEMM, used even if a library is built in. An element of c does not depend on how a larger product is
 /// divided into rows and columns.

@@ -1,4 +1,5 @@
-// Tables of loop bodies, compiled once per instruction set, and the choice among them.
+// Tables of loop bodies, which are compiled once per instruction set, and the function that picks the body for this
+// processor.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -8,7 +9,7 @@
 #include "tandem/core/threads/cpu_info.h"
 
 // TANDEM_V2, TANDEM_V3, TANDEM_V4 and TANDEM_BASE expand to their arguments if the build includes that instruction set
-// (CMake decides). The lowest comes first.
+// (CMake decides), otherwise to nothing. Tables list the instruction sets in this order.
 #if defined(TANDEM_HAS_ISA_V2)
 #define TANDEM_V2(...) __VA_ARGS__
 #else
@@ -45,7 +46,7 @@ inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
   return body;
 }
-/// Calls `body` in the calling thread over [0, range), with operands in plain memory. An operand may be null.
+/// Calls `body` in the calling thread over [0, range). The operands are given as pointers, each of which may be null.
 inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const void*> operands,
                       std::initializer_list<LoopScalar> scalars, int64_t range) {
   Buffer buffers[kMaxOperands];

@@ -1,4 +1,4 @@
-// Calls of LAPACK, one for each matrix of a batch. The matrices of a batch may run in parallel.
+// Calls LAPACK once for each matrix of a batch. The matrices of a batch may be computed in parallel.
 #include "tandem/kernels/lapack.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ struct MatrixSizes {
 LapackInt lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
 /// Returns v as a leading dimension, which must be at least 1.
 LapackInt leading(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v, 1)); }
-/// Calls each<T>(sizes, loop, i) for every matrix i of a batch, in T = float or double. `each` captures nothing.
+/// Calls each<T>(sizes, loop, i) for every matrix i of a batch, with T = float or double. `each` must be a lambda
+/// without captures.
 template <class Each>
 void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads, const MatrixSizes& sizes,
                 int64_t batch, Each /*each*/) {
@@ -210,7 +211,7 @@ void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tens
     T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
     T* const singular = data<T>(loop, 2) + i * small;
     const T rcond = static_cast<T>(s.rcond);
-    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // for gelsy; 0: the column may be permuted
+    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // pivots of gelsy: 0 allows it to move the column
     LapackInt wanted_places = 0;
     with_workspace<T>([&](T* work, LapackInt length) {
       switch (s.driver) {
