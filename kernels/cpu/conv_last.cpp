@@ -87,7 +87,7 @@ ConvBlockPtr<float> conv_few_block(const ConvProblem& p) {
 bool conv_many_serves(const ConvProblem& p) {
   constexpr int64_t kCached = 150'000;  // number of weights that fit into the L2 cache
   const ConvShape& s = p.shape;
-  // These tiles multiply padding by zero, while oneDNN skips it, so oneDNN is faster for padded convolutions.
+  // Tandem's tiles multiply padding by zero, while oneDNN skips it, so oneDNN is faster for padded convolutions.
   // Exception: if a stride is above 1, these tiles are faster for the gradients in spite of the padding.
   const bool padded = s.padding[0] > 0 || s.padding[1] > 0, strided = s.stride[0] * s.stride[1] > 1;
   return is_plain(s) && p.channels % 16 == 0 && p.out_channels % 16 == 0 && p.kernel[0] * p.kernel[1] != 1 &&

@@ -148,7 +148,7 @@ inline bool is_for_onednn(const Gemm& g) {  // a smaller product takes less time
   return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
 }
 
-// These lists do not contain oneDNN's sgemm. Its kernels keep the address of heap memory in the stack pointer, so a
+// oneDNN's sgemm is in none of these lists: its kernels keep the address of heap memory in the stack pointer, so a
 // signal that arrives while they run writes its frame into the heap.
 template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>

@@ -78,7 +78,7 @@ class OnednnProduct {
   dnnl::matmul product_;
 };
 
-/// Returns whether oneDNN computed the product. Returns false if it has no such product, or exit() has begun.
+/// Computes a product by oneDNN. Returns false if oneDNN does not support the product, or exit() has begun.
 bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
   static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // never destroyed
   const auto product = cache->get(g);

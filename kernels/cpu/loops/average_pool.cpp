@@ -44,8 +44,8 @@ template <class C> void halve_backward(const Loop& loop, const Window& v, int64_
   });
 }
 
-/// Multiplies values[i] by the scale of window (oh, first + i). All windows that lie inside the plane across share one
-/// scale.
+/// Multiplies values[i] by the scale of window (oh, first + i). Windows that do not reach
+/// over the left or right edge of the plane share one scale.
 template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first, int64_t count, T* values) {
   const auto inside = [&](int64_t i) {
     const int64_t w = (first + i) * v.s[1] - v.p[1];
