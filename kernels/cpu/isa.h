@@ -46,7 +46,7 @@ inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
   return body;
 }
-/// Calls `body` in the calling thread over [0, range). The operands are given as pointers, each of which may be null.
+/// Calls `body` in the calling thread over [0, range). Any of the operands may be null.
 inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const void*> operands,
                       std::initializer_list<LoopScalar> scalars, int64_t range) {
   Buffer buffers[kMaxOperands];

@@ -19,7 +19,8 @@ template <class T> struct Lanes {
   void clear() {
     for (T& each : lane) each = T(0);
   }
-  /// Adds f(i) for i < n. If more is added afterwards, n must be a multiple of 16, so that each element meets its lane.
+  /// Adds f(i) for i < n. If more is added afterwards, n must be a multiple of 16, because each call starts with lane
+  /// 0.
   template <class F> void add(int64_t n, F f) {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
