@@ -33,7 +33,8 @@ inline bool attention_takes(const Tensor& t) {
 /// hides all keys from a query, its row of out is 0 and its lse is infinity.
 TANDEM_KERNEL(void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
                              double scale, Tensor& out, Tensor& lse))
-/// Computes the gradients of q, k and v from dout, the gradient of out. Recomputes the weights.
+/// Computes dq, dk and dv, the gradients of q, k and v, from dout, the gradient of out. Computes the attention weights
+/// again from q, k, mask and lse.
 TANDEM_KERNEL(void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v,
                                       const Tensor& mask, const Tensor& out, const Tensor& lse, bool causal,
                                       double scale, Tensor& dq, Tensor& dk, Tensor& dv))

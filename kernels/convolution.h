@@ -1,4 +1,4 @@
-// Convolutions of floating dtypes. Sums of half types are kept in float and rounded once.
+// 2-d convolutions of floating dtypes. Sums of half types are kept in float and rounded once.
 #pragma once
 #include <span>
 
@@ -8,7 +8,7 @@
 namespace tandem::kernels {
 
 enum class ConvPass : int64_t { forward, backward_input, backward_weight };
-/// Returns the operation's name for messages and traces.
+/// Returns the name of the operation that computes this pass, for messages and traces.
 inline const char* name_of(ConvPass pass) {
   constexpr const char* kNames[] = {"conv2d", "conv2d_backward_input", "conv2d_backward_weight"};
   return kNames[static_cast<size_t>(pass)];

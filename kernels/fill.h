@@ -1,4 +1,4 @@
-// Kernels for constants, sequences, random numbers and dropout.
+// Kernels that fill tensors with constants, sequences and random numbers, and kernels of dropout.
 #pragma once
 #include "tandem/kernels/declare.h"
 

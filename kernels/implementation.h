@@ -15,12 +15,12 @@ template <class Result, class Problem, class... Operands> struct Implementation 
   const char* name;
   /// Returns whether `run` may be called for the problem.
   bool (*serves)(const Problem& problem);
-  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails: some libraries report only
-  /// when they are called that they do not support a problem.
+  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails. (Some libraries report that
+  /// they do not support a problem only when they are called.)
   Result (*run)(const Problem& problem, Operands... operands);
 };
 
-/// The condition of an implementation that serves every problem.
+/// Condition of an implementation that serves every problem.
 template <class Problem> bool always(const Problem&) { return true; }
 
 template <class Result> bool is_given(const Result& result) { return static_cast<bool>(result); }

@@ -12,7 +12,7 @@ enum class LeastSquares { gels, gelsy, gelsd, gelss };
 }  // namespace tandem::kernels
 namespace tandem::kernels::cpu {
 
-/// Returns whether the build has LAPACK. Without it the kernels below throw NotImplementedError.
+/// Returns whether the build has LAPACK. In a build without LAPACK, the kernels below throw NotImplementedError.
 bool has_lapack();
 
 /// Replaces a (m, n) by L and U with a = P L U. pivots (batch, min(m, n)) int32: for each row, the row that it was
@@ -26,13 +26,14 @@ void lu_solve(const Tensor& lu, const Tensor& pivots, Tensor& b);
 void cholesky(Tensor& a, bool upper, Tensor& info);
 /// Replaces b (n, k) by the solution x of a x = b, where a is triangular
 void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b);
-/// Replaces a (m, n) by R and the reflectors of Q with a = Q R; tau (batch, min(m, n)) are the factors of the
-/// reflectors
+/// Computes the QR decomposition a = Q R of a (m, n). Replaces a by R and the reflectors of Q; tau (batch, min(m, n))
+/// receives the factors of the reflectors
 void geqrf(Tensor& a, Tensor& tau);
 /// Replaces a (m, n), whose first columns hold k reflectors with the factors tau (batch, k), by the first n columns of
 /// the product of the reflectors
 void orgqr(Tensor& a, const Tensor& tau);
-/// Multiplies c in place by the product of the reflectors in a, or by its transpose, from the left or from the right
+/// Multiplies c in place by the product of the reflectors in a (by its transpose if `transpose`), from the left if
+/// `left`, otherwise from the right
 void ormqr(const Tensor& a, const Tensor& tau, bool left, bool transpose, Tensor& c);
 /// Computes the SVD a = U diag(s) V^T; destroys a (m, n). u and vt are (m, m) and (n, n), or (m, k) and (k, n) with k =
 /// min(m, n). If both are undefined, only s is computed

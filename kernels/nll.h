@@ -14,7 +14,7 @@ TANDEM_KERNEL(void nll_mean(const Tensor& losses, const Tensor& weights, Tensor&
 /// total is defined, dloss is the gradient of the mean, a single number, and dloss / total replaces dloss[i]
 TANDEM_KERNEL(void nll_backward(const Tensor& dloss, const Tensor& total, const Tensor& target, const Tensor& weights,
                                 int64_t ignore_index, Tensor& dx))
-/// Computes nll of log_softmax in one read: losses[i] = weight[t] (log_sum[i] - x[i, t]) with t = target[i] and
+/// Computes nll of log_softmax(x) in one read of x: losses[i] = weight[t] (log_sum[i] - x[i, t]) with t = target[i] and
 /// log_sum[i] = ln sum_j e^x[i, j]. Small losses are accurate too, because the row's maximum is subtracted from x[i, t]
 /// first
 TANDEM_KERNEL(void cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t ignore_index,

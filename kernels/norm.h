@@ -10,7 +10,7 @@
 /// Computes mean, var and rstd = 1 / sqrt(var + eps) of each channel of x (N, C, L). Channels-last images are passed as
 /// (rows, C, 1)
 TANDEM_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd))
-/// y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
+/// Computes y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
 TANDEM_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                                     const Tensor& bias, Tensor& y))
 /// Computes sum_dy = sum dy, sum_dy_xhat = sum dy (x - mean) rstd, and dx: the gradient in training mode if `training`,
@@ -35,7 +35,7 @@ namespace tandem::kernels::cuda {
 /// unless it is undefined.
 void batch_norm_update_stats(const Tensor& x, double eps, double momentum, Tensor& running_mean, Tensor& running_var,
                              Tensor& batches, Tensor& mean, Tensor& var, Tensor& rstd);
-/// Computes batch_norm_apply with rstd = 1 / sqrt(var + eps)
+/// Computes batch_norm_apply with rstd = 1 / sqrt(var + eps), from the variance var
 void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var, double eps, const Tensor& weight,
                          const Tensor& bias, Tensor& y);
 }  // namespace tandem::kernels::cuda
@@ -44,12 +44,12 @@ void batch_norm_evaluate(const Tensor& x, const Tensor& mean, const Tensor& var,
 /// all are (N, C, H, W) and channels-last. A window has at most 250 pixels.
 TANDEM_CPU_KERNEL(norm_relu_pool, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                   const Tensor& bias, int64_t kernel_h, int64_t kernel_w, Tensor& y, Tensor& chosen)
-/// Computes sum_dy, sum_dy_xhat and dx as batch_norm_backward does, from the gradient of norm_relu_pool's y
+/// Computes sum_dy, sum_dy_xhat and dx as batch_norm_backward does, from dy, the gradient of norm_relu_pool's y
 TANDEM_CPU_KERNEL(norm_relu_pool_backward, const Tensor& dy, const Tensor& chosen, const Tensor& x, const Tensor& mean,
                   const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h, int64_t kernel_w,
                   Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx)
 namespace tandem::kernels {
-/// Returns whether norm_relu_pool supports x. Callers check the windows.
+/// Returns whether norm_relu_pool supports x. The caller has to check that it supports the windows.
 inline bool has_norm_relu_pool(const Tensor& x) {
   return x.is_cpu() && x.dtype() == kFloat32 && x.dim() == 4 && x.numel() > 0 && !x.is_contiguous() &&
          x.suggest_memory_format() == MemoryFormat::ChannelsLast;

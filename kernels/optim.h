@@ -15,8 +15,9 @@ TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Te
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
                        std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
 /// Reduces each block of `length` elements to a float64 number: the sum of squares for p = 2, the sum of absolute
-/// values for p = 1, their maximum for p = infinity, their minimum for p = -infinity. The tensors are contiguous and of
-/// one dtype, and their blocks follow each other; the last block of a tensor may be shorter
+/// values for p = 1, the largest absolute value for p = infinity, and the smallest for p = -infinity. The tensors are
+/// contiguous and have the same dtype. `numbers` holds the blocks of one tensor after the other; the last block of a
+/// tensor may be shorter
 TANDEM_KERNEL(void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length, Tensor& numbers))
 /// scale_all multiplies every element by `factor`, and add_to_all adds `number` to every element. The tensors are
 /// contiguous and have the same dtype

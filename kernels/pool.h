@@ -14,8 +14,8 @@ struct PoolShape {
 /// Max pooling. index, which may be undefined, receives the position h * W + w of each maximum, or -1 if a window
 /// contains only padding
 TANDEM_KERNEL(void max_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y, Tensor& index))
-/// dx[p, index[p, i]] += dy[p, i] over the last two dimensions; entries with index -1 are skipped. index and shape are
-/// as in the call of max_pool2d
+/// Computes dx[p, index[p, i]] += dy[p, i] over the last two dimensions; entries with index -1 are skipped. index and
+/// shape are as in the call of max_pool2d
 TANDEM_KERNEL(void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& shape, Tensor& dx))
 TANDEM_KERNEL(void avg_pool2d(const Tensor& x, const PoolShape& shape, Tensor& y))
 TANDEM_KERNEL(void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx))

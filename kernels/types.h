@@ -7,7 +7,8 @@
 
 namespace tandem::kernels {
 
-/// Type in which elements of T are compared and held while they are combined: float for half types, otherwise T.
+/// Type in which elements of T are compared, and in which they are held while they are combined: float for half types,
+/// otherwise T.
 template <class T> struct UpcastOf { using type = T; };
 template <> struct UpcastOf<Half> { using type = float; };
 template <> struct UpcastOf<BFloat16> { using type = float; };

@@ -72,7 +72,7 @@ struct Mask {
   char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
 };
 
-/// Runs a loop over `rows` rows of a block in this thread.
+/// Runs a loop body over `rows` rows of a block, in the calling thread.
 template <class T>
 void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
               std::initializer_list<LoopScalar> scalars, int64_t rows) {

@@ -27,7 +27,7 @@ constexpr int64_t kFold = 2048, kColumns = 32;
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
 int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
-/// Runs a loop whose units are blocks of kFold rows and kColumns channels.
+/// Runs a loop in which a unit of work is a block of kFold rows and kColumns channels.
 void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
                 std::initializer_list<LoopScalar> scalars) {
   const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
@@ -35,7 +35,7 @@ void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, Te
                 std::min(rows, kFold) * std::min(channels, kColumns)));
 }
 
-/// Combines the sums of one channel's blocks into the channel's statistics.
+/// Sizes for combining the sums of each channel's blocks into the channel's statistics.
 struct Finish {
   int64_t blocks, channels;
   double count, eps;

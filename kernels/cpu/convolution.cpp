@@ -89,7 +89,7 @@ template <class T> struct Blocks {
   T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_at) + i * y_step; }
 };
 
-/// Runs forward or backward_input. Every block writes its own images.
+/// Computes forward or backward_input. Each block writes its own images of y or dx.
 template <class T>
 void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& bias, const Tensor& read,
                 Tensor& written) {

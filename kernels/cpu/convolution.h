@@ -24,9 +24,9 @@ struct ConvProblem {
   auto operator<=>(const ConvProblem& other) const = default;
 };
 
-/// A pass prepared for blocks of problem.images images. All tensors are row-major, or all are channels-last. The pass
-/// determines which tensors run() reads and writes: x or dx, y or dy, w or dw. The weights are packed in the
-/// implementation's own layout, as floats for half types. Any number of threads may call run() at once.
+/// One pass of a convolution, prepared for blocks of problem.images images. All tensors are row-major, or all are
+/// channels-last. The pass determines which tensors run() reads and writes: x or dx, y or dy, w or dw. The weights are
+/// packed in the implementation's own layout, as floats for half types. Any number of threads may call run() at once.
 template <class T> class ConvBlock {
  public:
   using Packed = kernels::Upcast<T>;
@@ -42,7 +42,8 @@ template <class T> class ConvBlock {
   virtual int64_t pack_scratch_bytes() const { return 0; }
   virtual void pack(const T* w, Packed* packed, char* scratch) const = 0;
   virtual void unpack(const Packed* packed, T* dw, char* scratch) const = 0;
-  /// Runs the pass. x and y point to the block's first image. `bias` may be null; only forward reads it.
+  /// Computes the pass for one block of images. x and y point to the block's first image. `bias` may be null; only
+  /// forward reads it.
   virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 

@@ -20,7 +20,7 @@ TANDEM_DECLARE_LOOP(gemm_few_rows)
 TANDEM_DECLARE_LOOP(gemm_in_order)
 
 namespace {
-/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of the product to c.
+/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of a b to c.
 template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
   // Bytes of scratch memory for a block of a, a panel of b and a block of c, with the block sizes of loops/gemm.cpp.
   // Each thread keeps this memory until it ends.

@@ -1,7 +1,6 @@
-// Computes one matrix product in the calling thread. Large float products use Tandem's own loops, because they are
-// faster; small float products and all double products use OpenBLAS if it is built in. Large bfloat16 products use
-// oneDNN if the processor has bfloat16 instructions. All other products of half types use Tandem's loop. gemm.cpp has
-// the full lists.
+// Matrix product in the calling thread. Large float products use Tandem's own loops, because they are faster; small
+// float products and all double products use OpenBLAS if it is built in. Large bfloat16 products use oneDNN if the
+// processor has bfloat16 instructions. All other products of half types use Tandem's loop. gemm.cpp has the full lists.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -27,7 +26,7 @@ void gemm(const Gemm& g, const double* a, const double* b, double* c);
 void gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 void gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 template <class T> using GemmImplementation = Implementation<bool, Gemm, const T*, const T*, T*>;
-/// Returns the implementations that gemm chooses from, in the order in which they are tried. T: float, double or
+/// Returns the implementations that gemm chooses from, in the order in which they are tried. T is float, double or
 /// BFloat16.
 template <class T> std::span<const GemmImplementation<T>> gemm_implementations();
 /// Returns whether oneDNN is built in and the processor has bfloat16 instructions, which onednn_gemm needs.

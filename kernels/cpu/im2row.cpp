@@ -96,8 +96,8 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
       patches += channels_;
     });
   }
-  /// For each output pixel and each position in the kernel, calls visit(index of the input pixel, or -1 if it is
-  /// outside the image).
+  /// For each output pixel and each kernel position, calls visit(index): the index of the input pixel, or -1 if the
+  /// pixel is outside the image.
   template <class Visit> void walk(Visit visit) const {
     const ConvShape& s = p_.shape;
     for (int64_t oh = 0; oh < p_.out_size[0]; ++oh)

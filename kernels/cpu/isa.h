@@ -38,8 +38,8 @@ struct LoopTables {
   const LoopTable* by_isa[kIsaCount];
 };
 
-/// Returns the loop body for this processor and dtype. @throws NotImplementedError that names op and dtype if there is
-/// none
+/// Returns the loop body for this processor and dtype.
+/// @throws NotImplementedError that names op and dtype if no body exists
 inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
@@ -64,8 +64,8 @@ inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const vo
 
 }  // namespace tandem::kernels::cpu
 
-// Declares the tables of an operation for all instruction sets, as loops::op, in namespace tandem::kernels::cpu. If a
-// table is not defined, the link fails.
+// Declares the tables of an operation for all instruction sets, and combines them in the constant loops::op. If an
+// instruction set does not define its table, the link fails.
 #define TANDEM_DECLARE_LOOP(op)                                                                                     \
   TANDEM_V2(namespace v2 { extern const LoopTable op; })                                                            \
   TANDEM_V3(namespace v3 { extern const LoopTable op; })                                                            \

@@ -29,7 +29,8 @@ bool has_lapack() { return true; }
 
 namespace {
 
-/// Sizes and flags of a call. m and n are rows and columns of the matrix, which is stored column-major.
+/// Sizes and flags of a LAPACK call. m and n are the numbers of rows and columns of the matrix, which is stored
+/// column-major.
 struct MatrixSizes {
   int64_t m = 0, n = 0, k = 0;
   char flags[3] = {};
@@ -105,7 +106,8 @@ void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b
   if (b.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
-    const T one = 1;  // trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities
+    // Calls trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities.
+    const T one = 1;
     Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
                     data<T>(loop, 0) + i * s.n * s.k, &ld, 1, 1, 1, 1);
   };

@@ -12,14 +12,14 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// Rows and columns of one piece of a product.
+/// Numbers of rows and columns of one piece of a product.
 struct Cut {
   int64_t rows, columns;
 };
-/// Chooses the pieces by the sizes alone, so that results do not depend on the number of threads. Among all divisions
-/// into equally many pieces it takes the squarest, because a piece reads as many lines of a and b as it has rows and
-/// columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's rows, so that b is
-/// read in place.
+/// Chooses the size of the pieces by the sizes alone, so that results do not depend on the number of threads. Among all
+/// divisions into equally many pieces it takes the squarest pieces, because a piece reads as many lines of a and b as
+/// it has rows and columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's
+/// rows, so that b is read in place.
 Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;

@@ -41,7 +41,8 @@ class OneOpenMpThread {
 };
 
 inline const dnnl::engine& onednn_engine() {
-  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed, like the primitives
+  // The engine is never destroyed, and neither are the primitives that use it.
+  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *made;
 }
 
@@ -49,7 +50,8 @@ struct OnednnArgument {
   int index;
   dnnl::memory value;
 };
-/// Runs a primitive without the map of arguments that the C++ interface would build each time.
+/// Runs a primitive through oneDNN's C API, which avoids the map of arguments that the C++ interface would build each
+/// time.
 inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
                     std::initializer_list<OnednnArgument> arguments) {
   dnnl_exec_arg_t list[8];

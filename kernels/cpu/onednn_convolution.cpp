@@ -53,14 +53,14 @@ struct Reorder {
   bool differs() const { return in.has_value(); }
 };
 
-/// A problem and the type of its elements.
+/// Key of a cached convolution: a problem and the type of its elements.
 struct TypedProblem {
   ConvProblem problem;
   memory::data_type type;
   auto operator<=>(const TypedProblem& other) const = default;
 };
 
-/// The implementation of OnednnBlock, compiled once for all types of elements.
+/// Implements OnednnBlock, without its template argument, so that it is compiled once for all types of elements.
 class OnednnConvolution {
  public:
   explicit OnednnConvolution(const TypedProblem& typed) : p_(typed.problem), type_(typed.type) {

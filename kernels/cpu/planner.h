@@ -9,7 +9,7 @@
 
 namespace tandem::kernels::cpu {
 
-/// List of references to tensors, so that planning changes no reference counts.
+/// List of references to tensors. Planning with references changes no reference counts.
 using TensorRefs = ArrayRef<std::reference_wrapper<const Tensor>>;
 
 /// Number of elements that make a chunk of work for one thread if each element costs about one addition.
@@ -32,7 +32,7 @@ Loop plan_raw(const char* name, LoopBody body, DType dtype, TensorRefs writes, T
 Loop plan_rows(const char* name, const LoopTables& rows, DType dtype, TensorRefs writes, TensorRefs reads,
                std::initializer_list<LoopScalar> scalars, int64_t range, int64_t work_per_unit);
 
-/// Returns operand k as contiguous elements; null if the tensor is undefined.
+/// Returns a pointer to the contiguous elements of operand k; null if the tensor is undefined.
 template <class T> T* data(const Loop& loop, int k) {
   const Operand& o = loop.operands[k];
   return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;

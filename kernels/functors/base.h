@@ -1,6 +1,6 @@
-// Building blocks of the scalar math in tandem::math. They never call std::, because the linker would share std's
-// inline functions between instruction sets. Float functions are implemented here without branches, so that loops
-// vectorise; double functions call the C library if it has them.
+// Building blocks of the scalar math in tandem::math. The functions never call std::, because the linker would share
+// std's inline functions between instruction sets. Float functions are implemented here without branches, so that loops
+// vectorise; double functions call the C library where it implements them.
 #pragma once
 #include <math.h>
 #include <stdint.h>

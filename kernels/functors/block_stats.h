@@ -4,9 +4,9 @@
 
 namespace tandem::math {
 
-/// Combines the statistics of blocks into count, mean and sum of squared deviations (Chan, Golub and LeVeque, Updating
-/// Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979). Each block is read from memory once, and
-/// there is no cancellation.
+/// Combines the statistics of blocks into count, mean and sum of squared deviations. Each block is read from memory
+/// once, and there is no cancellation. Method: Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for
+/// Computing Sample Variances, 1979.
 struct BlockStats {
   // Number of elements, mean, and sum of squared deviations from the mean, of all numbers added so far.
   double count = 0, mean = 0, squares = 0;

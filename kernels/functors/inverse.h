@@ -21,7 +21,7 @@ TANDEM_DOUBLE_MATH(atanh)
 /// Power of two. Error within 1.2 ulp, also for results below 2^-126; exact for integers.
 TANDEM_HD float exp2(float x) {
   const float clamped = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
-  const float shifted = clamped + 12582912.0f;  // rounds to an integer, as in exp_argument
+  const float shifted = clamped + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const float r = (clamped - (shifted - 12582912.0f)) * 0.693147181f;
   return scaled(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
 }

@@ -28,8 +28,8 @@ TANDEM_HD LogParts log_parts(float x) {
 /// Returns whether log, log2 and log10 equal easy_log, easy_log2 and easy_log10, which holds for 2^-126 <= x <
 /// infinity.
 TANDEM_HD bool has_easy_log(float x) { return __builtin_bit_cast(uint32_t, x) - 0x00800000u < 0x7f000000u; }
-/// Returns the logarithm of x: `finite` if x is positive and finite, infinity for infinity, -infinity for 0, NaN below
-/// 0.
+/// Returns the logarithm of x, including its limits: `finite` if x is positive and finite, infinity for infinity,
+/// -infinity for 0, and NaN for negative numbers.
 TANDEM_HD float log_limits(float x, float finite) {
   const float limit = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
   return x > 0.0f ? (x < __builtin_inff() ? finite : x) : limit;

@@ -57,7 +57,7 @@ TANDEM_HD double atan2(double y, double x) { return ::atan2(y, x); }
 /// 3 ulp.
 TANDEM_HD float atan2(float y, float x) {
   const float a = abs(y), b = abs(x), larger = a > b ? a : b, smaller = a > b ? b : a;
-  // 0 / 0 counts as the angle of the point (x, y) = (1, 0), inf / inf as the angle of (1, 1)
+  // For 0 / 0, takes the angle of the point (x, y) = (1, 0), and for infinity / infinity the angle of (1, 1).
   const float ratio = larger == 0.0f ? 0.0f : smaller == __builtin_inff() ? 1.0f : smaller / larger;
   const bool steep = ratio > 0.414213562f;
   const float t = steep ? (ratio - 1.0f) / (ratio + 1.0f) : ratio, z = t * t;

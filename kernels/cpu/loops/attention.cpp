@@ -9,7 +9,7 @@ namespace {
 
 template <class C> constexpr C kNowhere = -C(__builtin_inf());
 
-/// Mask of a block of scores, or of whole rows of scores.
+/// Attention mask for a block of scores, or for whole rows of scores.
 template <class C> class Mask {
  public:
   Mask(const Loop& loop, int operand, int scalar)

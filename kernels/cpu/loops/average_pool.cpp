@@ -74,7 +74,8 @@ void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* value
   const int64_t last = lesser(h0 + v.k[0], x.rows.last);
   for (int64_t h = greater(h0, x.rows.first); h < last; ++h)
     for (int64_t k = 0; k < v.k[1]; ++k) {
-      // Column of the first window's pixel in the part. It may be outside although other windows' pixels are inside.
+      // Column, relative to the part, of the pixel that the first window reads. It may be outside the part although the
+      // pixels of other windows are inside.
       const int64_t at = row.first * s - v.p[1] + k - x.columns.first;
       const Span those = meeting(at, row.count, s, x.columns.last - x.columns.first);
       X* const from = x.row(h) + at;

@@ -22,7 +22,7 @@ constexpr int kPixels = 6, kMost = 2, kSpread = 4, kMostSpread = 3, kFilters = 4
 class PixelWalk {
  public:
   PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
-  /// Returns the offset for the next pixel. After the last pixel, returns the last offset again.
+  /// Returns the offset of the next of `pixels` pixels. After the last pixel, returns the last offset again.
   TANDEM_ONE_COPY int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;

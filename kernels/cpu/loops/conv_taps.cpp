@@ -22,7 +22,7 @@ struct Sum {
 struct Sizes {
   int64_t width, out_height, out_width, kernel_height;
 };
-/// Number of images, and the distances in elements between images of x and of dy.
+/// Number of images, and the distances (in elements) from one image to the next in x and in dy.
 struct Images {
   int64_t count, x, dy;
 };
@@ -87,7 +87,8 @@ struct FewPlanes {
 struct Places {
   int64_t x[4], y[4];
 };
-/// Computes kVectors vectors of kFilters planes of y. `weights` and `bias` begin with the first of these filters.
+/// Computes kVectors vectors of pixels in kFilters planes of y. `weights` and `bias` point to the first of these
+/// filters.
 template <int kFilters, int kVectors>
 TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const float* x, int64_t x_plane,
                                   const float* weights, const float* bias, float* y) {

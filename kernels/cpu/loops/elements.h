@@ -21,13 +21,13 @@ template <class C> struct Room {
   C* data() { return reinterpret_cast<C*>(floats); }  // not used for double
 };
 
-/// Returns operand k as contiguous elements; null if the tensor is undefined.
+/// Returns a pointer to the contiguous elements of operand k; null if the tensor is undefined.
 template <class T> T* data(const Loop& loop, int k) {
   const Operand& o = loop.operands[k];
   return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
 }
 
-/// Calls f with the element type of `dtype` as template argument. C is the type that its elements are computed in.
+/// Calls f with the element type of `dtype` as template argument. C is the type in which the elements are computed.
 template <class C, class F> void visit_type(DType dtype, F f) {
   if constexpr (__is_same(C, float)) {
     if (dtype == DType::float16) return f.template operator()<Half>();

@@ -15,8 +15,8 @@
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
 #define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // noclone: no copy of the function per constant argument
 #endif
-// Prevents vectorisation of a loop that is a small part of the work. Vectorised code would take kilobytes if many
-// operands may overlap.
+// Prevents vectorisation of a loop that is a small part of the work. Vectorised code with checks for overlapping
+// operands would take kilobytes.
 #define TANDEM_ONE_BY_ONE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -59,7 +59,8 @@ template <class F, class C> F make(const LoopScalar* s) {
     return F{};
 }
 
-/// Walks [begin, end) of the flattened extents row by row, and calls row(count, pointers into the operands).
+/// Walks over [begin, end) of the flattened extents row by row, and calls row(count, pointers into the operands) for
+/// each row or part of a row.
 template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, int64_t end, Row row) {
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner];
@@ -93,7 +94,7 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
-/// A tile of elements, in the type that they are computed in or as they are in memory.
+/// Buffer for a tile of elements, either in the type in which they are computed or in their type in memory.
 union alignas(64) Tile {
   float float32[kTile];
   double float64[kTile];
@@ -351,8 +352,8 @@ void number_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
 }
 
-/// Ports of loops with one or two operands: the result is computed as Made and stored as Out; inputs are stored as In
-/// and read as C.
+/// Ports of loops with one or two inputs. The result is computed as Made and stored as Out; inputs are stored as In and
+/// computed as C.
 template <class Out, class Made, class In, class C>
 constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
 

@@ -50,7 +50,7 @@ void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<
     tile_of_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
 }
 
-/// A matrix with row and column strides, in elements.
+/// A matrix with its row and column strides, in elements.
 template <class C> struct Matrix {
   Elements<C> elements;
   int64_t row, column;

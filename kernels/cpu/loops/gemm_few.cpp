@@ -99,9 +99,9 @@ constexpr int kMostFew = sizeof(kFewColumns) / sizeof(int);
 // Number of rows of b that are multiplied at a time: kFewDepth, or half as many if a has fewer than kFewest rows.
 constexpr int64_t kFewDepth = 64, kFewest = 4;
 
-/// Computes a tile of c (Rows rows, Columns vectors) without the first `done` columns, which are already computed.
-/// Prefetches the next panel into the L2 cache, because lines that are a multiple of 4 KiB apart would evict each other
-/// from the L1 cache.
+/// Computes a tile of c (Rows rows, Columns vectors), except for the first `done` columns, which are already computed.
+/// Prefetches the next panel into the L2 cache, because in the L1 cache lines that are a multiple of 4 KiB apart would
+/// evict each other.
 template <class T, int Rows, int Columns>
 void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add, int64_t done) {
   constexpr int kLines = (Columns * kVectorBytes + 63) / 64;

@@ -169,7 +169,7 @@ template <class C> struct LayerNormRows {
   const C* x;
   C *y, *mean, *rstd;
 };
-/// Returns 1 / standard deviation with squares in double, for squares outside the range of float.
+/// Returns 1 / standard deviation of a row, with squares in double. Used if squares are outside the range of float.
 template <class C> TANDEM_ONE_COPY C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
   const double squares = long_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
   return C(1.0 / ::sqrt(squares / double(n) + eps));

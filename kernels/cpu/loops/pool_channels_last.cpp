@@ -59,7 +59,8 @@ struct Pixels {
         stride(column),
         width(channels) {}
 };
-/// Computes result[c] = finish(sum of term(row, column, offset of the pixel)(c)). A sum of a half type is rounded once.
+/// For each channel c, computes result[c] = finish(sum over the pixels of term(row, column, offset of the pixel)(c)).
+/// The sum of a half type is kept in float and rounded once.
 template <class T, class Term, class Finish>
 TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
   using C = Upcast<T>;
@@ -88,9 +89,9 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
   }
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
-/// Finds the largest pixel for each channel. The first of equal elements wins, and the last of several NaNs, as in
-/// max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the index per row and
-/// per column.
+/// Finds the largest pixel of each channel, and its index. The maximum is the first of equal elements, or the last of
+/// several NaNs, as in max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the
+/// index per row and per column.
 template <class T, class Place>
 TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
   using C = Upcast<T>;

@@ -54,8 +54,8 @@ constexpr int kLanes = 32;
 
 constexpr int64_t kRun = kLanes * 128;
 
-/// Reduces f(i) for i < n in 32 lanes, and then the lanes in pairs. n is at most kRun, so that each lane sums at most
-/// 128 elements, which keeps the error of a float sum near the error of pairwise summation.
+/// Reduces f(i) for i < n in 32 lanes, and then joins the lanes in pairs. n is at most kRun, so that each lane sums at
+/// most 128 elements, which keeps the error of a float sum near the error of pairwise summation.
 template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   A lane[kLanes];
   for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
@@ -96,7 +96,8 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
   } else {
     A column[kTile];
     for (int64_t i = 0; i < width; ++i) column[i] = Op::template start<A>();
-    for (; rows >= 2; rows -= 2, x += 2 * stride)  // two rows at a time halve the loads and stores of `column`
+    // Taking two rows at a time halves the loads and stores of `column`.
+    for (; rows >= 2; rows -= 2, x += 2 * stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(Op::join(column[i], A(x[i])), A(x[stride + i]));
     for (; rows > 0; --rows, x += stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(column[i], A(x[i]));
@@ -190,8 +191,8 @@ struct Product {
 struct SquaredDistance {
   template <class C> static C of(C a, C b) { return (a - b) * (a - b); }
 };
-/// Sums F(a, b) over pairs of elements. Operands: y (float for half types), a, b. Scalars: n, blocks, block length, and
-/// the strides of the vectors of a and of b.
+/// Sums F(a, b) over pairs of elements of two vectors, in blocks. Operands: y (float for half types), a, b. Scalars: n,
+/// number of blocks, block length, and the distances from one vector to the next in a and in b.
 template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };

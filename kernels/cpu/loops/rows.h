@@ -49,8 +49,8 @@ template <class C, class F> double long_sum(int64_t n, F f) {
   sum.add(n, f);
   return sum.total;
 }
-/// Returns whether a sum of squares must be computed again in double, because in float it may have overflowed, or
-/// squares below float's smallest normal number, 1.2e-38, may have lost digits.
+/// Returns whether a sum of squares must be computed again in double. In float the sum may have overflowed, or squares
+/// below the smallest normal float, 1.2e-38, may have lost digits.
 template <class C> bool is_out_of_range(double squares) {
   return sizeof(C) == sizeof(float) && !(squares > 1e-30 && squares < 3e38);
 }
@@ -74,7 +74,7 @@ template <class T> struct ColumnLanes {
   T lane[kLanes][kColumns];
   ColumnLanes() : lane{} {}
   T* of(int64_t row) { return lane[row % kLanes]; }
-  /// Adds f(i, c), the value for row first + i, for i < n.
+  /// Adds f(i, c) to the sum of each column c < width, for i < n. f(i, c) is the value in row first + i.
   template <class F> void add(int64_t first, int64_t n, int64_t width, F f) {
     for (int64_t i = 0; i < n; ++i) {
       T* const to = of(first + i);
@@ -104,7 +104,7 @@ template <class C> class Bands {
   int64_t size() const { return n_; }
   /// Returns whether there is only one band. If so, a pass finds the values that the previous pass computed in place.
   bool is_one() const { return n_ <= step_; }
-  /// Returns the distance between rows of the elements that are read or written.
+  /// Returns the distance between rows of the elements that a pass reads or writes.
   int64_t stride() const { return all_.is_half() ? width_ : memory_stride_; }
   C* read(int64_t first, int64_t count) {
     if (first == held_) return elements_;
@@ -141,7 +141,7 @@ template <class C> class ShortRows {
  public:
   ShortRows(int64_t n, int64_t width) : n_(n), width_(width) {}
   static bool are(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
-  /// Calls f(first row, number of rows) for the rows [begin, end).
+  /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
   template <class F> static void each(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
   }

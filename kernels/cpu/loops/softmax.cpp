@@ -15,8 +15,8 @@ template <class C> C row_max(Bands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the terms one after the
-/// other is exact for an x near the peak; their sum would be rounded to the precision of the peak.
+/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the two terms one after the
+/// other from an x near the peak is exact; their sum would be rounded to the precision of the peak.
 template <class C> struct LogOfSum { C peak, log; };
 template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
@@ -114,7 +114,7 @@ template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
       for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
   });
 }
-/// Rows of `width` adjacent columns; the rows are `stride` apart.
+/// A matrix of `width` adjacent columns. Its rows are `stride` elements apart.
 template <class C> struct Columns {
   C* data;
   int64_t stride, width;

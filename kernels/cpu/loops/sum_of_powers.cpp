@@ -57,8 +57,8 @@ template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t en
           for (int64_t i = 0; i < n; ++i) made[i] += double(x[i]) * double(x[i]);
       });
 }
-/// Computes made = (|x| / scale)^p for at most kTile elements. All arguments are arrays, so that the loop is
-/// vectorised.
+/// Computes made[i] = (|x[i]| / scale[i])^p[i] for at most kTile elements. scale and p are arrays, too, so that the
+/// loop is vectorised.
 template <class C> TANDEM_ONE_COPY void powers_of(const C* x, const C* scale, const C* p, C* made, int64_t n) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) made[i] = math::pow(math::abs(x[i]) / scale[i], p[i]);

@@ -8,7 +8,7 @@ namespace {
 template <class T, int kBytes> struct BlockVector {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
-/// Interleaves the first halves (kHigh: the last halves) of a and b, element by element.
+/// Interleaves the first halves of a and b or, if kHigh, their last halves, element by element.
 template <bool kHigh, class V, int kCount> TANDEM_HD V interleave(V a, V b) {
   constexpr int n = kCount, h = kHigh ? kCount / 2 : 0;
   if constexpr (kCount == 2)
