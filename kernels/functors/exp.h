@@ -10,7 +10,7 @@ TANDEM_HD double exp(double x) { return ::exp(x); }
 TANDEM_HD double expm1(double x) { return ::expm1(x); }
 TANDEM_HD double tanh(double x) { return ::tanh(x); }
 
-/// Decomposes x into k ln 2 + r with |r| <= ln(2) / 2, for x in [-104, 89].
+/// Decomposition of x into k ln 2 + r with |r| <= ln(2) / 2, for x in [-104, 89].
 struct ExpArgument {
   float r;
   int32_t k;
@@ -60,7 +60,7 @@ TANDEM_HD float exp_of_negative(float x) {
   const float shifted = clamped * 1.44269504f + 12582976.0f;  // as in exp_argument
   const float n = shifted - 12582976.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // clamped - clamped is 0 or NaN
+  return scale_below_one(exp_fraction(r) + 1.0f, shifted) + (clamped - clamped);  // adds 0, or NaN if x is NaN
 }
 
 /// Returns e^x - 1, computed as 2^k q + (2^k - 1) with q = e^r - 1. This is accurate near zero, where k = 0. Error

@@ -10,7 +10,7 @@ TANDEM_HD double log10(double x) { return ::log10(x); }
 TANDEM_HD double log1p(double x) { return ::log1p(x); }
 TANDEM_HD double pow(double x, double y) { return ::pow(x, y); }
 
-/// Decomposes x into 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), for 0 < x < infinity.
+/// Decomposition of x into 2^n (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), for 0 < x < infinity.
 struct LogParts {
   float n, f;
 };

@@ -58,7 +58,7 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
   const T scale = scale_of<T>(v, oh, first + left);
   for (int64_t i = left; i < right; ++i) values[i] *= scale;
 }
-/// Returns the range of windows i in [0, count) for which pixel at + i * stride lies in [0, width).
+/// Returns the range of windows i in [0, count) for which pixel `at + i * stride` lies in [0, width).
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? lesser(count, (width - 1 - at) / stride + 1) : 0};
 }

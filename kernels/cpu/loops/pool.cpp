@@ -74,7 +74,7 @@ template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, 
     for (int64_t i = 0; index && i < windows; ++i) index[at + i] = place[i];
   }
 }
-/// Returns the range of kernel positions i < k for which pixel first + i d lies in [0, size).
+/// Returns the range of kernel positions i < k for which pixel `first + i * d` lies in [0, size).
 Span places(int64_t first, int64_t d, int64_t k, int64_t size) {
   return {first < 0 ? (-first + d - 1) / d : 0, first < size ? lesser(k, (size - 1 - first) / d + 1) : 0};
 }
@@ -161,7 +161,7 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     }
     return;
   }
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // k becomes the extent of a window, with dilation
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
   Room<C> room;
   for (int64_t plane = begin; plane < end; ++plane)
     make_plane(result, v, plane, [&](const Part<C>& part) {
