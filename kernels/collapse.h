@@ -1,12 +1,13 @@
-// Collapses the dimensions of elementwise operands to the fewest that describe their layout; for the planners of both
-// backends.
+// Merges the dimensions of elementwise operands into the fewest that describe the memory layout of all operands. Used
+// by the planners of both backends.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
 namespace tandem::kernels {
 
-/// Writes the byte strides of t in the `rank` dimensions that it broadcasts to; 0 in dimensions in which it repeats.
+/// Writes to `strides` the byte strides of t after it is broadcast to `rank` dimensions: 0 for each dimension along
+/// which t repeats.
 inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
   const TensorImpl& x = *t.impl();
   const int64_t itemsize = element_size(x.dtype);
@@ -18,13 +19,14 @@ inline void broadcast_strides(const Tensor& t, int rank, int64_t* strides) {
 }
 
 /// Drops dimensions of size 1, orders the others by the strides of operand 0 (so that a permuted output is traversed in
-/// memory order), and joins neighbours that are contiguous with each other in all operands. The result is outermost
-/// first.
+/// memory order), and merges neighbours that are contiguous with each other in all operands. The resulting dimensions
+/// are ordered from outermost to innermost.
 /// @param sizes      sizes of the output
 /// @param strides    strides of each of the `count` operands in the output's dimensions
-/// @param collapsed  receives the collapsed sizes; stride_at(k, i) refers to the collapsed stride of operand k in
-///                   dimension i
-/// @return number of collapsed dimensions; 0 if the output is a single element
+/// @param collapsed  receives the sizes of the resulting dimensions
+/// @param stride_at  stride_at(k, i) returns a reference, which receives the stride of operand k in resulting dimension
+/// i
+/// @return number of resulting dimensions; 0 if the output is a single element
 template <class StrideAt>
 int collapse(IntArrayRef sizes, int count, const int64_t (*strides)[kMaxDims], int64_t* collapsed, StrideAt stride_at) {
   const int rank = static_cast<int>(sizes.size());

@@ -1,4 +1,4 @@
-// Convolutions of floating dtypes. Sums of half types are kept in float and rounded once.
+// 2-d convolutions of floating dtypes. Sums of half types are kept in float and rounded once.
 #pragma once
 #include <span>
 
@@ -8,20 +8,20 @@
 namespace tandem::kernels {
 
 enum class ConvPass : int64_t { forward, backward_input, backward_weight };
-/// Returns the operation's name for messages and traces.
+/// Returns the name of the operation that computes this pass, for messages and traces.
 inline const char* name_of(ConvPass pass) {
   constexpr const char* kNames[] = {"conv2d", "conv2d_backward_input", "conv2d_backward_weight"};
   return kNames[static_cast<size_t>(pass)];
 }
 
-/// Parameters of a 2-d convolution. Arrays are (height, width). channels_last is the layout of all tensors.
+/// Parameters of a 2-d convolution. Arrays are (height, width). channels_last: whether all tensors are channels-last.
 struct ConvShape {
   int64_t stride[2], padding[2], dilation[2], groups;
   bool channels_last = false;
   auto operator<=>(const ConvShape& other) const = default;
 };
-/// One pass of a convolution. It reads two of x, w and y (in backward: dy), and writes the third (in backward: dx or
-/// dw). `bias` is used in forward only.
+/// Arguments of one pass of a convolution. The pass reads two of x, w and y, and writes the third. In the backward
+/// passes, y is dy, and x or w is the output dx or dw. `bias` is used in forward only.
 struct ConvCall {
   ConvPass pass;
   const Tensor &x, &w, &bias, &y;

@@ -4,7 +4,7 @@
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"
 
-/// Declares a kernel in the namespaces of the CPU's and of CUDA's kernels.
+/// Declares a kernel in two namespaces, for the kernels of the CPU and of CUDA.
 #define TANDEM_KERNEL(...)          \
   namespace tandem::kernels::cpu {  \
   __VA_ARGS__;                      \
@@ -13,7 +13,8 @@
   __VA_ARGS__;                      \
   }
 /// Declares `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other kernel, but
-/// throws for tensors on CUDA. A function beside the declaration says which tensors the kernel supports.
+/// throws for tensors on CUDA. Next to each such declaration, a function (has_...) returns whether the kernel supports
+/// the tensors.
 #define TANDEM_CPU_KERNEL(op, ...)                                                              \
   namespace tandem::kernels::cpu {                                                              \
   void op(__VA_ARGS__);                                                                         \

@@ -34,14 +34,15 @@
 
 namespace tandem::kernels::cpu {
 TANDEM_ELEMENTWISE_KERNELS
-/// b holds contiguous integers. @throws Error that names op if one of them is 0
+/// Checks b, which holds contiguous integers. @throws Error that names op if an element of b is 0
 void check_divisor(const char* op, const Tensor& b);
 }  // namespace tandem::kernels::cpu
 namespace tandem::kernels::cuda {
 TANDEM_ELEMENTWISE_KERNELS
 }
 namespace tandem::kernels {
-/// Returns whether divisors on the device are checked. On CUDA they are not, because the host would have to wait.
+/// Returns whether divisors on the device are checked. On CUDA they are not, because the host would have to wait for
+/// the GPU.
 inline bool checks_divisors(Device device) { return device.is_cpu(); }
 using cpu::check_divisor;
 }  // namespace tandem::kernels

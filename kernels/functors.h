@@ -1,6 +1,6 @@
-// Elementwise math, written once for host and device. The members of a functor are its scalars, in the compute type.
-// Functors call tandem::math (kernels/functors/), never std::, because the linker would share std's inline functions
-// between instruction sets.
+// Elementwise math, written once for host and device. The data members of a functor are the scalars of the operation
+// (for example, alpha), in the compute type. Functors call tandem::math (kernels/functors/), never std::, because the
+// linker would share std's inline functions between instruction sets.
 #pragma once
 #include "tandem/kernels/functors/bessel.h"
 #include "tandem/kernels/functors/erf.h"
@@ -61,8 +61,8 @@ TANDEM_FUNCTOR1(I0e, math::i0e(x))
 TANDEM_FUNCTOR1(I1, math::i1(x))
 TANDEM_FUNCTOR1(I1e, math::i1e(x))
 
-/// Functions with a fast path for all but a few floats. A loop tests is_easy() for the elements of a block, computes
-/// easy() for the whole block, and recomputes the elements that are not easy by operator().
+/// Defines functors with a fast path, easy(), for all but a few floats. A loop tests is_easy() for the elements of a
+/// block, computes easy() for the whole block, and recomputes the other elements by operator().
 #define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                              \
   template <class T> struct Name {                                                                   \
     TANDEM_HD T operator()(T x) const { return math::function(x); }                                  \
@@ -83,12 +83,12 @@ template <class T> struct LeakyRelu {
   T slope;
   TANDEM_HD T operator()(T x) const { return x > T(0) ? x : slope * x; }
 };
-/// y = x < 0 ? alpha (e^x - 1) : x; keeps zeros, even if alpha is negative
+/// y = x < 0 ? alpha (e^x - 1) : x; -0 stays -0, even if alpha is negative
 template <class T> struct Elu {
   T alpha;
   TANDEM_HD T operator()(T x) const { return x < T(0) ? alpha * math::expm1(x) : x; }
 };
-/// y = ln(1 + e^(beta x)) / beta; y = x if beta x > threshold
+/// y = ln(1 + e^(beta x)) / beta, or y = x if beta x > threshold
 template <class T> struct Softplus {
   T beta, threshold;
   TANDEM_HD T operator()(T x) const {
@@ -97,7 +97,7 @@ template <class T> struct Softplus {
     return scaled > threshold ? x : y * (T(1) / beta);
   }
 };
-/// y = min(max(x, low), high); keeps NaN
+/// y = min(max(x, low), high); NaN stays NaN
 template <class T> struct Clamp {
   T low, high;
   TANDEM_HD T operator()(T x) const {
@@ -128,14 +128,14 @@ TANDEM_FUNCTOR2(Gcd, math::gcd(a, b))
 TANDEM_FUNCTOR2(Lcm, math::lcm(a, b))
 TANDEM_FUNCTOR2(LeftShift, math::left_shift(a, b))
 TANDEM_FUNCTOR2(RightShift, math::right_shift(a, b))
-// Gradients, as functions of (gradient of the output, saved tensor): `y` means that the output is saved, otherwise the
-// input x is.
+// Gradients as functions of a, the gradient of the output, and b, the saved tensor. b is the input x unless a comment
+// says that it is the output y.
 TANDEM_FUNCTOR2(GeluBackward, a* math::gelu_slope(b))
 TANDEM_FUNCTOR2(GeluTanhBackward, a* math::gelu_tanh_slope(b))
 TANDEM_FUNCTOR2(SiluBackward, math::silu_slope(b) * a)
-TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // saved y; if y is NaN, the gradient passes
-TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // saved y
-TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // saved y
+TANDEM_FUNCTOR2(ReluBackward, b <= T(0) ? T(0) : a)  // b is the output y; if it is NaN, the gradient passes
+TANDEM_FUNCTOR2(SigmoidBackward, a* b*(T(1) - b))    // b is the output y
+TANDEM_FUNCTOR2(TanhBackward, a*(T(1) - b * b))      // b is the output y
 /// a + alpha * b
 template <class T> struct AddScaled {
   T alpha;

@@ -1,4 +1,5 @@
-// Ordered lists of the implementations of an operation. The first one that serves a problem computes it, as in oneDNN.
+// Ordered lists of the implementations of an operation. The first implementation that supports a problem computes it,
+// as in oneDNN.
 #pragma once
 #include <cstddef>
 #include <iterator>
@@ -14,19 +15,19 @@ template <class Result, class Problem, class... Operands> struct Implementation 
   const char* name;
   /// Returns whether `run` may be called for the problem.
   bool (*serves)(const Problem& problem);
-  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails: some libraries report only
-  /// when they are called that they do not support a problem.
+  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails. (Some libraries report that
+  /// they do not support a problem only when they are called.)
   Result (*run)(const Problem& problem, Operands... operands);
 };
 
-/// The condition of an implementation that serves every problem.
+/// Condition of an implementation that serves every problem.
 template <class Problem> bool always(const Problem&) { return true; }
 
 template <class Result> bool is_given(const Result& result) { return static_cast<bool>(result); }
 inline bool is_given(const Tensor& result) { return result.defined(); }
 
-/// Runs the implementations of `list` that serve the problem, in order, until one returns a result. The list is a
-/// template argument, so that the compiler inlines the conditions.
+/// Runs the implementations of `list` that serve the problem, in order, until one of them returns a result. The list is
+/// a template argument, so that the compiler inlines the conditions.
 template <const auto& list, class Problem, class... Operands>
 auto run_first(const Problem& problem, Operands&&... operands) {
   decltype(list[0].run(problem, operands...)) result{};

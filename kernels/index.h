@@ -1,21 +1,23 @@
-// Indexing, for contiguous tensors of any dtype. Indices are int64. An index out of range is an error that names op.
+// Indexing, for contiguous tensors of any dtype. Indices are int64. If an index is out of range, an error that names op
+// is thrown.
 #pragma once
 #include "tandem/kernels/declare.h"
 
-/// y (outer, m, inner) = x (outer, n, inner) at index (m) along the middle dimension
+/// y[:, i, :] = x[:, index[i], :] for x (outer, n, inner), index (m) and y (outer, m, inner)
 TANDEM_KERNEL(void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& y))
-/// y (outer, n, inner)[index[i]] += x (outer, m, inner)[i], in order of i
+/// y[:, index[i], :] += x[:, i, :] in order of i, for x (outer, m, inner), index (m) and y (outer, n, inner)
 TANDEM_KERNEL(void index_add(const Tensor& x, const Tensor& index, Tensor& y))
-/// y (outer, n, inner)[index[i]] = x (outer, m, inner)[i], in order of i
+/// y[:, index[i], :] = x[:, i, :] in order of i, for x (outer, m, inner), index (m) and y (outer, n, inner)
 TANDEM_KERNEL(void index_copy(const char* op, const Tensor& x, const Tensor& index, Tensor& y))
-/// y = x[.., index, ..] along the middle dimension; index has y's shape
+/// y[o, i, j] = x[o, index[o, i, j], j]; index has y's shape
 TANDEM_KERNEL(void gather(const Tensor& x, const Tensor& index, Tensor& y))
-/// y[.., index, ..] = source, or += source if `add`; index and source have the same shape
+/// y[o, index[o, i, j], j] = source[o, i, j], or += if `add`; index and source have the same shape
 TANDEM_KERNEL(void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y))
-/// Creates places (hits, rank) int64: the positions at which mask (contiguous, bool) is true, in order
+/// Creates places (number of hits, rank) int64: the coordinates of the elements of mask (contiguous, bool) that are
+/// true, in order
 TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& places))
 namespace tandem::kernels::cuda {
-/// Concatenates the parts (rows, m...) along columns into y (rows, n). All are contiguous and have one dtype; y has
-/// less than 2^31 bytes
+/// Concatenates the parts, matrices with `rows` rows each, along columns into y (rows, n). All are contiguous and have
+/// the same dtype; y has less than 2^31 bytes
 void cat(const std::vector<Tensor>& parts, Tensor& y);
 }  // namespace tandem::kernels::cuda

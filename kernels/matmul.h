@@ -5,9 +5,9 @@
 #include "tandem/kernels/declare.h"
 #include "tandem/kernels/implementation.h"
 
-/// c[i] = a[i] b[i]; bias, if defined, is added to each row. a is (batch, m, k), b (batch, k, n), bias (n) contiguous,
-/// c (batch, m, n) contiguous. The last two dimensions of a and b may be transposed; a batch stride of 0 repeats a
-/// matrix
+/// Computes c[i] = a[i] b[i], and adds bias to each row of c if bias is defined. a is (batch, m, k), b (batch, k, n),
+/// bias (n) contiguous, c (batch, m, n) contiguous. The last two dimensions of a and b may be transposed; a batch
+/// stride of 0 repeats a matrix
 TANDEM_KERNEL(void matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c))
 namespace tandem::kernels {
 /// Arguments of matmul.

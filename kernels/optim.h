@@ -1,22 +1,25 @@
 // Optimizer steps, and operations over all tensors of an optimizer. Tensors are contiguous and of floating dtypes. The
-// state has the parameter's dtype; a step with half types is computed in float.
+// state of a parameter has the parameter's dtype; a step with half types is computed in float.
 #pragma once
 #include "tandem/kernels/declare.h"
 #include "tandem/kernels/step_values.h"
 
-/// One fused step over all parameters. `values` holds AdamValues; steps[i] counts from 1; the maxima may be undefined
+/// One fused Adam step over all parameters. `values` holds AdamValues; steps[i] counts from 1; max_exp_avg_sqs is used
+/// only if `amsgrad`
 TANDEM_KERNEL(void adam(const Tensor& values, bool amsgrad, const std::vector<Tensor>& gradients,
                         const std::vector<Tensor>& steps, std::vector<Tensor>& parameters,
                         std::vector<Tensor>& exp_avgs, std::vector<Tensor>& exp_avg_sqs,
                         std::vector<Tensor>& max_exp_avg_sqs))
-/// One fused SGD step over all parameters. `values` holds SgdValues. `momenta` holds the momentum buffers; it is not
-/// used unless `momentum`
+/// One fused SGD step over all parameters. `values` holds SgdValues. `momenta` holds the momentum buffers, and is used
+/// only if `momentum`
 TANDEM_KERNEL(void sgd(const Tensor& values, bool momentum, bool nesterov, const std::vector<Tensor>& gradients,
                        std::vector<Tensor>& parameters, std::vector<Tensor>& momenta))
 /// Reduces each block of `length` elements to a float64 number: the sum of squares for p = 2, the sum of absolute
-/// values for p = 1, their maximum for p = infinity, their minimum for p = -infinity. The tensors are contiguous and of
-/// one dtype, and their blocks follow each other; the last block of a tensor may be shorter
+/// values for p = 1, the largest absolute value for p = infinity, and the smallest for p = -infinity. The tensors are
+/// contiguous and have the same dtype. `numbers` holds the blocks of one tensor after the other; the last block of a
+/// tensor may be shorter
 TANDEM_KERNEL(void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length, Tensor& numbers))
-/// Multiply every element by the factor, or add the number to it. The tensors are contiguous and have one dtype
+/// scale_all multiplies every element by `factor`, and add_to_all adds `number` to every element. The tensors are
+/// contiguous and have the same dtype
 TANDEM_KERNEL(void scale_all(double factor, std::vector<Tensor>& tensors))
 TANDEM_KERNEL(void add_to_all(double number, std::vector<Tensor>& tensors))

@@ -1,14 +1,15 @@
-// Numbers that may change from one optimizer step to the next. Kernels read them from memory, so that a recorded step
-// runs with the current values. Plain data: loops and GPU kernels include this file.
+// Scalars of optimizer steps that may change from one step to the next. Kernels read them from memory, so that a
+// recorded step (a graph) runs with the current values. Plain data, because CPU loops and GPU kernels include this
+// file.
 #pragma once
 
 namespace tandem::kernels {
 
 struct AdamValues {
-  double lr, beta1, beta2, rest1, rest2;  // rest1, rest2: 1 - beta1, 1 - beta2
+  double lr, beta1, beta2, rest1, rest2;  // rest1 = 1 - beta1, rest2 = 1 - beta2
   double eps;
   double added;   // weight decay: added * parameter is added to the gradient
-  double shrink;  // decoupled weight decay: the parameter is multiplied by this
+  double shrink;  // decoupled weight decay: the parameter is multiplied by shrink
 };
 struct SgdValues {
   double lr, momentum, decay;

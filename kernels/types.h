@@ -1,4 +1,5 @@
-// Compute types of kernels. Without std: the loops, which are compiled once per instruction set, include this file.
+// Types in which kernels compute. This file does not use std, because the loops, which are compiled once per
+// instruction set, include it.
 #pragma once
 #include <stdint.h>
 
@@ -6,14 +7,15 @@
 
 namespace tandem::kernels {
 
-/// Type in which elements of T are compared and held while they are combined: float for half types, otherwise T.
+/// Type in which elements of T are compared, and in which they are held while they are combined: float for half types,
+/// otherwise T.
 template <class T> struct UpcastOf { using type = T; };
 template <> struct UpcastOf<Half> { using type = float; };
 template <> struct UpcastOf<BFloat16> { using type = float; };
 template <class T> using Upcast = typename UpcastOf<T>::type;
 
-/// Type in which sums of T and elementwise results are computed: float for half types; int64 for integers and bool,
-/// whose results wrap when they are stored.
+/// Type in which sums of T and elementwise results are computed: float for half types, and int64 for integers and bool.
+/// Integer results wrap when they are stored.
 template <class T> struct AccumulateOf { using type = int64_t; };
 template <> struct AccumulateOf<float> { using type = float; };
 template <> struct AccumulateOf<double> { using type = double; };

@@ -1,5 +1,5 @@
-// Planners of attention. Each unit of work multiplies a block of queries by blocks of keys, with a few matrix products
-// in one thread.
+// Plans the CPU loops of attention. Each unit of work multiplies a block of queries by blocks of keys in one thread,
+// with a few matrix products.
 #include "tandem/kernels/attention.h"
 
 #include <algorithm>
@@ -15,34 +15,37 @@ TANDEM_DECLARE_LOOP(attention_finish)
 TANDEM_DECLARE_LOOP(attention_slopes)
 namespace {
 
-// Sizes of a block. Its scores, and in backward also the gradients of the scores, stay in the L2 cache.
+// Numbers of queries and keys in a block. The scores of a block, and in backward also their gradients, stay in the L2
+// cache.
 constexpr int64_t kQueries = 64, kKeys = 512, kBackwardKeys = 256;
-constexpr int64_t kUnits = 16;  // units for backward: if there are fewer matrices, keys are split into groups
+// Number of units of work that backward aims at. If there are fewer matrices, the keys of each are split into groups.
+constexpr int64_t kUnits = 16;
 
 struct Attention {
   int64_t l, s, e, v;
   bool causal;
   double scale;
   bool mask_is_bool;
-  int64_t pieces;  // units per matrix: blocks of queries in forward, groups of keys in backward
-  int64_t group;   // keys per group, in backward
+  int64_t pieces;  // units of work per matrix: blocks of queries (forward), groups of keys (backward)
+  int64_t group;   // number of keys in a group (backward)
   int64_t matrices;
   /// Returns the number of keys that some query before `query_end` sees.
   int64_t keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
 };
 
-/// Rows of one matrix of an operand: pointer, row stride in elements, columns.
+/// Rows of one matrix of an operand: pointer to the first row, row stride in elements, and number of columns.
 template <class T> struct Rows {
   T* data;
   int64_t row, columns;
   Rows from(int64_t first) const { return {data + first * row, row, columns}; }
-  /// Leading dimension for gemm, which requires at least `columns`; a matrix of one row may have any stride.
+  /// Returns the leading dimension for gemm, which must be at least `columns`. (The stride of a single row may be
+  /// smaller.)
   int64_t lead() const { return std::max(row, columns); }
   void clear(int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r) std::fill_n(data + r * row, columns, T(0));
   }
 };
-/// Returns matrix `index` of operand k. The leading dimensions of the loop's extents enumerate the matrices.
+/// Returns matrix `index` of operand k. `index` is a linear index over the leading dimensions of the loop's extents.
 template <class T> Rows<T> rows_of(const Loop& loop, int k, int64_t index, int64_t columns) {
   const Operand& o = loop.operands[k];
   const int leading = loop.extents.rank - 2;
@@ -69,20 +72,21 @@ struct Mask {
   char* at(int64_t query, int64_t key) const { return data ? data + (query * row + key * column) * size : nullptr; }
 };
 
-/// Runs a loop over `rows` rows of a block in this thread.
+/// Runs a loop body over `rows` rows of a block, in the calling thread.
 template <class T>
 void run_rows(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
               std::initializer_list<LoopScalar> scalars, int64_t rows) {
   call_loop(pick(tables, dtype_of<T>(), name), dtype_of<T>(), operands, scalars, rows);
 }
-/// Computes c (+)= a b, a b^T or a^T b.
+/// Computes c = op(a) op(b), or c += op(a) op(b) if `accumulate`. op transposes if transpose_a or transpose_b is set.
 template <class T>
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const Rows<T>& a, const Rows<T>& b,
              bool accumulate, const Rows<T>& c) {
   gemm(Gemm{transpose_a, transpose_b, accumulate, m, n, k, a.lead(), b.lead(), c.lead()}, a.data, b.data, c.data);
 }
 
-/// A unit is a block of queries of one matrix. Operands: out, lse, q, k, v, mask.
+/// Computes out and lse for units [begin, end). A unit is a block of queries of one matrix. Operands: out, lse, q, k,
+/// v, mask.
 template <class T> void forward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
   T *const scores = reinterpret_cast<T*>(loop_scratch()), *const peaks = scores + kQueries * kKeys,
            *const sums = peaks + kQueries;
@@ -109,8 +113,9 @@ template <class T> void forward_units(const Attention& a, const Loop& loop, int6
   }
 }
 
-/// A unit is a group of keys of one matrix. It computes the gradients of these keys and values, and the group's part of
-/// the gradient of the queries. Operands: dq, dk, dv, parts of dq, dout, q, k, v, out, lse, mask.
+/// Computes the gradients for units [begin, end). A unit is a group of keys of one matrix: it writes the gradients of
+/// these keys and values, and the group's contribution to the gradient of the queries. Operands: dq (contribution of
+/// the first group), dk, dv, contributions of the other groups to dq, dout, q, k, v, out, lse, mask.
 template <class T> void backward_units(const Attention& a, const Loop& loop, int64_t begin, int64_t end) {
   T *const scores = reinterpret_cast<T*>(loop_scratch()), *const slopes = scores + kQueries * kBackwardKeys;
   for (int64_t unit = begin; unit < end; ++unit) {

@@ -1,4 +1,5 @@
-// Planners of batch normalisation, for planes (N, C, L) and for rows (N, C, 1), whose channels are adjacent in memory.
+// Plans the CPU loops of batch normalisation, for planes (N, C, L) and for rows (N, C, 1). The channels of a row are
+// adjacent in memory.
 #include <algorithm>
 #include <cmath>
 
@@ -21,11 +22,12 @@ TANDEM_DECLARE_LOOP(norm_relu_pool_slope_sums)
 TANDEM_DECLARE_LOOP(norm_relu_pool_backward)
 namespace {
 
-constexpr int64_t kFold = 2048, kColumns = 32;  // rows and channels of one unit, as in the loops
+// Numbers of rows (kFold) and channels (kColumns) in one unit of work; equal to the constants in loops/.
+constexpr int64_t kFold = 2048, kColumns = 32;
 
 bool is_rows(const Tensor& x) { return x.size(2) == 1; }
 int64_t blocks_of(int64_t rows) { return (rows + kFold - 1) / kFold; }
-/// Runs a loop whose units are blocks of kFold rows and kColumns channels.
+/// Runs a loop in which a unit of work is a block of kFold rows and kColumns channels.
 void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, TensorRefs reads, DType dtype,
                 std::initializer_list<LoopScalar> scalars) {
   const int64_t rows = scalars.begin()[0].integer, channels = scalars.begin()[1].integer;
@@ -33,7 +35,7 @@ void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, Te
                 std::min(rows, kFold) * std::min(channels, kColumns)));
 }
 
-/// Combines the sums of one channel's blocks into the channel's statistics.
+/// Sizes for combining the sums of each channel's blocks into the channel's statistics.
 struct Finish {
   int64_t blocks, channels;
   double count, eps;
@@ -47,7 +49,8 @@ template <class Body> void run_finish(const Finish& finish, TensorRefs writes, T
   run(plan_call("batch_norm_finish", kFloat64, writes, reads, finish, body, finish.channels, 4096));
 }
 
-/// Reads x once. A channel's variance is the variance within the blocks plus the variance of the blocks' means.
+/// Computes mean, var and rstd of each channel while reading x once. A channel's variance is the variance within the
+/// blocks of rows plus the variance of the blocks' means.
 void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& rstd) {
   const Finish finish{blocks_of(x.size(0)), x.size(1), static_cast<double>(x.size(0)), eps};
   const Tensor sums = core::empty({finish.blocks, finish.channels}, kFloat64, x.device()),

@@ -1,4 +1,5 @@
-// Loops that copy and convert: one table for each dtype that is written, indexed by the dtype that is read.
+// Declares the loops that copy and convert elements: one table for each dtype that is written, indexed by the dtype
+// that is read.
 #pragma once
 #include "tandem/kernels/cpu/isa.h"
 

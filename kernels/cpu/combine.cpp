@@ -1,4 +1,4 @@
-// Planner of the kernel that combines the parts of several ranks or devices.
+// Plans the CPU loop that combines tensors of several ranks or devices element by element.
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ TANDEM_DECLARE_LOOP(combine_min)
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   if (y.numel() == 0) return;
   constexpr size_t kAtOnce = kMaxOperands - 1;
-  // More parts than a loop has operands are combined in several passes. If y is one of the later parts, the result goes
-  // into a temporary, because the first pass would overwrite that part.
+  // If there are more parts than a loop has operands, they are combined in several passes. If y is one of the parts
+  // that the later passes read, the result goes into a temporary, because the first pass would overwrite that part.
   if (parts.size() > kAtOnce && std::any_of(parts.begin() + kAtOnce, parts.end(),
                                             [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({y.numel()}, y.dtype(), y.device());
@@ -29,7 +29,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
                                                      : loops::combine_min;
   for (size_t next = 0; next < parts.size();) {
     std::vector<std::reference_wrapper<const Tensor>> reads;
-    if (next > 0) reads.push_back(y);  // the result of the passes before
+    if (next > 0) reads.push_back(y);  // result of the previous passes
     while (reads.size() < kAtOnce && next < parts.size()) reads.push_back(parts[next++]);
     run(plan_raw("combine", pick(rows, y.dtype(), "combine"), y.dtype(), {y}, reads,
                  {integer(next == parts.size() && scale != 1), real(scale)}, y.numel(), kElementwiseGrain));

@@ -1,5 +1,6 @@
-// Convolutions of channels-last images by Tandem's own tiles. conv_few handles few channels, as in a network's first
-// layer, which libraries pad to blocks of eight or sixteen. conv_many handles many channels, mostly without padding.
+// Convolutions of channels-last images by Tandem's own register tiles. conv_few handles few channels, as in the first
+// layer of a network; a library would pad them to blocks of eight or sixteen. conv_many handles many channels, mostly
+// without padding.
 #include <cstring>
 
 #include "tandem/kernels/cpu/convolution.h"
@@ -15,7 +16,7 @@ namespace {
 
 class ConvLastBlock final : public ConvBlock<float> {
  public:
-  /// `transposed`: the loop reads packed weights of shape (taps, filters) instead of (filters, taps).
+  /// If `transposed`, the loop reads packed weights of shape (taps, filters) instead of (filters, taps).
   ConvLastBlock(const ConvProblem& p, LoopBody body, bool transposed) : p_(p), body_(body), transposed_(transposed) {}
   bool sums_bias() const override { return p_.has_bias; }
   int64_t packed_weights() const override {
@@ -73,7 +74,8 @@ bool is_plain(const ConvShape& s) {
 
 bool conv_few_serves(const ConvProblem& p) {
   const int64_t width = cpu_isa() == CpuIsa::v4 ? 16 : 8;  // filters per vector
-  // With more weights, oneDNN is as fast in forward, because its blocks of channels are then full.
+  // In forward, oneDNN is as fast if a filter has more than 48 weights, because oneDNN's blocks of channels are then
+  // full.
   const bool many = p.pass == ConvPass::forward && p.channels * p.kernel[0] * p.kernel[1] > 48;
   return !many && p.pass != ConvPass::backward_input && is_plain(p.shape) && p.channels <= 4 &&
          p.out_channels % width == 0;
@@ -85,8 +87,8 @@ ConvBlockPtr<float> conv_few_block(const ConvProblem& p) {
 bool conv_many_serves(const ConvProblem& p) {
   constexpr int64_t kCached = 150'000;  // number of weights that fit into the L2 cache
   const ConvShape& s = p.shape;
-  // oneDNN skips products with padding, while these tiles multiply by zeros. If a stride is above 1, oneDNN's gradients
-  // are slower even so.
+  // Tandem's tiles multiply padding by zero, while oneDNN skips it, so oneDNN is faster for padded convolutions.
+  // Exception: if a stride is above 1, these tiles are faster for the gradients in spite of the padding.
   const bool padded = s.padding[0] > 0 || s.padding[1] > 0, strided = s.stride[0] * s.stride[1] > 1;
   return is_plain(s) && p.channels % 16 == 0 && p.out_channels % 16 == 0 && p.kernel[0] * p.kernel[1] != 1 &&
          p.weights() <= kCached && (!padded || (p.pass != ConvPass::forward && strided));

@@ -1,5 +1,5 @@
-// Row-major convolutions with few channels, as in a network's first layer, which libraries pad to blocks of eight or
-// sixteen. Implements forward and the gradient of the weights.
+// Row-major convolutions with few channels, as in the first layer of a network; a library would pad the channels to
+// blocks of eight or sixteen. Implements forward and the gradient of the weights.
 #include <algorithm>
 
 #include "tandem/kernels/cpu/convolution.h"
@@ -11,7 +11,7 @@ TANDEM_DECLARE_LOOP(conv_taps)
 TANDEM_DECLARE_LOOP(conv_taps_forward)
 namespace {
 
-constexpr int64_t kLanes = 8;  // windows that a vector computes side by side
+constexpr int64_t kLanes = 8;  // number of windows (pixels of the output) in a vector
 
 class ConvTapsBlock final : public ConvBlock<float> {
  public:
@@ -46,9 +46,10 @@ bool conv_taps_serves(const ConvProblem& p) {
   const bool forward = p.pass == ConvPass::forward;
   const ConvShape& s = p.shape;
   const bool plain = s.groups * s.stride[0] * s.stride[1] * s.dilation[0] * s.dilation[1] == 1 && !s.channels_last;
-  // With more channels, or with channels that fill a library's blocks, the library is faster.
+  // The library is faster with more channels, and with channels that fill its blocks.
   const bool few = p.channels < 16 || (forward && p.channels < 32 && p.channels % 8 != 0);
-  const int64_t width = p.out_size[1], filled = ceil_div(width, kLanes) * kLanes;  // a narrow plane leaves lanes empty
+  // Width of the output, and this width rounded up to whole vectors. In a narrow plane many lanes would be empty.
+  const int64_t width = p.out_size[1], filled = ceil_div(width, kLanes) * kLanes;
   return p.pass != ConvPass::backward_input && plain && few && width >= kLanes && width * 4 >= filled * 3 &&
          (forward || p.kernel[1] == 3 || p.kernel[1] == 5);
 }

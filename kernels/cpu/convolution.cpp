@@ -1,5 +1,5 @@
-// Planners of convolutions. Images are divided into blocks by shape alone. Each block is one call of a ConvBlock, of a
-// library or Tandem's own, in one thread.
+// Plans the CPU loops of convolutions. The images are divided into blocks, by shape alone. Each block is computed in
+// one thread by one call of a ConvBlock, which a library or Tandem implements.
 #include "tandem/kernels/cpu/convolution.h"
 
 #include <algorithm>
@@ -21,13 +21,13 @@ ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& w, const Te
 }
 
 /// Returns the number of images in one block: enough work to outweigh the overhead of a call (or 1/64 of the images, if
-/// that is more), and few enough that a block stays in a core's cache. It divides the number of images, so that one
-/// primitive serves all blocks.
+/// that is more), and few enough that a block stays in a core's cache. The result divides the number of images, so that
+/// all blocks are equal and one ConvBlock serves them all.
 int64_t images_per_block(const ConvProblem& p) {
-  // Operations in about 0.1 ms. backward_weight takes larger blocks, because each block writes a gradient of the
-  // weights, and these gradients are added up.
+  // Number of operations that take about 0.1 ms. backward_weight takes larger blocks, because each block writes a
+  // gradient of the weights, and these gradients are added up.
   const double worth = p.pass == ConvPass::backward_weight ? 2e7 : 1e7;
-  constexpr int64_t kCached = int64_t(1) << 18;  // elements: 1 MiB of float32
+  constexpr int64_t kCached = int64_t(1) << 18;  // number of elements that fit into the cache: 1 MiB of float32
   int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.work(), 1.0)) + 1, p.images / 64);
   wanted = std::min(wanted, std::max<int64_t>(kCached / std::max<int64_t>(p.x_plane() + p.y_plane(), 1), 1));
   wanted = std::clamp<int64_t>(wanted, 1, p.images);
@@ -37,8 +37,8 @@ int64_t images_per_block(const ConvProblem& p) {
 
 bool is_channels_last(const ConvProblem& p) { return p.shape.channels_last; }
 bool is_row_major(const ConvProblem& p) { return !p.shape.channels_last; }
-/// Returns whether to multiply rows of bfloat16 patches. With fewer than 16 channels per group, gathering the patches
-/// takes longer than computing in float.
+/// Returns whether to compute the gradient of the weights from bfloat16 patches (im2row). With fewer than 16 channels
+/// per group, gathering the patches takes longer than computing in float.
 bool is_for_bfloat16_rows(const ConvProblem& p) {
   return p.pass == ConvPass::backward_weight && p.shape.channels_last && onednn_multiplies_bfloat16() &&
          p.channels / p.shape.groups >= 16;
@@ -78,8 +78,8 @@ template <class T> Tensor packed_like(const ConvBlockPtr<T>& block, int64_t coun
   return core::empty({count * block->packed_weights()}, dtype_of<Upcast<T>>(), w.device());
 }
 
-/// A ConvBlock with the distances, in elements, between the images of consecutive blocks, and the positions of x and y
-/// among the loop's operands.
+/// A ConvBlock, the distances (in elements of x and y) from one block of images to the next, and the positions of x and
+/// y among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_step, y_step;
@@ -89,7 +89,7 @@ template <class T> struct Blocks {
   T* y(const Loop& loop, int64_t i) const { return data<T>(loop, y_at) + i * y_step; }
 };
 
-/// Runs forward or backward_input. Every block writes its own images.
+/// Computes forward or backward_input. Each block writes its own images of y or dx.
 template <class T>
 void run_blocks(const char* name, ConvProblem p, const Tensor& w, const Tensor& bias, const Tensor& read,
                 Tensor& written) {
@@ -121,7 +121,7 @@ template std::span<const ConvImplementation<BFloat16>> conv_implementations();
 
 void conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvShape& s, Tensor& y) {
   if (y.numel() == 0) return;
-  if (x.numel() == 0) {  // there are no products to sum
+  if (x.numel() == 0) {  // x has no elements, so y is the bias or 0
     if (!bias.defined()) return fill(0, y);
     return copy(core::expand(core::try_view(bias, {bias.numel(), 1, 1}), y.sizes()), y);
   }
@@ -158,8 +158,8 @@ void conv2d_backward_weight_and_bias(const Tensor& dy, const Tensor& x, const Co
   visit_floating("conv2d_backward_weight", x.dtype(), [&]<class T>() {
     using C = Upcast<T>;
     const ConvBlockPtr<T> block = block_of<T>(p);
-    // Each piece is a range of blocks and sums a gradient of its own; the gradients of the pieces are added in order.
-    // At most sixteen pieces keep memory small.
+    // The blocks are divided into at most sixteen pieces. Each piece adds the gradients of its blocks in a buffer of
+    // its own, and the buffers are then added in order. The limit keeps memory small.
     const int64_t blocks = images / p.images, per_piece = (blocks + 15) / 16, pieces = (blocks - 1) / per_piece + 1;
     const Tensor partial = packed_like(block, pieces, dw);
     struct Sum {

@@ -1,5 +1,5 @@
-// One pass of a convolution over a block of images in the calling thread: the interface of all implementations, those
-// by oneDNN and Tandem's own.
+// Interface of the CPU implementations of convolutions, by oneDNN and by Tandem. A ConvBlock computes one pass of a
+// convolution over a block of images, in the calling thread.
 #pragma once
 #include <span>
 
@@ -9,24 +9,24 @@
 
 namespace tandem::kernels::cpu {
 
-/// Sizes and parameters of one pass of a convolution. They determine the code that computes it.
+/// Sizes and parameters of one pass of a convolution. They determine which code computes the pass.
 struct ConvProblem {
   ConvPass pass;
   int64_t images, channels, size[2], out_channels, out_size[2], kernel[2];
   ConvShape shape;
   int64_t has_bias;
 
-  int64_t x_plane() const { return channels * size[0] * size[1]; }  // elements of one image of x
+  int64_t x_plane() const { return channels * size[0] * size[1]; }  // number of elements of one image of x
   int64_t y_plane() const { return out_channels * out_size[0] * out_size[1]; }
   int64_t weights() const { return out_channels * (channels / shape.groups) * kernel[0] * kernel[1]; }
-  /// Floating-point operations per image: additions and multiplications.
+  /// Returns the number of floating-point operations (additions and multiplications) per image.
   double work() const { return 2.0 * static_cast<double>(weights() * out_size[0] * out_size[1]); }
   auto operator<=>(const ConvProblem& other) const = default;
 };
 
-/// A pass prepared for blocks of problem.images images. All tensors are row-major, or all are channels-last. The pass
-/// determines which tensors run() reads and writes: x or dx, y or dy, w or dw. The weights are packed in the
-/// implementation's own layout, as floats for half types. Any number of threads may call run() at once.
+/// One pass of a convolution, prepared for blocks of problem.images images. All tensors are row-major, or all are
+/// channels-last. The pass determines which tensors run() reads and writes: x or dx, y or dy, w or dw. The weights are
+/// packed in the implementation's own layout, as floats for half types. Any number of threads may call run() at once.
 template <class T> class ConvBlock {
  public:
   using Packed = kernels::Upcast<T>;
@@ -34,33 +34,38 @@ template <class T> class ConvBlock {
   /// Returns whether backward_weight also computes the gradient of the bias, if the problem has a bias. That gradient
   /// follows the gradient of the weights, as the last elements of packed_weights().
   virtual bool sums_bias() const { return false; }
-  /// Number of elements of the packed weights, and bytes of scratch memory, aligned to 64, that run() and pack() or
-  /// unpack() need.
+  /// packed_weights(): number of elements of the packed weights. scratch_bytes(): bytes of scratch memory that run()
+  /// needs. pack_scratch_bytes(): bytes of scratch memory that pack() and unpack() need. Scratch memory is aligned to
+  /// 64 bytes.
   virtual int64_t packed_weights() const = 0;
   virtual int64_t scratch_bytes() const = 0;
   virtual int64_t pack_scratch_bytes() const { return 0; }
   virtual void pack(const T* w, Packed* packed, char* scratch) const = 0;
   virtual void unpack(const Packed* packed, T* dw, char* scratch) const = 0;
-  /// Runs the pass. x and y point to the block's first image. `bias` may be null; only forward reads it.
+  /// Computes the pass for one block of images. x and y point to the block's first image. `bias` may be null; only
+  /// forward reads it.
   virtual void run(T* x, Packed* packed, const T* bias, T* y, char* scratch) const = 0;
 };
 
 template <class T> using ConvBlockPtr = std::shared_ptr<const ConvBlock<T>>;
 
-/// Multiplies the weights by patches that are laid out as columns or, for channels-last images, as rows. im2row_block
-/// of bfloat16 supports backward_weight only, and needs onednn_multiplies_bfloat16().
+/// ConvBlocks that multiply the weights by patches, which are laid out as columns (im2col) or, for channels-last
+/// images, as rows (im2row). im2row_block of bfloat16 supports backward_weight only, and needs
+/// onednn_multiplies_bfloat16().
 template <class T> ConvBlockPtr<T> im2col_block(const ConvProblem& problem);
 template <class T> ConvBlockPtr<T> im2row_block(const ConvProblem& problem);
-/// Tandem's loops for row-major images with few channels. They support forward and backward_weight.
+/// Tandem's loops for row-major images with few channels. They support the passes forward and backward_weight.
 bool conv_taps_serves(const ConvProblem& problem);
 ConvBlockPtr<float> conv_taps_block(const ConvProblem& problem);
-/// Tandem's tiles for channels-last images with few channels. They support forward and backward_weight.
+/// Tandem's register tiles for channels-last images with few channels. They support the passes forward and
+/// backward_weight.
 bool conv_few_serves(const ConvProblem& problem);
 ConvBlockPtr<float> conv_few_block(const ConvProblem& problem);
-/// Tandem's tiles for channels-last images with a multiple of 16 channels. They support all passes.
+/// Tandem's register tiles for channels-last images with a multiple of 16 channels. They support all passes.
 bool conv_many_serves(const ConvProblem& problem);
 ConvBlockPtr<float> conv_many_block(const ConvProblem& problem);
-/// Calls oneDNN. onednn_block returns null if this build has no oneDNN, or oneDNN does not support the problem.
+/// ConvBlocks that call oneDNN. onednn_block returns null if this build has no oneDNN, or oneDNN does not support the
+/// problem.
 template <class T> bool onednn_serves(const ConvProblem& problem);
 template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem);
 /// Returns a block that converts images of a half type to float in scratch memory, one block at a time, and calls

@@ -1,6 +1,6 @@
-// Convolutions of half types. Each block of images is converted to float in scratch memory, computed by a ConvBlock of
-// float, and the result is rounded. The libraries take bfloat16 only on processors that have instructions for it, and
-// do not take float16.
+// Convolutions of half types. Each block of images is converted to float in scratch memory, a ConvBlock of float
+// computes the result, and the result is rounded. Libraries accept bfloat16 only on processors that have instructions
+// for it, and do not accept float16.
 #include "tandem/kernels/cpu/casts.h"
 #include "tandem/kernels/cpu/convolution.h"
 
@@ -65,7 +65,7 @@ template <class T> class WideningBlock final : public ConvBlock<T> {
  private:
   ConvProblem p_;
   ConvBlockPtr<float> block_;
-  int64_t x_, y_;  // elements of a block's images
+  int64_t x_, y_;  // numbers of elements in a block's images of x and of y
 };
 
 }  // namespace

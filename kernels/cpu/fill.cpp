@@ -1,4 +1,4 @@
-// Planners of constants, sequences, random fills and dropout.
+// Plans the CPU loops that fill tensors with constants, sequences or random numbers, and the loop of dropout.
 #include "tandem/kernels/fill.h"
 
 #include <cstring>

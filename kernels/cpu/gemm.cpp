@@ -1,4 +1,4 @@
-// gemm: lists the implementations for each dtype. They are Tandem's own loops, OpenBLAS and oneDNN.
+// Implements gemm. Lists the implementations for each dtype: Tandem's own loops, OpenBLAS and oneDNN.
 #include "tandem/kernels/cpu/gemm.h"
 
 #include <algorithm>
@@ -20,10 +20,10 @@ TANDEM_DECLARE_LOOP(gemm_few_rows)
 TANDEM_DECLARE_LOOP(gemm_in_order)
 
 namespace {
-/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of the product to c.
+/// Computes c = a b with Tandem's own loop. If `turned`, writes the transpose of a b to c.
 template <class T> void run_native(const Gemm& g, const T* a, const T* b, T* c, bool turned) {
-  // Memory for a block of a, a panel of b and a block of c, of the sizes that the loop uses; kept until the thread
-  // ends.
+  // Bytes of scratch memory for a block of a, a panel of b and a block of c, with the block sizes of loops/gemm.cpp.
+  // Each thread keeps this memory until it ends.
   constexpr size_t kRoom = ((512 + 48) * 256 + 512 * 480) * sizeof(Upcast<T>);
   struct Room {
     alignas(64) char bytes[kRoom];
@@ -42,25 +42,26 @@ template void native_gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 template void native_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 
 namespace {
-// Implementations: each returns whether it has computed c.
+// The implementations of gemm follow. Each returns whether it has computed c.
 
 template <class T> bool tiles(const Gemm& g, const T* a, const T* b, T* c) {
   native_gemm(g, a, b, c);
   return true;
 }
-/// Computes the transpose of c by tiles, so that the factor with more rows is read in place and the other one is
-/// packed.
+/// Computes the transpose of c with Tandem's tiles, so that the factor with more rows is read in place and the other
+/// factor is packed.
 bool turned_tiles(const Gemm& g, const float* a, const float* b, float* c) {
   run_native(Gemm{false, true, g.accumulate, g.n, g.m, g.k, g.ldb, g.lda, g.ldc}, b, a, c, true);
   return true;
 }
-/// Multiplies few rows of a by rows of b. Reads both in place.
+/// Computes c = a b^T for an a with few rows and a b that is stored as (n, k). Reads a and b in place.
 bool few_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
   call_loop(pick(loops::gemm_few_rows, kFloat32, "gemm"), kFloat32, {c, a, b},
             {integer(g.m), integer(g.k), integer(g.lda), integer(g.ldb), integer(g.ldc), integer(g.accumulate)}, g.n);
   return true;
 }
-/// Multiplies few rows of a, which is transposed, by rows of b. Copies some columns of a at a time.
+/// Computes c = a b^T for an a with few rows that is stored as its transpose. Copies and transposes part of a at a
+/// time.
 bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c) {
   constexpr int64_t kRoom = 16384;
   float turned[kRoom];
@@ -72,7 +73,7 @@ bool few_turned_by_rows(const Gemm& g, const float* a, const float* b, float* c)
   }
   return true;
 }
-/// Multiplies few rows of a by a row-major b. Reads b once, in memory order.
+/// Computes c = a b for an a with few rows and a row-major b. Reads b once, in memory order.
 bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
   call_loop(pick(loops::gemm_in_order, kFloat32, "gemm"), kFloat32, {c, a, b},
             {integer(g.n), integer(g.k), integer(g.transpose_a ? 1 : g.lda), integer(g.transpose_a ? g.lda : 1),
@@ -80,13 +81,14 @@ bool few_in_order(const Gemm& g, const float* a, const float* b, float* c) {
             g.m);
   return true;
 }
-/// Multiplies rows of a by one column.
+/// Computes a matrix-vector product: the rows of a by the single column of b.
 bool rows_by_column(const Gemm& g, const float* a, const float* b, float* c) {
   return few_by_rows({false, true, g.accumulate, 1, g.m, g.k, g.k, g.lda, g.m}, b, a, c);
 }
 
 #if TANDEM_HAS_OPENBLAS
-// More threads of the library would make results depend on their number and compete with Tandem's for the cores.
+// OpenBLAS runs in one thread. With more threads, results would depend on their number, and the threads would compete
+// with Tandem's for the cores.
 const bool single_threaded = (openblas_set_num_threads(1), true);
 
 template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
@@ -109,7 +111,8 @@ template <class T> bool openblas(const Gemm& g, const T* a, const T* b, T* c) {
 template <class T> bool openblas(const Gemm&, const T*, const T*, T*) { return false; }
 #endif
 
-// Conditions. They are inline because their addresses, which the lists hold, would keep them out of line.
+// The conditions of the implementations follow. They are declared inline because the lists below hold their addresses,
+// and otherwise the compiler would not inline them.
 
 inline int64_t multiplications(const Gemm& g) { return g.m * g.n * g.k; }
 /// Returns whether g multiplies rows of a by rows of b, as a linear layer multiplies inputs by weights. A library packs
@@ -120,33 +123,33 @@ inline bool is_rows_by_rows(const Gemm& g) {
 inline bool is_wide_rows_by_rows(const Gemm& g) {
   return is_rows_by_rows(g) && 2 * g.m <= g.n && (cpu_isa() == CpuIsa::v4 || cpu_isa() == CpuIsa::v3);
 }
-// If a has fewer rows than two tiles, or b is a single column, the time to read the larger operand is the limit. These
-// implementations read it once, in place, with AVX2 and AVX-512 alike.
+// If a has fewer rows than two tiles, or b is a single column, most of the time goes into reading the larger operand.
+// The implementations for these cases read it once, in place, and are used with AVX2 and AVX-512 alike.
 inline bool is_large(const Gemm& g) { return multiplications(g) >= 500'000; }
 inline bool is_few_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
 inline bool is_few_turned_by_rows(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
 inline bool is_few_in_order(const Gemm& g) {
-  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96: columns of the widest tile
+  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile
 }
 inline bool is_rows_by_column(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);
 }
-/// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has kernels for small products, takes
-/// 1.1 to 1.4 times as long for large ones unless c is narrow, and packs both operands of rows by rows. With AVX-512
-/// the tiles are also faster for medium sizes: more than 100 cubed multiplications, and few enough that blocks of a are
-/// not packed again too often.
+/// Returns whether Tandem's tiles are faster than OpenBLAS, as measured. OpenBLAS has special kernels for small
+/// products. For large products it takes 1.1 to 1.4 times as long as the tiles unless c is narrow, and it packs both
+/// operands when rows are multiplied by rows. With AVX-512 the tiles are also faster for medium sizes: more than 100
+/// cubed multiplications, and few enough that blocks of a are not packed again too often.
 inline bool is_faster_by_tiles(const Gemm& g) {
   if (is_large(g) && g.n >= 4 && (g.n >= 96 || g.m >= 512)) return true;
   const int64_t work = multiplications(g);
   const bool medium = std::min(g.m, g.n) >= 16 && work > 1'000'000 && work <= 32'000'000;
   return (medium || is_rows_by_rows(g)) && cpu_isa() == CpuIsa::v4;
 }
-inline bool is_for_onednn(const Gemm& g) {  // small products finish before oneDNN has started
+inline bool is_for_onednn(const Gemm& g) {  // a smaller product takes less time than oneDNN needs to start
   return onednn_multiplies_bfloat16() && multiplications(g) >= 200'000;
 }
 
-// oneDNN's sgemm is not in the lists. Its kernels keep the address of heap memory in the stack pointer, so a signal
-// that arrives meanwhile writes its frame into that memory.
+// oneDNN's sgemm is in none of these lists: its kernels keep the address of heap memory in the stack pointer, so a
+// signal that arrives while they run writes its frame into the heap.
 template <class T> constexpr GemmImplementation<T> kGemm[] = {{"OpenBLAS", always, openblas}, {"tiles", always, tiles}};
 template <>
 constexpr GemmImplementation<float> kGemm<float>[] = {

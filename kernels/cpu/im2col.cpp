@@ -8,8 +8,8 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// Matrix of the patches of one group of one image: rows (channel, kernel row, kernel column), columns (output row,
-/// output column).
+/// Matrix of the patches of one group of one image. Each row is one (channel, kernel row, kernel column), each column
+/// one (output row, output column).
 class Patches {
  public:
   explicit Patches(const ConvProblem& p) : p_(p), channels_(p.channels / p.shape.groups) {
@@ -42,16 +42,17 @@ class Patches {
   }
 
  private:
-  /// For each row of the patch matrix and each output row, calls visit(offset of the first pixel inside the image,
-  /// first output column inside, end of the output columns inside, distance of adjacent columns' pixels). The other
-  /// columns are zeros; if the whole row is outside, none are inside.
+  /// Visits the elements of the patch matrix. For each row of the matrix and each output row, calls visit(from, low,
+  /// high, step). Output columns [low, high) read pixels inside the image: `from` is the offset of the pixel that
+  /// column `low` reads, and `step` the distance between the pixels of adjacent columns. The other columns read
+  /// padding, which is zero. If the whole output row reads padding, low = high = 0.
   template <class Visit> void walk(Visit visit) const {
     const ConvShape& s = p_.shape;
     const int64_t height = p_.size[0], width = p_.size[1], step = s.stride[1];
     for (int64_t c = 0; c < channels_; ++c)
       for (int64_t kh = 0; kh < p_.kernel[0]; ++kh)
         for (int64_t kw = 0; kw < p_.kernel[1]; ++kw) {
-          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // offset of the first output column's pixel
+          const int64_t shift = kw * s.dilation[1] - s.padding[1];  // input column that output column 0 reads
           const int64_t low = std::min(shift < 0 ? ceil_div(-shift, step) : 0, p_.out_size[1]);
           const int64_t high =
               std::clamp(width > shift ? ceil_div(width - shift, step) : int64_t(0), low, p_.out_size[1]);

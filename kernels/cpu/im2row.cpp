@@ -27,7 +27,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
     const int64_t images = p_.pass == ConvPass::backward_weight ? p_.images : 1;
     return itself_ ? 0 : images * pixels_ * taps_ * static_cast<int64_t>(sizeof(T));
   }
-  // Channels-last weights already have the layout of the matrix.
+  // pack() and unpack() only copy, because channels-last weights already have the layout of the weight matrix.
   void pack(const T* w, Packed* packed, char*) const override { std::copy(w, w + p_.weights(), packed); }
   void unpack(const Packed* packed, T* dw, char*) const override { std::copy(packed, packed + p_.weights(), dw); }
 
@@ -39,7 +39,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
   }
 
  private:
-  /// Multiplies dy by the patches of all images of the block, in one product per group.
+  /// Computes dw: multiplies dy by the patches of all images of the block, in one product per group.
   void add_weights(const T* x, Packed* dw, const T* dy, T* scratch) const {
     for (int64_t g = 0; g < p_.shape.groups; ++g) {
       if (!itself_)
@@ -66,7 +66,7 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
         T* const w = packed + g * filters_ * taps_;
         T* const to = y + g * filters_;
         T* const patches = itself_ ? image : reinterpret_cast<T*>(scratch);
-        const int64_t row = itself_ ? p_.channels : taps_;  // elements from one patch to the next
+        const int64_t row = itself_ ? p_.channels : taps_;  // row stride of the matrix of patches, in elements
         if (p_.pass == ConvPass::backward_input) {
           gemm({false, false, false, pixels_, taps_, filters_, p_.out_channels, taps_, row}, to, w, patches);
           if (!itself_) scatter_add(patches, image);
@@ -96,8 +96,8 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
       patches += channels_;
     });
   }
-  /// For each output pixel and each position in the kernel, calls visit(index of the input pixel, or -1 if it is
-  /// outside the image).
+  /// For each output pixel and each kernel position, calls visit(index): the index of the input pixel, or -1 if the
+  /// pixel is outside the image.
   template <class Visit> void walk(Visit visit) const {
     const ConvShape& s = p_.shape;
     for (int64_t oh = 0; oh < p_.out_size[0]; ++oh)
@@ -113,8 +113,8 @@ template <class T> class Im2rowBlock final : public ConvBlock<T> {
 
   ConvProblem p_;
   int64_t channels_, filters_;  // per group
-  int64_t pixels_, taps_;       // rows and columns of the matrix of patches
-  bool itself_;                 // the image is its own matrix of patches: 1 x 1 kernel, stride 1, no padding
+  int64_t pixels_, taps_;       // numbers of rows and columns of the matrix of patches
+  bool itself_;                 // whether the image is its own matrix of patches: 1 x 1 kernel, stride 1, no padding
 };
 
 }  // namespace

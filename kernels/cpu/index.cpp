@@ -1,4 +1,4 @@
-// Indexing kernels. They move whole elements or rows, so they are not compiled per instruction set. Every index is
+// Indexing kernels. They move whole elements or rows, so they are not compiled once per instruction set. Every index is
 // checked before it is used.
 #include <cstring>
 
@@ -13,8 +13,8 @@ namespace {
                                    size - 1);
 }
 bool outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
-/// Checks `count` indices; `first` is the position of the first one, for the message. The sign bits are combined, so
-/// that the usual case takes one branch.
+/// Checks that the `count` indices at `at` lie in [0, size). `first` is the position of at[0] in the whole index, for
+/// the error message. The checks are combined in one sign bit, so that valid indices take a single branch.
 void check_run(const char* op, const int64_t* at, int64_t first, int64_t count, int64_t size) {
   int64_t signs = 0;
   for (int64_t i = 0; i < count; ++i) signs |= at[i] | (size - 1 - at[i]);
@@ -27,7 +27,7 @@ struct Checked {
   const char* op;
   int64_t size;
 };
-/// Checks all indices in a separate pass.
+/// Checks that all indices lie in [0, size), in a pass of its own.
 void check_indices(const char* op, const Tensor& index, int64_t size) {
   const auto check = [](const Checked& c, const Loop& loop, int64_t begin, int64_t end) {
     check_run(c.op, data<int64_t>(loop, 0) + begin, begin, end - begin, c.size);
@@ -38,7 +38,8 @@ template <class T> T add(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(float(a) + float(b));
   else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // unsigned, so that overflow wraps
+    // Adds as unsigned integers, so that overflow wraps.
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   else
     return a + b;
 }
@@ -55,8 +56,8 @@ template <class Visitor> bool visit_bytes(int64_t bytes, Visitor&& visitor) {
   return true;
 }
 
-/// Sizes of x (outer, n, inner) and of an index with m positions along n. `bytes`: size of the unit that is moved,
-/// which is a row of `inner` elements in index_select, elsewhere one element.
+/// Sizes of x (outer, n, inner) and of an index with m positions along the middle dimension. `bytes` is the number of
+/// bytes that are moved at once: a row of `inner` elements in index_select, one element in the other operations.
 struct Indexed {
   const char* op;
   int64_t outer, n, m, inner, bytes;
@@ -96,9 +97,10 @@ struct Put {
   Indexed shape;
   int64_t parts;  // number of parts that y's rows are divided into; 0 if y's columns are divided instead
 };
-/// Calls join(run of y, run of x, number of elements, bytes per element) for runs of y (outer, n, inner)[index[i]] and
-/// x (outer, m, inner)[i]. The work is divided so that equal indices are joined in order of i: by columns or, if rows
-/// are long, by rows of y. In the latter case each part scans the whole index for its own rows.
+/// Calls join(run of y, run of x, number of elements, bytes per element) to combine each run of adjacent elements of x
+/// (outer, m, inner)[i] with the run of y (outer, n, inner)[index[i]]. The work is divided by columns or, if rows are
+/// long, by rows of y, so that equal indices are joined in order of i. If it is divided by rows, each part scans the
+/// whole index for the rows that belong to it.
 template <class Join> void put_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
   const Indexed shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
@@ -148,8 +150,8 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   const Indexed shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
   visit_bytes(shape.bytes, [&]<class T>() {
     const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-      // A run is a part of the index that reads from one base pointer of x: `inner` columns or, if inner is 1, a row of
-      // m indices.
+      // A run is a range of the index whose elements read from one base pointer of x: `inner` columns or, if inner is
+      // 1, m indices.
       const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
       for (int64_t first = begin; first < end;) {
         const int64_t column = first % run, width = std::min(run - column, end - first);
@@ -169,14 +171,14 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 }
 
 namespace {
-/// Calls join(element of y, element of source) for every index. The work is divided by columns, so that equal indices
-/// are joined in the order of the source.
+/// Calls join(element of y, element of source) for every element of the index. The work is divided by columns, so that
+/// equal indices are joined in the order of the source.
 template <class T, class Join>
 void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
   const Indexed shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
   const auto body = [](const Indexed& s, const Loop& loop, int64_t begin, int64_t end) {
-    // Joins `count` elements of the source, from `place` on, with y at `to`: all in one column of y (inner == 1), or in
-    // adjacent columns.
+    // Joins `count` elements of the source, starting at offset `place`, with elements of y. The elements of y lie in
+    // one column (if inner is 1) or in adjacent columns; `to` points to row 0 of the first column.
     const auto put = [&](int64_t place, int64_t count, T* to) {
       const int64_t* const at = data<int64_t>(loop, 1) + place;
       const T* const from = data<T>(loop, 2) + place;
@@ -219,13 +221,14 @@ constexpr int64_t kMaskBlock = 4096;
 void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef sizes, int64_t* to) {
   uint16_t hits[kMaskBlock + 1];
   int64_t count = 0;
-  for (int64_t i = begin; i < end; ++i) {  // no branch, because a processor would predict it badly
+  // Written without a branch, which the processor would often mispredict.
+  for (int64_t i = begin; i < end; ++i) {
     hits[count] = static_cast<uint16_t>(i - begin);
     count += mask[i];
   }
   const int64_t rank = static_cast<int64_t>(sizes.size());
   if (rank == 0 || count == 0) return;
-  // Coordinates of the row that contains `begin`; the loop advances them from row to row.
+  // Coordinates of the row that contains element `begin` of the mask. The loop below advances them from row to row.
   int64_t at[kMaxDims] = {}, rest = begin;
   for (int64_t d = rank - 1; d >= 0; rest /= sizes[static_cast<size_t>(d--)])
     at[d] = rest % sizes[static_cast<size_t>(d)];
@@ -246,7 +249,8 @@ void write_places(const bool* mask, int64_t begin, int64_t end, IntArrayRef size
 
 void nonzero(const Tensor& mask, Tensor& places) {
   const int64_t blocks = (mask.numel() + kMaskBlock - 1) / kMaskBlock;
-  Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());  // for each block, its first row in `places`
+  // For each block of the mask, the first row of `places` that the block writes.
+  Tensor starts = core::empty({blocks + 1}, kInt64, mask.device());
   const auto count_hits = [](int64_t total, const Loop& loop, int64_t begin, int64_t end) {
     const bool* const m = data<bool>(loop, 1);
     for (int64_t b = begin; b < end; ++b) {

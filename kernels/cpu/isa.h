@@ -1,4 +1,5 @@
-// Tables of loop bodies, compiled once per instruction set, and the choice among them.
+// Tables of loop bodies, which are compiled once per instruction set, and the function that picks the body for this
+// processor.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -8,7 +9,7 @@
 #include "tandem/core/threads/cpu_info.h"
 
 // TANDEM_V2, TANDEM_V3, TANDEM_V4 and TANDEM_BASE expand to their arguments if the build includes that instruction set
-// (CMake decides). The lowest comes first.
+// (CMake decides), otherwise to nothing. Tables list the instruction sets in this order.
 #if defined(TANDEM_HAS_ISA_V2)
 #define TANDEM_V2(...) __VA_ARGS__
 #else
@@ -37,15 +38,15 @@ struct LoopTables {
   const LoopTable* by_isa[kIsaCount];
 };
 
-/// Returns the loop body for this processor and dtype. @throws NotImplementedError that names op and dtype if there is
-/// none
+/// Returns the loop body for this processor and dtype.
+/// @throws NotImplementedError that names op and dtype if no body exists
 inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
   TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
   return body;
 }
-/// Calls `body` in the calling thread over [0, range), with operands in plain memory. An operand may be null.
+/// Calls `body` in the calling thread over [0, range). Any of the operands may be null.
 inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const void*> operands,
                       std::initializer_list<LoopScalar> scalars, int64_t range) {
   Buffer buffers[kMaxOperands];
@@ -63,8 +64,8 @@ inline void call_loop(LoopBody body, DType dtype, std::initializer_list<const vo
 
 }  // namespace tandem::kernels::cpu
 
-// Declares the tables of an operation for all instruction sets, as loops::op, in namespace tandem::kernels::cpu. If a
-// table is not defined, the link fails.
+// Declares the tables of an operation for all instruction sets, and combines them in the constant loops::op. If an
+// instruction set does not define its table, the link fails.
 #define TANDEM_DECLARE_LOOP(op)                                                                                     \
   TANDEM_V2(namespace v2 { extern const LoopTable op; })                                                            \
   TANDEM_V3(namespace v3 { extern const LoopTable op; })                                                            \

@@ -1,4 +1,4 @@
-// Calls of LAPACK, one for each matrix of a batch. The matrices of a batch may run in parallel.
+// Calls LAPACK once for each matrix of a batch. The matrices of a batch may be computed in parallel.
 #include "tandem/kernels/lapack.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ bool has_lapack() { return true; }
 
 namespace {
 
-/// Sizes and flags of a call. m and n are rows and columns of the matrix, which is stored column-major.
+/// Sizes and flags of a LAPACK call. m and n are the numbers of rows and columns of the matrix, which is stored
+/// column-major.
 struct MatrixSizes {
   int64_t m = 0, n = 0, k = 0;
   char flags[3] = {};
@@ -39,7 +40,8 @@ struct MatrixSizes {
 LapackInt lapack_int(int64_t v) { return static_cast<LapackInt>(v); }
 /// Returns v as a leading dimension, which must be at least 1.
 LapackInt leading(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v, 1)); }
-/// Calls each<T>(sizes, loop, i) for every matrix i of a batch, in T = float or double. `each` captures nothing.
+/// Calls each<T>(sizes, loop, i) for every matrix i of a batch, with T = float or double. `each` must be a lambda
+/// without captures.
 template <class Each>
 void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads, const MatrixSizes& sizes,
                 int64_t batch, Each /*each*/) {
@@ -104,7 +106,8 @@ void triangular_solve(const Tensor& a, bool upper, bool unitriangular, Tensor& b
   if (b.numel() == 0) return;
   const auto each = []<class T>(const MatrixSizes& s, const Loop& loop, int64_t i) {
     const LapackInt n = lapack_int(s.n), k = lapack_int(s.k), ld = leading(s.n);
-    const T one = 1;  // trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities
+    // Calls trsm, because trtrs rejects a zero on the diagonal, for which PyTorch returns infinities.
+    const T one = 1;
     Lapack<T>::trsm("L", &s.flags[0], "N", &s.flags[1], &n, &k, &one, data<T>(loop, 1) + i * s.n * s.n, &ld,
                     data<T>(loop, 0) + i * s.n * s.k, &ld, 1, 1, 1, 1);
   };
@@ -210,7 +213,7 @@ void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tens
     T *const a = data<T>(loop, 0) + i * s.m * s.n, *const b = data<T>(loop, 1) + i * tall * s.k;
     T* const singular = data<T>(loop, 2) + i * small;
     const T rcond = static_cast<T>(s.rcond);
-    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // for gelsy; 0: the column may be permuted
+    std::vector<LapackInt> places(static_cast<size_t>(s.n), 0);  // column pivots for gelsy: 0 lets it move the column
     LapackInt wanted_places = 0;
     with_workspace<T>([&](T* work, LapackInt length) {
       switch (s.driver) {

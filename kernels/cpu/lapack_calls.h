@@ -10,7 +10,8 @@ namespace tandem::kernels::cpu {
 
 #if TANDEM_HAS_LAPACK
 
-/// LAPACK's integer type: 32 bits, as in Debian's OpenBLAS. (A build with 64-bit integers has other symbol names.)
+/// LAPACK's integer type: 32 bits, as in Debian's OpenBLAS. (LAPACK builds with 64-bit integers have other symbol
+/// names.)
 using LapackInt = int32_t;
 
 // clang-format off

@@ -1,4 +1,5 @@
-// Planner of matrix products. A product is divided into pieces by shape alone; each piece is one product in one thread.
+// Plans the CPU loops of matrix products. A product is divided into pieces by shape alone; each piece is one product in
+// one thread.
 #include "tandem/kernels/matmul.h"
 
 #include "tandem/kernels/cpu/gemm.h"
@@ -11,14 +12,14 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-/// Rows and columns of one piece of a product.
+/// Numbers of rows and columns of one piece of a product.
 struct Cut {
   int64_t rows, columns;
 };
-/// Chooses the pieces by the sizes alone, so that results do not depend on the number of threads. Among all divisions
-/// into equally many pieces it takes the squarest, because a piece reads as many lines of a and b as it has rows and
-/// columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's rows, so that b is
-/// read in place.
+/// Chooses the size of the pieces by the sizes alone, so that results do not depend on the number of threads. Among all
+/// divisions into equally many pieces it takes the squarest pieces, because a piece reads as many lines of a and b as
+/// it has rows and columns. But if b is row-major (`b_in_rows`) and its rows are short, the pieces are bands of a's
+/// rows, so that b is read in place.
 Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
   const double work = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted = work < 1e6 ? 1 : work < 64e6 ? 2 : work < 1e9 ? 4 : 16;
@@ -44,9 +45,9 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool b_in_rows) {
 
 TANDEM_DECLARE_LOOP(dot)
 namespace {
-/// Returns whether c consists of dot products of dense rows of a with one dense column of b, and each matrix of a has
-/// one row or a is one matrix of a half type. in_pieces() would compute them in one thread, or pack half types as
-/// floats.
+/// Returns whether c consists of dot products of dense rows of a with one dense column of b, and either each matrix of
+/// a has one row, or a is one matrix of a half type. in_pieces() would compute such products in one thread, or pack
+/// half types as floats.
 bool is_dot(const MatmulCall& call) {
   const auto& [a, b, bias, c] = call;
   const bool sums = c.size(1) == 1 || (c.size(0) == 1 && is_half(c.dtype()));
@@ -71,11 +72,13 @@ bool dot(const MatmulCall& call) {
   return true;
 }
 
-/// A batch of products in pieces. `one` is the product of a piece, except for its m and n; the strides are in elements.
+/// A batch of products in pieces. `one` describes the product of a piece, except for its m and n. Strides are in
+/// elements.
 struct Pieces {
   Gemm one;
   Cut cut;
-  int64_t m, n, across, pieces;  // of one product: sizes, pieces per row of pieces, number of pieces
+  // Sizes m and n of one product, number of pieces across its columns, and number of pieces in all.
+  int64_t m, n, across, pieces;
   int64_t a_batch, a_row, b_batch, b_column;
 };
 template <class T> void run_pieces(const Pieces& p, const Loop& loop, int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Planners of losses for class indices.
+// Plans the CPU loops of losses for class indices: negative log likelihood and cross entropy.
 #include "tandem/kernels/nll.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace tandem::kernels::cpu {
 
-/// Returns the dtype of a weight or bias as a loop scalar. If it is undefined, returns the dtype in which x is
-/// computed.
+/// Returns the dtype of a weight or bias as a loop scalar. If the weight or bias is undefined, returns the dtype in
+/// which x is computed.
 static LoopScalar dtype_of_part(const Tensor& part, DType x) {
   return integer(static_cast<int64_t>(part.defined() ? part.dtype() : x == kFloat64 ? kFloat64 : kFloat32));
 }
@@ -24,11 +24,12 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
-  // The pass over dy and x also sums over the rows of each block; the sums of the blocks are added up afterwards.
+  // The loop over dy and x also adds up the rows of each block; the sums of the blocks are added up afterwards.
   const int64_t rows = x.size(0), n = x.size(1);
   const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
   const int64_t blocks = (rows + length - 1) / length;
-  const auto partial = [&](const Tensor& sum) {  // the sum itself if there is one block
+  // Returns the tensor for the sums of the blocks: `sum` itself if there is only one block.
+  const auto partial = [&](const Tensor& sum) {
     return sum.defined() && blocks != 1 ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : sum;
   };
   const Tensor weights = partial(dweight), biases = partial(dbias);

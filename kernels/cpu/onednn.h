@@ -1,4 +1,4 @@
-// Common parts of all uses of oneDNN. Each primitive runs in the thread that calls it, and in no other.
+// Helpers for calling oneDNN. Each primitive runs in the calling thread only.
 #pragma once
 #include <dlfcn.h>
 
@@ -12,8 +12,8 @@
 
 namespace tandem::kernels::cpu {
 
-/// Functions of the OpenMP runtime that oneDNN brings. They are looked up by name instead of linked, so that any
-/// runtime serves.
+/// Functions of the OpenMP runtime that oneDNN uses. They are looked up by name instead of linked, so that any OpenMP
+/// runtime works.
 struct OpenMp {
   int (*get_max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
   void (*set_num_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
@@ -41,7 +41,8 @@ class OneOpenMpThread {
 };
 
 inline const dnnl::engine& onednn_engine() {
-  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);  // never destroyed, like the primitives
+  // The engine is never destroyed, and neither are the primitives that use it.
+  static const auto* const made = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *made;
 }
 
@@ -49,7 +50,8 @@ struct OnednnArgument {
   int index;
   dnnl::memory value;
 };
-/// Runs a primitive without the map of arguments that the C++ interface would build each time.
+/// Runs a primitive through oneDNN's C API, which avoids the map of arguments that the C++ interface would build each
+/// time.
 inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
                     std::initializer_list<OnednnArgument> arguments) {
   dnnl_exec_arg_t list[8];
@@ -59,11 +61,11 @@ inline void execute(const dnnl::primitive& primitive, const dnnl::stream& stream
                           "oneDNN could not run a primitive");
 }
 
-/// Cache of the most recently used primitives by problem, because creating one takes about a millisecond.
+/// Cache of the most recently used primitives, with the problem as key. Creating a primitive takes about a millisecond.
 template <class Problem, class Primitive> class OnednnCache {
  public:
-  /// Returns the primitive of a problem, which it creates if necessary. Returns null if oneDNN has no implementation of
-  /// the problem, or exit() has begun.
+  /// Returns the primitive of a problem. Creates the primitive if it is not in the cache. Returns null if oneDNN has no
+  /// implementation of the problem, or exit() has begun.
   std::shared_ptr<const Primitive> get(const Problem& problem) {
     const std::lock_guard lock(mutex_);
     if (const auto known = entries_.find(problem); known != entries_.end()) {
@@ -81,7 +83,7 @@ template <class Problem, class Primitive> class OnednnCache {
       const OneOpenMpThread guard;
       at->second.primitive = std::make_shared<Primitive>(problem);
     } catch (const dnnl::error&) {
-      // The entry keeps the null pointer, so that oneDNN is not asked again.
+      // The entry keeps the null pointer, so that later calls do not ask oneDNN again.
     }
     return at->second.primitive;
   }

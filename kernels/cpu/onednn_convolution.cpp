@@ -1,5 +1,5 @@
-// Convolutions by oneDNN, versions 2 and 3: of float32, and of bfloat16 if the processor has instructions that multiply
-// it.
+// Convolutions by oneDNN (versions 2 and 3): for float32, and for bfloat16 if the processor has instructions that
+// multiply it.
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/kernels/cpu/convolution.h"
 
@@ -19,9 +19,9 @@ using dnnl::memory;
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t bytes_of(const memory::desc& desc) { return static_cast<int64_t>(desc.get_size()); }
 
-/// Returns the layout of images for the primitive. For row-major images, oneDNN's own choice (`any`: blocks of
-/// channels) is twice as fast in spite of the reordering, except in the cases below. Channels-last images are taken in
-/// place, but with many channels blocks are faster by a sixth.
+/// Returns the memory layout of images for the primitive. For row-major images, oneDNN's own choice (`any`, which is
+/// blocks of channels) is twice as fast in spite of the reordering, except in the cases below. Channels-last images are
+/// used in place, but with many channels oneDNN's blocks are faster by a sixth.
 memory::format_tag layout_of(const ConvProblem& p) {
   const ConvShape& s = p.shape;
   const int64_t channels = p.channels / s.groups;
@@ -31,14 +31,15 @@ memory::format_tag layout_of(const ConvProblem& p) {
     const bool wide = channels >= 64 && p.out_channels / s.groups >= 64 && !pointwise;
     return wide && p.pass != ConvPass::backward_weight ? memory::format_tag::any : memory::format_tag::nhwc;
   }
-  if (pointwise && s.groups == 1) return memory::format_tag::nchw;  // a matrix product that reads images in place
+  // A matrix product, which reads images in place.
+  if (pointwise && s.groups == 1) return memory::format_tag::nchw;
   if (p.pass == ConvPass::forward || channels % 16 == 0) return memory::format_tag::any;
-  if (channels > 4) return memory::format_tag::nhwc;  // blocks would be padded with zeros
+  if (channels > 4) return memory::format_tag::nhwc;  // in blocks, the channels would be padded with zeros
   return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
 }
 
-/// Layout of a tensor in Tandem (`plain`) and for the primitive (`wanted`), and the reorders between them if they
-/// differ.
+/// Layout of a tensor in Tandem (`plain`) and for the primitive (`wanted`), and the reorders between the two layouts if
+/// they differ.
 struct Reorder {
   memory::desc plain, wanted;
   std::optional<dnnl::reorder> in, out;
@@ -52,19 +53,20 @@ struct Reorder {
   bool differs() const { return in.has_value(); }
 };
 
-/// A problem and the type of its elements.
+/// Key of a cached convolution: a problem and the type of its elements.
 struct TypedProblem {
   ConvProblem problem;
   memory::data_type type;
   auto operator<=>(const TypedProblem& other) const = default;
 };
 
-/// The implementation of OnednnBlock, compiled once for all types of elements.
+/// Implements OnednnBlock, without its template argument, so that it is compiled once for all types of elements.
 class OnednnConvolution {
  public:
   explicit OnednnConvolution(const TypedProblem& typed) : p_(typed.problem), type_(typed.type) {
     const ConvProblem& p = p_;
-    attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // the library's own scratchpad crashes when threads change
+    // oneDNN's own scratchpad crashes if the primitive is run by different threads.
+    attr_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const ConvShape& s = p.shape;
     const memory::dims stride{s.stride[0], s.stride[1]}, padding{s.padding[0], s.padding[1]},
         dilation{s.dilation[0] - 1, s.dilation[1] - 1};
@@ -91,8 +93,8 @@ class OnednnConvolution {
         onednn_engine());
 #endif
     // Rejects oneDNN's implementations of float convolutions by im2col and GEMM. Their GEMM keeps the address of heap
-    // memory in the stack pointer, so a signal that arrives meanwhile writes its frame there (the library's issue
-    // 4845). Tandem's im2col is used instead.
+    // memory in the stack pointer, so a signal that arrives while it runs writes its frame into the heap (the library's
+    // issue 4845). Tandem's im2col is used instead.
     const auto refuse_products = [this](const auto& desc) {
       const std::string made_of = desc.impl_info_str();
       if (type_ == memory::data_type::f32 && made_of.find("gemm:") != std::string::npos)
@@ -245,7 +247,7 @@ template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem&) { return nul
 #endif
 
 template <class T> bool onednn_serves(const ConvProblem& problem) {
-  // oneDNN's gradient of bfloat16 weights takes as long as its gradient of floats, and is rounded after each block of
+  // oneDNN's gradient of the weights takes as long for bfloat16 as for float, and is rounded after each block of
   // images.
   return TANDEM_HAS_ONEDNN &&
          (std::is_same_v<T, float> || (cpu_multiplies_bfloat16() && problem.pass != ConvPass::backward_weight));

@@ -1,4 +1,4 @@
-// Products of bfloat16 matrices by oneDNN, versions 2 and 3, if the processor has instructions for them.
+// Matrix products of bfloat16 by oneDNN (versions 2 and 3), if the processor has instructions for them.
 #include <vector>
 
 #include "tandem/core/error.h"
@@ -23,7 +23,7 @@ struct TypedGemm {
   auto operator<=>(const TypedGemm&) const = default;
 };
 
-/// A product prepared for given sizes. Any number of threads may run it at once.
+/// A matrix product, prepared for given sizes. Any number of threads may run it at once.
 class OnednnProduct {
  public:
   explicit OnednnProduct(const TypedGemm& typed) {
@@ -78,7 +78,7 @@ class OnednnProduct {
   dnnl::matmul product_;
 };
 
-/// Returns whether oneDNN computed the product. Returns false if it has no such product, or exit() has begun.
+/// Computes a product by oneDNN. Returns false if oneDNN does not support the product, or exit() has begun.
 bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
   static auto* const cache = new OnednnCache<TypedGemm, OnednnProduct>;  // never destroyed
   const auto product = cache->get(g);
@@ -87,7 +87,7 @@ bool run(const TypedGemm& g, const BFloat16* a, const BFloat16* b, void* c) {
   product->run(a, b, c);
   return true;
 }
-/// Returns a matrix converted to float, with the same leading dimension.
+/// Returns a copy of a matrix, converted to float and with the same leading dimension.
 std::vector<float> widened(const BFloat16* from, int64_t rows, int64_t columns, int64_t lead) {
   return {from, from + (rows - 1) * lead + columns};
 }

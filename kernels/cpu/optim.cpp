@@ -56,7 +56,7 @@ void reduce_blocks(const std::vector<Tensor>& tensors, double p, int64_t length,
   }
   run_all(all);
 }
-/// Runs a loop over all elements of each tensor, with `number` as the loop's scalar.
+/// Runs a loop over all elements of each tensor, with `number` as the loop's only scalar.
 static void run_by(const char* op, const LoopTables& loop, double number, const std::vector<Tensor>& tensors) {
   std::vector<Loop> all;
   all.reserve(tensors.size());

@@ -1,12 +1,12 @@
-// plan_elementwise, plan_raw and plan_rows: fill in a Loop from the tensors that it writes and reads.
+// Implements plan_elementwise, plan_raw and plan_rows, which fill in a Loop from the tensors that it writes and reads.
 #include "tandem/kernels/cpu/planner.h"
 
 #include "tandem/kernels/collapse.h"
 
 namespace tandem::kernels::cpu {
 /// Fills in a Loop except for extents, range and grain. Strides are set as if all operands were contiguous.
-/// @param as_one  receives whether each operand either has one element or is contiguous and of the first operand's
-///                size: the usual cases
+/// @param as_one  receives whether each operand has a single element, or is contiguous and as large as the first
+///                operand (the usual cases)
 static Loop start(const char* name, LoopBody body, DType dtype, TensorRefs writes, TensorRefs reads,
                   std::initializer_list<LoopScalar> scalars, bool& as_one) {
   const size_t count = writes.size() + reads.size();
@@ -55,11 +55,11 @@ Loop plan_elementwise(const char* name, const LoopTables& rows, TensorRefs write
     loop.extents.rank = 1;
     loop.extents.size[0] = loop.range;
     for (Operand* o = loop.operands; o < loop.operands + count; ++o)
-      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // a single element, repeated
+      if (o->bytes == o->strides[0] && loop.range != 1) o->strides[0] = 0;  // stride 0 repeats a single element
     return loop;
   }
   const Tensor* all[kMaxOperands];
-  int64_t strides[kMaxOperands][kMaxDims];  // bytes, broadcast to y's dimensions
+  int64_t strides[kMaxOperands][kMaxDims];  // byte strides of each operand, broadcast to y's dimensions
   int i = 0;
   for (const TensorRefs* list : {&writes, &reads})
     for (const Tensor& t : *list) {

@@ -13,12 +13,12 @@ TANDEM_DECLARE_POOL(avg_pool2d_backward)
 TANDEM_DECLARE_POOL(adaptive_avg_pool2d)
 TANDEM_DECLARE_POOL(adaptive_avg_pool2d_backward)
 namespace {
-/// Loops of one operation, for planes and for channels-last images.
+/// Loops of one operation: for planes, and for channels-last images.
 struct PoolTables {
   const LoopTables &planes, &channels_last;
 };
-/// Plans a pooling loop. `wide` has the pooling's input sizes, `narrow` its output sizes; both are (planes, h, w), or
-/// channels-last images. `last`: dilation of the rows in max pooling, count_include_pad in average pooling.
+/// Plans a pooling loop. `wide` has the input sizes of the pooling, `narrow` its output sizes; both are (planes, h, w),
+/// or channels-last images. `last` is the dilation of rows in max pooling, and count_include_pad in average pooling.
 Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& wide, const Tensor& narrow, TensorRefs writes,
                TensorRefs reads, const PoolShape& s, int64_t last) {
   const auto i = integer;

@@ -9,9 +9,9 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-constexpr int64_t kBlock = 32768;  // elements of one partial result
+constexpr int64_t kBlock = 32768;  // number of elements that one partial result covers
 
-/// Additional arguments of a loop: a center or a scale for each result, and a power.
+/// Additional arguments of a loop: a center or a scale for each result (of_results), and a power.
 struct Extra {
   Tensor of_results;
   double power = 0;
@@ -24,7 +24,7 @@ Loop plan_reduce(const char* name, const LoopTables& rows, const Tensor& x, Tens
                   std::max<int64_t>(kBlock / std::max<int64_t>(length * inner, 1), 1));
 }
 
-/// Reduces in one pass, or in two if there are few results and many elements.
+/// Reduces x to y in one pass or, if there are few results and many elements, in two passes.
 void reduce(const char* name, const LoopTables& rows, const LoopTables& partial_rows, const LoopTables& finish_rows,
             DType partial_type, const Tensor& x, Tensor& y, const Extra& extra = {}) {
   const int64_t outer = x.size(0), n = x.size(1), inner = x.size(2);

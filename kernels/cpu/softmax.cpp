@@ -1,4 +1,4 @@
-// Planners of softmax and its logarithm.
+// Plans the CPU loops of softmax and log-softmax.
 #include "tandem/kernels/softmax.h"
 
 #include "tandem/kernels/cpu/planner.h"
@@ -14,7 +14,8 @@ static Loop plan_softmax(const char* name, const LoopTables& rows, TensorRefs wr
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
   Loop loop =
       plan_rows(name, rows, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
-  if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;  // for columns and short rows side by side
+  // Groups of 32 columns, or of 32 short rows, are computed side by side.
+  if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;
   return loop;
 }
 void softmax(const Tensor& x, Tensor& y) { run(plan_softmax("softmax", loops::softmax, {y}, {x}, 8)); }

@@ -1,6 +1,6 @@
-// Sorting and selection. Elements are mapped to unsigned keys of the same order, paired with their positions, because
-// keys compare fast and can be sorted by radix. NaN counts as the largest, zeros of both signs as equal; equal elements
-// keep their order.
+// Sorting and selection (sort, topk). Elements are mapped to unsigned integer keys of the same order, and paired with
+// their positions; keys compare fast and can be sorted by radix. NaN counts as the largest element, and -0 as equal to
+// 0. Equal elements keep their order.
 #include <algorithm>
 #include <bit>
 
@@ -22,7 +22,7 @@ template <> struct UnsignedOf<2> { using type = uint16_t; };
 template <> struct UnsignedOf<4> { using type = uint32_t; };
 template <> struct UnsignedOf<8> { using type = uint64_t; };
 
-/// Returns a key that orders as x does, or in reverse if `flip` is all ones.
+/// Returns an unsigned key with the same order as x or, if `flip` is all ones, with the reverse order.
 template <class T> auto key_of(T x, uint64_t flip) {
   using U = typename UnsignedOf<sizeof(T)>::type;
   constexpr U sign = static_cast<U>(U(1) << (8 * sizeof(T) - 1));
@@ -37,14 +37,14 @@ template <class T> auto key_of(T x, uint64_t flip) {
   return static_cast<U>(u ^ static_cast<U>(flip));
 }
 
-/// Sorts by key, stably. `entries` and `spare` have n entries each. @return `entries` or `spare`, whichever holds the
-/// result
+/// Sorts `entries` by key, stably. `entries` and `spare` have n entries each.
+/// @return `entries` or `spare`, whichever holds the result
 template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, int64_t n, int key_bytes) {
   if (n < 48) {  // ties are broken by position, so that the result is stable
     std::sort(entries, entries + n);
     return entries;
   }
-  // Radix sort from the lowest byte. One pass counts the values of all bytes.
+  // Radix sort, starting with the lowest byte. One pass counts the values of all bytes.
   K count[sizeof(K)][256] = {};
   for (int64_t i = 0; i < n; ++i)
     for (int d = 0; d < key_bytes; ++d) ++count[d][entries[i].key >> (8 * d) & 255];
@@ -63,13 +63,13 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
 }
 
 /// Selects the first k entries of the sorted row and writes them, sorted, to the front of `kept`, which has room for 2
-/// k.
+/// k entries.
 template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k, uint64_t flip, Entry<K>* kept) {
   const int64_t room = 2 * k;
   int64_t count = 0;
   K limit = static_cast<K>(~K(0));
-  bool limited = false;  // whether `limit` is the key of the k-th entry so far; a later entry with an equal key is not
-                         // among the first k
+  // Whether `limit` is the key of the k-th entry so far. A later entry with an equal key is not among the first k.
+  bool limited = false;
   for (int64_t i = 0; i < n; ++i) {
     const K key = key_of(x[i], flip);
     if (limited && key >= limit) continue;
@@ -84,7 +84,7 @@ template <class T, class K> void select_entries(const T* x, int64_t n, int64_t k
   std::sort(kept, kept + k);
 }
 
-/// Calls f with template arguments T, K. K is uint32 or uint64, whichever is the narrower that holds keys of T and
+/// Calls f with template arguments T and K, where K is the narrower of uint32 and uint64 that holds keys of T and
 /// positions along n.
 template <class F> void visit_key(DType dtype, int64_t n, F f) {
   visit_dtype(dtype, [&]<class T>() {
@@ -95,7 +95,7 @@ template <class F> void visit_key(DType dtype, int64_t n, F f) {
   });
 }
 
-/// Rows of n elements, of which topk keeps k. `flip`: see key_of.
+/// Sizes of rows: n elements, of which topk keeps k. `flip`: see key_of().
 struct SortedRows {
   int64_t n, k;
   uint64_t flip;

@@ -1,6 +1,6 @@
-// Building blocks of the scalar math in tandem::math. They never call std::, because the linker would share std's
-// inline functions between instruction sets. Float functions are implemented here without branches, so that loops
-// vectorise; double functions call the C library if it has them.
+// Building blocks of the scalar math in tandem::math. The functions never call std::, because the linker would share
+// std's inline functions between instruction sets. Float functions are implemented here without branches, so that loops
+// vectorise; double functions call the C library where it implements them.
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ TANDEM_HD double copysign(double x, double sign) { return __builtin_copysign(x, 
 template <class A, class B> inline constexpr bool kSame = __is_same(A, B);  // gcc 14 rejects __is_same in signatures
 template <class T> inline constexpr bool kFloating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
 
-/// Sums and products; integers wrap on overflow, as in PyTorch. Signed overflow is undefined in C++, so integers are
-/// computed as unsigned.
+/// Addition, multiplication and negation. Integers wrap on overflow, as in PyTorch. They are computed as unsigned,
+/// because signed overflow is undefined in C++.
 template <class T> TANDEM_HD T add(T a, T b) {
   if constexpr (kFloating<T>)
     return T(a + b);
@@ -49,13 +49,13 @@ template <class T> TANDEM_HD bool isnan(T x) { return x != x; }
 template <class T> TANDEM_HD T abs(T x) { return x < T(0) ? neg(x) : x; }
 TANDEM_HD float abs(float x) { return __builtin_fabsf(x); }
 TANDEM_HD double abs(double x) { return __builtin_fabs(x); }
-/// Evaluates a polynomial of x by Horner's rule; coefficients from the highest power down.
+/// Evaluates a polynomial of x by Horner's rule. The coefficients are given from the highest power down.
 template <class T, class... Lower> TANDEM_HD T polynomial(T x, T p, Lower... lower) {
   ((p = p * x + lower), ...);
   return p;
 }
-/// a b + c, rounded once if there is an FMA instruction. Used for sums of two products: the compiler would fuse one or
-/// the other of them, depending on the code around them.
+/// Returns a b + c, rounded once if there is an FMA instruction. Used for sums of two products: the compiler would fuse
+/// either product with the addition, depending on the surrounding code, so results would vary.
 TANDEM_HD float multiply_add(float a, float b, float c) {
 #if defined(__FMA__) && !defined(TANDEM_NO_FMA)
   return __builtin_fmaf(a, b, c);
@@ -63,9 +63,9 @@ TANDEM_HD float multiply_add(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-/// Larger (smaller) number; NaN if one of them is NaN.
+/// Returns the larger (max) or the smaller (min) number; NaN if one of them is NaN.
 template <class T> TANDEM_HD T max(T a, T b) {
-  const T larger = b > a ? b : a;  // one instruction, which keeps a NaN in a
+  const T larger = b > a ? b : a;  // compiles to one instruction, which keeps a NaN in a
   return b != b ? b : larger;
 }
 template <class T> TANDEM_HD T min(T a, T b) {

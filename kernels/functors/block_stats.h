@@ -1,14 +1,15 @@
-// Variance of numbers that come in blocks.
+// Mean and variance of numbers that are added in blocks.
 #pragma once
 #include "tandem/core/half.h"
 
 namespace tandem::math {
 
-/// Combines the statistics of blocks into count, mean and sum of squared deviations (Chan, Golub and LeVeque, Updating
-/// Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979). Each block is read from memory once, and
-/// there is no cancellation.
+/// Combines the statistics of blocks into count, mean and sum of squared deviations. Each block is read from memory
+/// once, and there is no cancellation. Method: Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for
+/// Computing Sample Variances, 1979.
 struct BlockStats {
-  double count = 0, mean = 0, squares = 0;  // of all added numbers; squares: sum of squared deviations from the mean
+  // Number of elements, mean, and sum of squared deviations from the mean, of all numbers added so far.
+  double count = 0, mean = 0, squares = 0;
   /// Adds a block: the number of its elements, their sum, and their sum of squared deviations from the block's mean.
   /// The result has the same bits in every translation unit.
   TANDEM_HD void add(double n, double sum, double within) {

@@ -7,8 +7,8 @@ namespace tandem::math {
 TANDEM_HD double erf(double x) { return ::erf(x); }
 TANDEM_HD double erfc(double x) { return ::erfc(x); }
 
-/// An odd polynomial if |x| < 0.9, otherwise 1 - e^-q(|x|), where the polynomial q approximates -ln erfc on [0.9, 4].
-/// Error within 1.3 ulp.
+/// Error function: an odd polynomial if |x| < 0.9, otherwise 1 - e^-q(|x|), where the polynomial q approximates -ln
+/// erfc on [0.9, 4]. Error within 1.3 ulp.
 TANDEM_HD float erf(float x) {
   const float a = abs(x), z = x * x, c = a > 4.0f ? 4.0f : a;
   const float p = polynomial(z, 8.513087232e-5f, -8.175635012e-4f, 5.203858484e-3f, -2.686050907e-2f, 1.128371507e-1f,
@@ -20,8 +20,8 @@ TANDEM_HD float erf(float x) {
   return a < 0.9f ? x + x * p : copysign(t, x);
 }
 
-/// e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact. Scaled as in
-/// exp_of_negative. The result for NaN is unspecified.
+/// Returns e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact, and the
+/// result is scaled as in exp_of_negative. The result for NaN is unspecified.
 TANDEM_HD float exp_of_square(float a, float c) {
   const float high = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, a) & 0xfffff000u);
   const float square = -c * (high * high), rest = -c * ((a - high) * (a + high));
@@ -30,34 +30,35 @@ TANDEM_HD float exp_of_square(float a, float c) {
   const float r = ((square - n * 0.693359375f) + n * 2.12194440e-4f) + rest;
   return scale_below_one(exp_fraction(r) + 1.0f, shifted);
 }
-/// e^(t^2) erfc(t) for 0.49 <= t <= 10.26, as a polynomial of u = (t - 3) / (t + 3)
+/// Returns e^(t^2) erfc(t) for 0.49 <= t <= 10.26, as a polynomial of u = (t - 3) / (t + 3).
 TANDEM_HD float scaled_erfc(float u) {
   return polynomial(u, -5.443412811e-04f, 7.357558352e-04f, 4.251979757e-03f, -2.439857274e-02f, 7.166833431e-02f,
                     -1.501154900e-01f, 2.456036657e-01f, -3.262335658e-01f, 1.790011525e-01f);
 }
 
-/// Error within 5 ulp, also for results below 2^-126.
+/// Complementary error function. Error within 5 ulp, also for results below 2^-126.
 TANDEM_HD float erfc(float x) {
   const float a = abs(x), t = a > 10.25f ? 10.25f : a, z = x * x;
-  // erf(x) = x + x p below 0.5
+  // p approximates erf: erf(x) = x + x p for |x| < 0.5.
   const float p = polynomial(z, 4.703023471e-3f, -2.675137669e-2f, 1.128276438e-1f, -3.761260808e-1f, 1.283791661e-1f);
   const float tail = exp_of_square(t, 1.0f) * scaled_erfc((t - 3.0f) / (t + 3.0f));
   return a < 0.5f ? (1.0f - x) - x * p : x < 0.0f ? 2.0f - tail : tail;
 }
 
-/// Normal distribution function and density at x. The error of phi is within 5.5 ulp.
+/// Normal distribution function (phi) and density at x. The error of phi is within 5.5 ulp.
 struct Normal {
   float phi, density;
 };
 TANDEM_HD Normal normal(float x) {
   const float a = abs(x), t = a > 14.5f ? 14.5f : a, z = x * x, pole = 4.24264069f;  // 3 sqrt(2)
-  // Phi(x) = 1/2 + 3/8 x + x p below 0.75
+  // p approximates Phi, the distribution function: Phi(x) = 1/2 + 3/8 x + x p for |x| < 0.75.
   const float p = polynomial(z, 1.015936941e-4f, -1.179860323e-3f, 9.971885942e-3f, -6.649024785e-2f, 2.394227870e-2f);
   const float e = exp_of_square(t, 0.5f), tail = 0.5f * (e * scaled_erfc((t - pole) / (t + pole)));
   return {a < 0.75f ? (0.5f + 0.375f * x) + x * p : x < 0.0f ? tail : 1.0f - tail, e * 0.398942280f};
 }
-/// x Phi(x) for x >= -5.5 or NaN, without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2, where q is a polynomial in t -
-/// 2.75. Error within 6.5 ulp. The polynomials are evaluated in pairs of terms, because latency bounds this function.
+/// easy_gelu() computes gelu(x) = x Phi(x) for x >= -5.5 or NaN, without a division: Phi(-t) = e^(-t^2 / 2 + t q) / 2,
+/// where q is a polynomial in t - 2.75. Error within 6.5 ulp. The polynomials are evaluated in pairs of terms, because
+/// latency bounds this function.
 TANDEM_HD bool has_easy_gelu(float x) { return !(x < -5.5f); }
 TANDEM_HD float easy_gelu(float x) {
   const float a = abs(x), t = a > 5.5f ? 5.5f : a, u = t - 2.75f, u2 = u * u, u4 = u2 * u2;
@@ -75,14 +76,14 @@ TANDEM_HD float easy_gelu(float x) {
   const float tail = __builtin_bit_cast(float, power + (__builtin_bit_cast(uint32_t, shifted) << 23));
   return (x < 0.0f ? 0.0f : x) - t * tail;
 }
-/// x Phi(x) and its derivative.
+/// Gelu, x Phi(x), and its derivative.
 TANDEM_HD float gelu(float x) { return has_easy_gelu(x) ? easy_gelu(x) : x * normal(x).phi; }
 TANDEM_HD float gelu_slope(float x) {
   const Normal n = normal(x);
   return n.phi + x * n.density;
 }
-/// The tanh form of gelu, 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), computed as x sigmoid(2 u); and
-/// its derivative.
+/// The tanh form of gelu and its derivative. The form is 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3),
+/// computed as x sigmoid(2 u).
 template <class T> TANDEM_HD T gelu_tanh(T x) {
   return x * sigmoid(x * (T(1.5957691216057308) + T(0.071354816272600254) * (x * x)));
 }

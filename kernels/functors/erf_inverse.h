@@ -6,13 +6,13 @@
 
 namespace tandem::math {
 
-/// e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact.
+/// Returns e^(-c a^2) for a power of two c. The square is computed in two parts, the first of them exact.
 TANDEM_HD double exp_of_square(double a, double c) {
   const double high = __builtin_bit_cast(double, __builtin_bit_cast(uint64_t, a) & 0xfffffffff8000000u);
   return ::exp(-c * (high * high)) * ::exp(-c * ((a - high) * (a + high)));
 }
-/// e^(x^2) erfc(x). For x >= 6.5 by the asymptotic series (Abramowitz and Stegun 7.1.23), whose smallest term is below
-/// 2^-60 there.
+/// Returns e^(x^2) erfc(x), the scaled complementary error function. For x >= 6.5 uses the asymptotic series
+/// (Abramowitz and Stegun 7.1.23), whose smallest term is below 2^-60 for such x.
 TANDEM_HD double erfcx(double x) {
   if (x >= 6.5) {
     const double step = -0.5 / (x * x);
@@ -41,7 +41,8 @@ TANDEM_HD double inverse_of_erf(double x, double q) {
     y = x * (((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899) /
         ((((0.012229801 * z - 0.329097515) * z + 1.442710462) * z - 2.118377725) * z + 1);
   for (int step = 0; step < (q < 1e-18 ? 5 : 2); ++step) {
-    // (erf(y) - x) / erf'(y); in the tail computed from 1 - erf(y) and q, scaled against underflow
+    // The step of Newton's method, (erf(y) - x) / erf'(y). In the tail it is computed from 1 - erf(y) and q, scaled
+    // against underflow.
     const double error = tail ? 0.88622692545275801365 * (::exp(y * y + log_q) - erfcx(y))
                               : 0.88622692545275801365 * (::erf(y) - x) * ::exp(y * y);
     y -= error / (1 + y * error);

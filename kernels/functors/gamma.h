@@ -1,5 +1,5 @@
-// Logarithm and derivative of the gamma function, Hurwitz zeta function, and incomplete gamma functions. Computed in
-// double; for float the double result is rounded.
+// Logarithm of the gamma function, its derivative (digamma), Hurwitz zeta function, and incomplete gamma functions.
+// Computed in double; for float the double result is rounded.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
@@ -9,13 +9,13 @@ TANDEM_HD double lgamma(double x) {
 #if defined(__CUDA_ARCH__)
   return ::lgamma(x);
 #else
-  int sign;  // ::lgamma would write the sign to a global variable
+  int sign;  // receives the sign, which ::lgamma would write to a global variable
   return ::lgamma_r(x, &sign);
 #endif
 }
 
-/// For x >= 10 by the asymptotic series (Abramowitz and Stegun 6.3.18); smaller x are first increased by recurrence
-/// (6.3.5), negative x reflected (6.3.7).
+/// Digamma function. For x >= 10 it is computed by the asymptotic series (Abramowitz and Stegun 6.3.18). Smaller x are
+/// first increased by the recurrence (6.3.5), and negative x reflected (6.3.7).
 TANDEM_HD double digamma(double x) {
   if (x == 0) return copysign(__builtin_inf(), -x);
   double y = 0;
@@ -37,8 +37,9 @@ TANDEM_HD double digamma(double x) {
   return y + (::log(x) - 0.5 / x - z * p);
 }
 
-/// sum_k (k + q)^-x: at least ten terms, then the Euler-Maclaurin formula (DLMF 25.11.5), whose terms have the factors
-/// B_2k / (2k)!. If q is negative, x must be an integer, and the terms with negative k + q are summed too.
+/// Hurwitz zeta function, the sum over k >= 0 of (k + q)^-x. Adds at least ten terms, and then uses the Euler-Maclaurin
+/// formula (DLMF 25.11.5), whose terms have the factors B_2k / (2k)!. If q is negative, x must be an integer, and the
+/// terms with negative k + q are summed too.
 TANDEM_HD double zeta(double x, double q) {
   if (x == 1) return __builtin_inf();
   if (!(x > 1) || q != q) return __builtin_nan("");
@@ -60,7 +61,9 @@ TANDEM_HD double zeta(double x, double q) {
                             -8.2671957671957672e-7,  2.0876756987868099e-8,   -5.2841901386874932e-10,
                             1.3382536530684679e-11,  -3.3896802963225829e-13, 8.5860620562778446e-15,
                             -2.1748686985580619e-16, 5.5090028283602295e-18,  -1.3954464685812523e-19};
-  double product = x;  // x (x + 1) ... (x + 2k); term: (k + q)^-x divided by the corresponding power of k + q
+  // Correction k of the Euler-Maclaurin formula is product * term * factors[k], where product = x (x + 1) ... (x + 2k)
+  // and term = at^(-x - 2k - 1).
+  double product = x;
   term /= at;
   for (int k = 0; k < 12; ++k) {
     const double added = product * term * factors[k];
@@ -76,7 +79,8 @@ TANDEM_HD double zeta(double x, double q) {
 struct IncompleteGamma {
   double lower, upper;
 };
-/// For large a near x, by Temme's uniform expansion (DLMF 8.12.3 and 8.12.7), where eta^2 / 2 = x/a - 1 - ln(x/a).
+/// Incomplete gamma functions for large a near x, by Temme's uniform expansion (DLMF 8.12.3 and 8.12.7), where eta^2 /
+/// 2 = x/a - 1 - ln(x/a).
 TANDEM_HD IncompleteGamma uniform_gamma(double a, double eta) {
   const double c0 = ((((((3.9192631785224378e-5 * eta - 1.7875514403292181e-4) * eta + 3.527336860670194e-4) * eta +
                         1.1574074074074074e-3) *
@@ -95,12 +99,12 @@ TANDEM_HD IncompleteGamma uniform_gamma(double a, double eta) {
   const double t = eta * ::sqrt(0.5 * a);
   return {0.5 * ::erfc(-t) - rest, 0.5 * ::erfc(t) + rest};
 }
-/// For 0 < a, x < infinity: by the series (DLMF 8.7.1) if x is less than a + 1, otherwise by the continued fraction
-/// (8.9.2).
+/// Incomplete gamma functions for 0 < a, x < infinity: by the series (DLMF 8.7.1) if x is less than a + 1, otherwise by
+/// the continued fraction (8.9.2).
 TANDEM_HD IncompleteGamma incomplete_gamma(double a, double x) {
   const double m = (x - a) / a, phi = m - ::log1p(m);  // x/a - 1 - ln(x/a)
   if (a > 1e5 && abs(m) < 0.1) return uniform_gamma(a, copysign(::sqrt(2 * (phi > 0 ? phi : 0)), m));
-  // x^a e^-x / Gamma(a + 1); for large a by Stirling's series
+  // scale is x^a e^-x / Gamma(a + 1), computed by Stirling's series for large a.
   const double r = 1 / (a * a), stirling = (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / a;
   const double scale = a > 20 ? ::exp(-a * phi - stirling) / ::sqrt(6.28318530717958647693 * a)
                               : ::exp(a * ::log(x) - x - lgamma(a + 1));
@@ -112,7 +116,7 @@ TANDEM_HD IncompleteGamma incomplete_gamma(double a, double x) {
     }
     return {scale * sum, 1 - scale * sum};
   }
-  // Lentz's method, as modified by Thompson and Barnett
+  // Evaluates the continued fraction by Lentz's method, as modified by Thompson and Barnett.
   double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
   for (int i = 1; i < 20000; ++i) {
     const double factor = -i * (i - a);
@@ -128,7 +132,7 @@ TANDEM_HD IncompleteGamma incomplete_gamma_limits(double a, double x) {
   const double nan = __builtin_nan(""), inf = __builtin_inf();
   if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (a == inf && x == inf)) return {nan, nan};
   if (a == 0) return {1, 0};
-  if (x == 0 || a == inf) return {0, 1};  // even if the other argument is NaN, as in PyTorch
+  if (x == 0 || a == inf) return {0, 1};  // applies even if the other argument is NaN, as in PyTorch
   if (x == inf) return {1, 0};
   return a == a && x == x ? incomplete_gamma(a, x) : IncompleteGamma{nan, nan};
 }

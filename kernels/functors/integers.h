@@ -1,10 +1,11 @@
-// Divisors, multiples and shifts of integers; the next float in a direction.
+// Greatest common divisors, least common multiples and shifts of integers; the next float in a direction.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
 namespace tandem::math {
 
-/// Absolute value as an unsigned number, which also exists for the lowest integer; results that do not fit wrap.
+/// Returns |x| as an unsigned number, so that it also exists for the lowest integer. A gcd that does not fit into int64
+/// wraps.
 TANDEM_HD uint64_t size_of(int64_t x) { return x < 0 ? -uint64_t(x) : uint64_t(x); }
 TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
   while (b != 0) {
@@ -15,12 +16,14 @@ TANDEM_HD uint64_t gcd_of_sizes(uint64_t a, uint64_t b) {
   return a;
 }
 TANDEM_HD int64_t gcd(int64_t a, int64_t b) { return int64_t(gcd_of_sizes(size_of(a), size_of(b))); }
-/// A result that does not fit wraps; the sign of the wrapped result is dropped, as in PyTorch.
+/// Least common multiple. A result that does not fit into int64 wraps, and the sign of the wrapped result is dropped,
+/// as in PyTorch.
 TANDEM_HD int64_t lcm(int64_t a, int64_t b) {
   const uint64_t divisor = gcd_of_sizes(size_of(a), size_of(b));
   return divisor == 0 ? 0 : int64_t(size_of(int64_t(size_of(a) / divisor * size_of(b))));
 }
-/// Shifts are computed in 64 bits for all integer types: narrowing when the result is stored drops the other bits.
+/// Shifts are computed in 64 bits for all integer types. The conversion to a narrower type, when the result is stored,
+/// drops the upper bits.
 TANDEM_HD int64_t left_shift(int64_t x, int64_t n) { return n < 0 || n > 63 ? 0 : int64_t(uint64_t(x) << n); }
 TANDEM_HD int64_t right_shift(int64_t x, int64_t n) { return x >> (n < 0 || n > 63 ? 63 : n); }
 

@@ -18,36 +18,37 @@ TANDEM_DOUBLE_MATH(acosh)
 TANDEM_DOUBLE_MATH(atanh)
 #undef TANDEM_DOUBLE_MATH
 
-/// Error within 1.2 ulp, also for results below 2^-126; exact for integers.
+/// Power of two. Error within 1.2 ulp, also for results below 2^-126; exact for integers.
 TANDEM_HD float exp2(float x) {
   const float clamped = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
-  const float shifted = clamped + 12582912.0f;  // rounds to an integer, as in exp_argument
+  const float shifted = clamped + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const float r = (clamped - (shifted - 12582912.0f)) * 0.693147181f;
   return scaled(exp_fraction(r) + 1.0f, __builtin_bit_cast(int32_t, shifted) - 0x4b400000);
 }
-/// e^a / 2 for a >= 0; overflows only if cosh(a) does.
+/// Returns e^a / 2 for a >= 0; overflows only if cosh(a) does.
 TANDEM_HD float half_exp(float a) {
   const ExpArgument e = exp_argument(a > 90.0f ? 90.0f : a);
   return scaled(exp_fraction(e.r) + 1.0f, e.k - 1);
 }
-/// Error within 2 ulp.
+/// Hyperbolic cosine. Error within 2 ulp.
 TANDEM_HD float cosh(float x) {
   const float e = half_exp(abs(x));
   return e + 0.25f / e;
 }
-/// The first terms of the Taylor series if |x| < 1. Error within 2.5 ulp.
+/// Hyperbolic sine. Uses the first terms of the Taylor series if |x| < 1. Error within 2.5 ulp.
 TANDEM_HD float sinh(float x) {
   const float z = x * x, e = half_exp(abs(x));
   const float p = polynomial(z, 2.50521084e-8f, 2.75573192e-6f, 1.98412698e-4f, 8.33333333e-3f, 1.66666667e-1f);
   return abs(x) < 1.0f ? x + x * (z * p) : copysign(e - 0.25f / e, x);
 }
 
-// By atan2. (1 - x) (1 + x) is accurate near |x| = 1, and negative if |x| > 1, which gives NaN. Error within 4 ulp.
+// Computed by atan2. (1 - x) (1 + x) is accurate near |x| = 1, and negative if |x| > 1, so that asin and acos return
+// NaN. Error within 4 ulp.
 TANDEM_HD float atan(float x) { return atan2(x, 1.0f); }
 TANDEM_HD float asin(float x) { return atan2(x, sqrt((1.0f - x) * (1.0f + x))); }
 TANDEM_HD float acos(float x) { return atan2(sqrt((1.0f - x) * (1.0f + x)), x); }
 
-/// ln 2x for large x. Error within 4 ulp, also of asinh, acosh and atanh.
+/// Returns ln(2 x) for large x. The error is within 4 ulp here, and in asinh, acosh and atanh.
 TANDEM_HD float log_of_twice(float x) { return log(x) + 0.693147181f; }
 TANDEM_HD float asinh(float x) {
   const float a = abs(x), root = sqrt(1.0f + a * a), y = log1p(a + a * (a / (1.0f + root)));

@@ -1,4 +1,5 @@
-// Remainder of division as in C. For floats it is computed in double, exactly, if the quotient is not too large.
+// Remainder of a division as in C (fmod). For floats it is computed in double, exactly, if the quotient is not too
+// large.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
@@ -10,11 +11,11 @@ TANDEM_HD double fmod(double x, double y) { return ::fmod(x, y); }
 /// an integer is then at least 2^-24 away from the next integer, which is more than its rounding error in double. The
 /// truncated quotient times b is exact in double.
 TANDEM_HD bool is_easy_quotient(float a, float b) { return abs(a) <= abs(b) * 268435456.0f; }
-/// Exact if is_easy_quotient(a, b).
+/// Remainder of a / b, computed in double. Exact if is_easy_quotient(a, b).
 TANDEM_HD float easy_fmod(float a, float b) {
   const double quotient = __builtin_trunc(double(a) / double(b));
   const float rest = float(double(a) - quotient * double(b));
-  return abs(a) < abs(b) ? a : copysign(rest, a);  // the result is a if b is infinite
+  return abs(a) < abs(b) ? a : copysign(rest, a);  // if b is infinite, the remainder is a
 }
 TANDEM_HD float fmod(float a, float b) { return is_easy_quotient(a, b) ? easy_fmod(a, b) : ::fmodf(a, b); }
 

@@ -8,16 +8,16 @@ TANDEM_HD double sin(double x) { return ::sin(x); }
 TANDEM_HD double cos(double x) { return ::cos(x); }
 TANDEM_HD double tan(double x) { return ::tan(x); }
 
-/// sin r and cos r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The argument is reduced in double,
-/// with pi/2 in two parts. The first part has few bits, so its product with k is exact and r is accurate even near
-/// multiples of pi/2.
+/// Sine and cosine of r, where x = k pi/2 + r and |r| <= 0.79, for |x| <= kEasyAngle. The argument is reduced in
+/// double, with pi/2 in two parts. The first part has few bits, so its product with k is exact and r is accurate even
+/// near multiples of pi/2.
 constexpr float kEasyAngle = 100000.0f;
 struct Angle {
   float sine, cosine;
   uint32_t k;
 };
 TANDEM_HD Angle reduced_angle(float x) {
-  const float shifted = x * 0.636619772f + 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const float shifted = x * 0.636619772f + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer
   const double n = double(shifted - 12582912.0f);
   const float r = float((double(x) - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11);
   const float z = r * r;
@@ -30,7 +30,7 @@ TANDEM_HD float with_sign_of_bit(float x, uint32_t k, int bit) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) ^ (k >> bit << 31));
 }
 
-/// Error within 1.6 ulp for |x| <= kEasyAngle.
+/// Sine and cosine for |x| <= kEasyAngle. Error within 1.6 ulp.
 TANDEM_HD float easy_sin(float x) {
   const Angle a = reduced_angle(x);
   return x == 0.0f ? x : with_sign_of_bit(a.k & 1 ? a.cosine : a.sine, a.k, 1);
@@ -39,24 +39,25 @@ TANDEM_HD float easy_cos(float x) {
   const Angle a = reduced_angle(x);
   return with_sign_of_bit(a.k & 1 ? a.sine : a.cosine, a.k + 1, 1);
 }
-/// Error within 3.7 ulp.
+/// Tangent for |x| <= kEasyAngle. Error within 3.7 ulp.
 TANDEM_HD float easy_tan(float x) {
   const Angle a = reduced_angle(x);
   const bool odd = a.k & 1;
   return x == 0.0f ? x : with_sign_of_bit((odd ? a.cosine : a.sine) / (odd ? a.sine : a.cosine), a.k, 0);
 }
 TANDEM_HD bool is_easy_angle(float x) { return abs(x) <= kEasyAngle; }
-/// Larger angles use the C library.
+/// Sine, cosine and tangent. Angles above kEasyAngle are left to the C library.
 TANDEM_HD float sin(float x) { return is_easy_angle(x) ? easy_sin(x) : ::sinf(x); }
 TANDEM_HD float cos(float x) { return is_easy_angle(x) ? easy_cos(x) : ::cosf(x); }
 TANDEM_HD float tan(float x) { return is_easy_angle(x) ? easy_tan(x) : ::tanf(x); }
 
 TANDEM_HD double atan2(double y, double x) { return ::atan2(y, x); }
-/// atan t = t + t z p(z) with z = t^2 for |t| <= tan(pi/8). The ratio of the smaller to the larger of |y| and |x| is
-/// reduced to this range. The polynomial was fitted for this file. Error within 3 ulp.
+/// Angle of the point (x, y). atan t is computed as t + t z p(z) with z = t^2 for |t| <= tan(pi/8). The ratio of the
+/// smaller to the larger of |y| and |x| is reduced to this range. The polynomial was fitted for this file. Error within
+/// 3 ulp.
 TANDEM_HD float atan2(float y, float x) {
   const float a = abs(y), b = abs(x), larger = a > b ? a : b, smaller = a > b ? b : a;
-  // 0 / 0 counts as the angle of the point (x, y) = (1, 0), inf / inf as the angle of (1, 1)
+  // For 0 / 0, takes the angle of the point (x, y) = (1, 0), and for infinity / infinity the angle of (1, 1).
   const float ratio = larger == 0.0f ? 0.0f : smaller == __builtin_inff() ? 1.0f : smaller / larger;
   const bool steep = ratio > 0.414213562f;
   const float t = steep ? (ratio - 1.0f) / (ratio + 1.0f) : ratio, z = t * t;
@@ -67,8 +68,8 @@ TANDEM_HD float atan2(float y, float x) {
   return x != x || y != y ? x + y : copysign(half, y);
 }
 
-/// cos(2 pi v) for v in [-1/2, 1/2], as sin(2 pi (1/4 - |v|)), by an odd polynomial fitted for this file. Absolute
-/// error within 2e-7.
+/// Returns cos(2 pi v) for v in [-1/2, 1/2]. It is computed as sin(2 pi (1/4 - |v|)), by an odd polynomial fitted for
+/// this file. Absolute error within 2e-7.
 TANDEM_HD float cos_of_turns(float v) {
   const float b = 0.25f - (v < 0.0f ? -v : v), z = b * b;
   const float p = polynomial(z, 39.536705017f, -76.549781799f, 81.601005554f, -41.341655731f, 6.283185005f);

@@ -1,6 +1,6 @@
-// Loops over a block of scores, between the matrix products of attention. The range is the rows of the block, one for
-// each query. Scalars 0 to 5: columns, number of keys of the block that row 0 sees (row r sees r more), scale, whether
-// the mask is bool, and the mask's row and column strides. Strides are in elements.
+// Loops over a block of attention scores, which run between the matrix products of attention. They loop over the rows
+// of the block, one for each query. Scalars 0 to 5: number of columns, number of keys of the block that row 0 sees (row
+// r sees r more), scale, whether the mask is bool, and the mask's row and column strides. Strides are in elements.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 template <class C> constexpr C kNowhere = -C(__builtin_inf());
 
-/// Mask of a block of scores, or of whole rows of scores.
+/// Attention mask for a block of scores, or for whole rows of scores.
 template <class C> class Mask {
  public:
   Mask(const Loop& loop, int operand, int scalar)
@@ -18,7 +18,7 @@ template <class C> class Mask {
         row_(loop.scalars[scalar + 1].integer),
         column_(loop.scalars[scalar + 2].integer) {}
   explicit operator bool() const { return mask_; }
-  /// Computes x = x scale + mask for the first n scores of row r.
+  /// Computes x = x * scale + mask for the first n scores of row r.
   TANDEM_ONE_COPY void apply(C* x, int64_t r, int64_t n, C scale) const {
     if (!mask_) {
       for (int64_t i = 0; i < n; ++i) x[i] *= scale;
@@ -44,7 +44,7 @@ template <class C> class Mask {
   bool is_bool_;
   int64_t row_, column_;
 };
-/// Computes x = e^(x - peak). @return the sum of the results
+/// Replaces each of the n elements x by e^(x - peak). @return the sum of the results
 template <class C> TANDEM_ONE_COPY C powers(C* x, int64_t n, C peak) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) x[i] = math::exp_of_negative(x[i] - peak);
@@ -55,9 +55,10 @@ int64_t seen_by(const Loop& loop, int64_t row) {
   return seen < 0 ? 0 : seen < columns ? seen : columns;
 }
 
-/// Operands: scores, which are replaced by e^(score - peak); for each query the largest score so far (peaks) and the
-/// sum of powers so far (sums); the sums for out so far, which are scaled down when a peak rises; mask. Scalars from 6
-/// on: whether these are the first keys, columns of out, row stride of out.
+/// Replaces a block of scores by powers e^(score - peak), where peak is the largest score of the query so far (online
+/// softmax). Operands: scores; peaks so far and sums of powers so far, one of each per query; out so far, which is
+/// scaled down when a peak rises; mask. Scalars 6 to 8: whether this is the first block of keys, columns of out, row
+/// stride of out.
 template <class C> void attention_powers_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t columns = number(0), width = number(7), out_stride = number(8);
@@ -71,7 +72,7 @@ template <class C> void attention_powers_body(const Loop& loop, int64_t begin, i
     mask.apply(x, r, n, scale);
     const C found = reduce_lanes<Larger>(x, n), before = first ? kNowhere<C> : peaks[r],
             peak = found > before ? found : before;
-    const C base = peak == kNowhere<C> ? C(0) : peak;  // if all keys so far are hidden, all powers are 0
+    const C base = peak == kNowhere<C> ? C(0) : peak;  // if all keys so far are hidden, base 0 makes all powers 0
     const C sum = powers(x, n, base);
     for (int64_t i = n; i < columns; ++i) x[i] = C(0);
     peaks[r] = peak;
@@ -85,8 +86,9 @@ template <class C> void attention_powers_body(const Loop& loop, int64_t begin, i
     for (int64_t i = 0; i < width; ++i) out[i] *= fall;
   }
 }
-/// Operands: peaks, sums, out, lse, mask of whole rows. Scalars: 0 is the number of keys, 3 to 5 describe the mask, 6
-/// and 7 are the columns and the row stride of out.
+/// Divides out by the sums of powers, and writes lse. Operands: peaks, sums of powers, out, lse, mask of whole rows.
+/// Scalar 0: number of keys. Scalars 3 to 5: type and strides of the mask. Scalars 6 and 7: columns and row stride of
+/// out.
 template <class C> void attention_finish_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t width = loop.scalars[6].integer, stride = loop.scalars[7].integer;
   const Mask<C> mask(loop, 4, 3);
@@ -103,9 +105,9 @@ template <class C> void attention_finish_body(const Loop& loop, int64_t begin, i
     *lse = data<const C>(loop, 0)[r] + math::log(sum);
   }
 }
-/// Operands: scores, which are replaced by the weights; gradients of the weights, which are replaced by the gradients
-/// of the products q k^T; lse, out, dout, mask. Scalars from 6 on: columns of out and dout, row stride of out, row
-/// stride of dout.
+/// Computes the weights of a block, and the gradients of its scores. Operands: scores, which are replaced by the
+/// weights; gradients of the weights, which are replaced by the gradients of the products q k^T; lse, out, dout, mask.
+/// Scalars 6 to 8: columns of out and dout, row stride of out, row stride of dout.
 template <class C> void attention_slopes_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t columns = number(0), width = number(6), out_stride = number(7), dout_stride = number(8);
@@ -120,7 +122,7 @@ template <class C> void attention_slopes_body(const Loop& loop, int64_t begin, i
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       const C below = x[i] - lse;
-      const C weight = math::exp_of_negative(below > C(0) ? C(0) : below);  // above 0 only because of rounding
+      const C weight = math::exp_of_negative(below > C(0) ? C(0) : below);  // `below` exceeds 0 only by rounding
       x[i] = weight;
       dx[i] = weight * (dx[i] - mean) * scale;
     }

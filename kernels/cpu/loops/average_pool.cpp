@@ -1,4 +1,5 @@
-// Loops of average pooling. The scalar of dilation[0] says whether padding counts in the divisor.
+// Loops of average pooling, which has no dilation. The scalar at the position of dilation[0] (Window::d) says whether
+// padding counts in the divisor.
 #include "tandem/kernels/cpu/loops/pool.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -6,7 +7,7 @@ namespace {
 
 constexpr int64_t kChunk = 256;
 
-/// See Note [Halving]. Operands: y, x.
+/// Average pooling by windows of 2 x 2; see Note [Halving] in pool.h. Operands: y, x.
 template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t steps = (v.ow + kStep - 1) / kStep;
   const Elements<C> result(loop, 0), elements(loop, 1);
@@ -43,7 +44,8 @@ template <class C> void halve_backward(const Loop& loop, const Window& v, int64_
   });
 }
 
-/// Multiplies values[i] by the scale of window (oh, first + i). Only windows at the edges have a scale of their own.
+/// Multiplies values[i] by the scale of window (oh, first + i). Windows that do not reach
+/// over the left or right edge of the plane share one scale.
 template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first, int64_t count, T* values) {
   const auto inside = [&](int64_t i) {
     const int64_t w = (first + i) * v.s[1] - v.p[1];
@@ -56,23 +58,24 @@ template <class T> void scale_windows(const Window& v, int64_t oh, int64_t first
   const T scale = scale_of<T>(v, oh, first + left);
   for (int64_t i = left; i < right; ++i) values[i] *= scale;
 }
-/// Returns the windows i < count whose pixel at + i * stride lies in [0, width).
+/// Returns the range of windows i in [0, count) for which pixel `at + i * stride` lies in [0, width).
 Span meeting(int64_t at, int64_t count, int64_t stride, int64_t width) {
   return {at < 0 ? (-at + stride - 1) / stride : 0, at < width ? lesser(count, (width - 1 - at) / stride + 1) : 0};
 }
-/// A run of `count` windows in row `oh`, from window `first` on.
+/// `count` adjacent windows in row `oh` of the output, starting with window `first`.
 struct Windows {
   int64_t oh, first, count;
 };
-/// Adds the pixels of a part of the plane to values, which has one sum for each window of the run. In backward, adds
-/// values to the pixels. It takes one element of the kernel at a time, for all windows side by side.
+/// Forward: adds the pixels of a part of the plane to `values`, which holds one sum for each window of `row`. Backward:
+/// adds `values` to the pixels. Takes one element of the kernel at a time, for all windows side by side.
 template <bool kBackward, int kStride, class X, class C>
 void add_windows(const Window& v, const Windows& row, const Part<X>& x, C* values) {
   const int64_t s = kStride ? kStride : v.s[1], h0 = row.oh * v.s[0] - v.p[0];
   const int64_t last = lesser(h0 + v.k[0], x.rows.last);
   for (int64_t h = greater(h0, x.rows.first); h < last; ++h)
     for (int64_t k = 0; k < v.k[1]; ++k) {
-      // Column of the first window's pixel in the part. It may be outside although other windows' pixels are inside.
+      // Column, relative to the part, of the pixel that the first window reads. It may be outside the part although the
+      // pixels of other windows are inside.
       const int64_t at = row.first * s - v.p[1] + k - x.columns.first;
       const Span those = meeting(at, row.count, s, x.columns.last - x.columns.first);
       X* const from = x.row(h) + at;
@@ -95,14 +98,14 @@ template <class F> void for_windows(int64_t oh, Span across, F f) {
   for (int64_t first = across.first; first < across.last; first += kChunk)
     f(Windows{oh, first, lesser(kChunk, across.last - first)});
 }
-/// Returns whether windows are adjacent without gaps and without padding, and end within the plane.
+/// Returns whether the windows tile the plane: they are adjacent, have no padding, and end within the plane.
 bool is_tiled(const Window& v) {
   bool yes = v.oh * v.k[0] <= v.h && v.ow * v.k[1] <= v.w;
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == v.s[i] && v.p[i] == 0;
   return yes;
 }
-/// Computes the gradients of windows as in is_tiled(): one row of pixels, which is then copied to the other rows of the
-/// same windows. dx holds zeros before.
+/// Computes dx for windows that tile the plane (see is_tiled): computes one row of pixels, and copies it to the other
+/// rows of the same windows. dx must hold zeros before.
 template <class C> void spread_windows(const Window& v, int64_t plane, const Elements<C>& given, const Part<C>& dx) {
   const C scale = scale_of<C>(v, 0, 0);
   const int64_t last = lesser(dx.rows.last, v.oh * v.k[0]);
@@ -127,7 +130,8 @@ template <class C> void spread_windows(const Window& v, int64_t plane, const Ele
     }
   }
 }
-/// Operands: y, x; in backward: dx, dy. Gradients of a half type are summed in float and rounded once.
+/// Average pooling of planes [begin, end). Operands: y, x; in backward: dx, dy. Gradients of a half type are summed in
+/// float and rounded once.
 template <class C, bool kBackward> void average_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
   [[maybe_unused]] const bool tiled = is_tiled(v);
@@ -172,20 +176,22 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
   average_planes<C, kBackward>(loop, v, begin, end);
 }
 
-/// Adaptive pooling with windows of any size, computed element by element.
+/// Adaptive average pooling by windows of any size, computed element by element.
 template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), given(loop, 1);
   const auto scale = [](Span rows, Span columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   };
-  constexpr int64_t kHeld = 64;  // windows whose columns are computed once, not in each row of each plane
+  // Number of windows whose ranges of columns are computed once, not again for each row of each plane.
+  constexpr int64_t kHeld = 64;
   Span held[kHeld];
   for (int64_t j = 0; j < lesser(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
   const auto columns_of = [&](int64_t j) { return j < kHeld ? held[j] : adaptive_window(j, v.w, v.ow); };
   for (int64_t plane = begin; plane < end; ++plane) {
     if constexpr (kBackward) {
       make_plane(result, v, plane, [&](const Part<C>& dx) {
-        // The windows that reach the part: adaptive_window() with the roles of input and output exchanged.
+        // The range of windows that overlap this part of dx, by adaptive_window() with the roles of input and output
+        // exchanged.
         const int64_t last_row = adaptive_window(dx.rows.last - 1, v.oh, v.h).last;
         const int64_t last_column = adaptive_window(dx.columns.last - 1, v.ow, v.w).last;
         const int64_t first_column = adaptive_window(dx.columns.first, v.ow, v.w).first;
@@ -224,8 +230,8 @@ template <class C, bool kBackward> void adaptive_planes(const Loop& loop, const 
     }
   }
 }
-/// Adaptive pooling; operands as in average_planes. Windows of equal size are computed by average_planes; a window as
-/// wide as the plane is summed as one run.
+/// Adaptive average pooling of planes [begin, end); operands as in average_planes. Windows of equal size are computed
+/// by average_planes, except that a window as wide as the plane is summed as one contiguous run.
 template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   if (v.oh == 0 || v.ow == 0 || v.h % v.oh || v.w % v.ow) return adaptive_planes<C, kBackward>(loop, v, begin, end);

@@ -1,15 +1,16 @@
-// Batch normalisation over the rows of (rows, C): channels-last images, whose rows are pixels, or vectors. A vector
-// register holds neighbouring channels. Each channel is summed as in channel_sums (norm.cpp): in sixteen lanes, which
-// are added to a double after every kFold rows. Here each such block of rows is a unit of its own.
+// Loops of batch normalisation of matrices (rows, C): batches of vectors, or channels-last images, whose rows are
+// pixels. A vector register holds neighbouring channels. Each channel is summed as in channel_sums (norm.cpp): in
+// sixteen lanes, which are added to a double after every kFold rows. Here each block of kFold rows is a unit of work of
+// its own.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// Loops over n rows of `width` channels; rows are `stride` elements apart. They are short enough to be compiled for
-// each type.
+// The following functions loop over n rows of `width` channels; rows are `stride` elements apart. The functions are
+// short enough to be compiled for each type.
 
-/// Computes totals[c] = sum of f(i, c) over the rows. It always folds kLanes lanes, for any n.
+/// Computes totals[c] = sum of f(i, c) over the rows. Adds up all kLanes lanes, even if n is smaller.
 template <class C, class F> void block_sums(int64_t n, int64_t width, double* totals, F f) {
   ColumnLanes<C> lanes;
   lanes.add(0, n, width, f);
@@ -18,7 +19,7 @@ template <class C, class F> void block_sums(int64_t n, int64_t width, double* to
   for (int64_t c = 0; c < width; ++c) totals[c] = double(sums[c]);
 }
 /// Computes for each channel the sum of x, and the sum of squared deviations from the mean of these rows. The second
-/// pass finds the rows in the cache.
+/// pass over the rows finds them in the cache.
 template <class T, class C>
 TANDEM_ONE_COPY void stats(const T* x, int64_t n, int64_t stride, int64_t width, double* totals, double* squares) {
   block_sums<C>(n, width, totals, [=](int64_t i, int64_t c) { return C(x[i * stride + c]); });
@@ -50,7 +51,7 @@ TANDEM_ONE_COPY void slope_sums(const T* dy, const T* x, int64_t n, int64_t stri
   block_sums<C>(n, width, slopes,
                 [=](int64_t i, int64_t c) { return C(dy[i * stride + c]) * (C(x[i * stride + c]) - mean[c]); });
 }
-/// y = x scale + shift
+/// Computes y = x * scale + shift for each channel.
 template <class T, class C>
 TANDEM_ONE_COPY void apply(const T* x, T* y, int64_t n, int64_t stride, int64_t width, const C* scale, const C* shift) {
   for (int64_t r = 0; r < n; ++r, x += stride, y += stride) {
@@ -66,14 +67,15 @@ TANDEM_ONE_COPY void backward(const T* dy, const T* x, T* dx, int64_t n, int64_t
       TANDEM_IVDEP
       for (int64_t c = 0; c < width; ++c)
         dx[c] = T(s.scale[c] * (C(dy[c]) - s.from_mean[c] - (C(x[c]) - s.mean[c]) * s.from_var[c]));
-    } else {  // dx does not depend on x, nor on a NaN in x
+    } else {  // evaluation mode: dx does not depend on x, so a NaN in x must not reach dx
       TANDEM_IVDEP
       for (int64_t c = 0; c < width; ++c) dx[c] = T(s.scale[c] * C(dy[c]));
     }
   }
 }
 
-/// Operands: double sums (blocks, channels) of x, and of squared deviations from the mean of the block; x.
+/// Computes the sums over each block of rows. Operands: sums of x, and sums of squared deviations from the block's
+/// mean, both double (blocks, channels); x.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   visit_type<C>(loop.dtype, [&]<class T>() {
@@ -84,7 +86,8 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
     });
   });
 }
-/// Operands: double sums (blocks, channels) of dy, and of dy (x - mean); dy, x, mean.
+/// Computes the sums over each block of rows for backward. Operands: sums of dy, and sums of dy (x - mean), both double
+/// (blocks, channels); dy, x, mean.
 template <class C> void slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   visit_type<C>(loop.dtype, [&]<class T>() {
@@ -96,7 +99,7 @@ template <class C> void slope_sums_body(const Loop& loop, int64_t begin, int64_t
   });
 }
 
-/// Operands: y, x, mean, rstd, weight or none, bias or none. A unit is one row.
+/// Normalises rows [begin, end). Operands: y, x, mean, rstd, weight or none, bias or none.
 template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   for_channels(loop, [&](int64_t first, int64_t width) {
@@ -107,8 +110,8 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
     });
   });
 }
-/// Operands: dx, dy, x, mean, rstd, weight or none, double sums (2, channels) of dy and of dy (x - mean). Scalar 2:
-/// whether in training mode. A unit is one row.
+/// Computes dx for rows [begin, end). Operands: dx, dy, x, mean, rstd, weight or none, sums of dy and of dy (x - mean)
+/// as double (2, channels). Scalar 2: whether in training mode.
 template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer;
   for_channels(loop, [&](int64_t first, int64_t width) {

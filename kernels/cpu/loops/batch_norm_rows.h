@@ -1,4 +1,5 @@
-// Common parts of the loops over rows of batch normalisation: blocks of rows, and factors of channels.
+// Helpers for the batch-normalisation loops over rows: division into blocks of rows, and the coefficients of each
+// channel.
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -8,8 +9,8 @@ namespace {
 
 constexpr int64_t kFold = 2048;
 
-/// Calls f(offset of the first element, rows, first channel, channels) for each unit, which is a block of at most kFold
-/// rows and kColumns channels. Scalars 0 and 1: rows and channels.
+/// Calls f(offset of the first element, rows, first channel, channels) for each unit of work, which is a block of at
+/// most kFold rows and kColumns channels. Scalars 0 and 1 of the loop: numbers of rows and channels.
 template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end, F f) {
   const int64_t rows = loop.scalars[0].integer, channels = loop.scalars[1].integer;
   const int64_t groups = (channels + kColumns - 1) / kColumns;
@@ -19,10 +20,10 @@ template <class F> void for_blocks(const Loop& loop, int64_t begin, int64_t end,
       channels - c < kColumns ? channels - c : kColumns);
   }
 }
-constexpr int64_t kChannels = 256;  // channels whose factors are computed and kept at a time
+constexpr int64_t kChannels = 256;  // number of channels whose coefficients are computed at a time
 
-/// Terms of dx for each channel of a group. Operands from k on: mean, rstd, weight or none, double sums (2, channels)
-/// of dy and of dy (x - mean).
+/// Coefficients of dx for each channel of a group. The loop's operands from k on: mean, rstd, weight or none, sums of
+/// dy and of dy (x - mean) as double (2, channels).
 template <class C> struct Slopes {
   C scale[kChannels], mean[kChannels], from_mean[kChannels], from_var[kChannels];
   Slopes(const Loop& loop, int k, int64_t first, int64_t width) {
@@ -45,8 +46,8 @@ template <class F> void for_channels(const Loop& loop, F f) {
   const int64_t channels = loop.scalars[1].integer;
   for (int64_t c = 0; c < channels; c += kChannels) f(c, channels - c < kChannels ? channels - c : kChannels);
 }
-/// Terms of y = x scale + shift for each channel of a group. Operands from k on: mean, rstd, weight or none, bias or
-/// none.
+/// Coefficients of y = x * scale + shift for each channel of a group. The loop's operands from k on: mean, rstd, weight
+/// or none, bias or none.
 template <class C> struct Factors {
   C scale[kChannels], shift[kChannels];
   Factors(const Loop& loop, int k, int64_t first, int64_t width) {

@@ -1,4 +1,5 @@
-// Loops with two operands: the operations of the lists, gradients, and operations with scalars.
+// Elementwise loops with two inputs: the operations listed in core/elementwise_ops.h, gradients, and operations that
+// also take scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 #include "tandem/kernels/functors/clamp.h"

@@ -1,6 +1,7 @@
-// Loops that combine the parts of several ranks or devices element by element, in the order of the operands: y, x0, x1,
-// ... All are contiguous; y may be one of the x. After each step the value has the tensors' dtype, as if the parts had
-// been added one after another in memory. Scalars: whether to multiply the result (never for integers), and the factor.
+// Loops that combine tensors of several ranks or devices element by element. Operands: y, x0, x1, ... All are
+// contiguous; y may be one of the inputs x. The inputs are combined in the order of the operands, and the value is
+// rounded to the tensors' dtype after each step, as if it were stored in memory. Scalars: whether to multiply the
+// result by a factor (never for integers), and the factor.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -19,7 +20,8 @@ struct Min {
   template <class C> static C join(C a, C b) { return math::min(a, b); }
 };
 
-/// Half types are rounded after each step. Integers wrap only when the result is stored, which gives the same result.
+/// Combines the inputs in type C. Half types are rounded after each step. Integers wrap only when the result is stored,
+/// which gives the same result as wrapping after each step.
 template <class Op, class C>
 TANDEM_ONE_COPY void combine_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports, bool is_half) {
   const Port out = ports[0], in = ports[1];

@@ -7,7 +7,8 @@ namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
 #if defined(__AVX2__)
-/// Computes kPixels adjacent pixels of y for kVectors vectors of filters. `weights`: (kernel_h, taps, filters).
+/// Computes kPixels adjacent pixels of y for kVectors vectors of filters. `weights` is (kernel_h, taps, filters), where
+/// taps = kernel columns * channels.
 template <int kPixels, int kVectors>
 TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   V sum[kPixels][kVectors];
@@ -30,7 +31,7 @@ TANDEM_HD void make_pixels(const ConvImage& s, const float* x, const float* weig
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
 }
-/// Computes a row of y. x is the first pixel that contributes to the row.
+/// Computes a row of y. x points to the first pixel that contributes to the row.
 template <int kVectors>
 TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* weights, const float* bias, float* y) {
   constexpr int kPixels = 4;
@@ -39,7 +40,7 @@ TANDEM_ONE_COPY void make_row(const ConvImage& s, const float* x, const float* w
     make_pixels<kPixels, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
   for (; i < s.ow; ++i) make_pixels<1, kVectors>(s, x + i * s.step(), weights, bias, y + i * s.filters);
 }
-/// Operands: y, x, weights, bias or none, scratch for a padded image. The range is images.
+/// Computes y for images [begin, end). Operands: y, x, weights, bias or none, scratch for a padded image.
 void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
   const ConvImage s(loop);
   const float *const weights = data<const float>(loop, 2), *const bias = data<const float>(loop, 3);
@@ -58,8 +59,8 @@ void conv_few_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-/// Adds the products of a row of dy with kTaps taps to the sums of these taps, which are `filters` elements apart. If
-/// kTaps is 0, adds the row itself to one sum.
+/// Adds the products of a row of dy with kTaps taps (adjacent inputs) to the sums of these taps. Sums of consecutive
+/// taps are `filters` elements apart. If kTaps is 0, adds the row of dy itself to one sum.
 template <int kTaps, int kVectors>
 TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr int kSums = kTaps > 0 ? kTaps : 1;
@@ -80,15 +81,16 @@ TANDEM_ONE_COPY void add_row(const ConvImage& s, const float* x, const float* dy
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) store(sums + t * s.filters + v * kWidth, sum[t][v]);
 }
-constexpr int64_t kMostTaps = 6;  // taps whose sums fit into registers
+constexpr int64_t kMostTaps = 6;  // maximum number of taps whose sums fit into registers
 template <int kVectors> void add_taps(int64_t taps, const ConvImage& s, const float* x, const float* dy, float* sums) {
   constexpr decltype(&add_row<0, kVectors>) kAdd[] = {add_row<0, kVectors>, add_row<1, kVectors>, add_row<2, kVectors>,
                                                       add_row<3, kVectors>, add_row<4, kVectors>, add_row<5, kVectors>,
                                                       add_row<6, kVectors>};
   kAdd[taps](s, x, dy, sums);
 }
-/// Operands: sums for the weights (kernel_h, taps, filters), followed by sums of dy if scalar 10 is not 0; x, dy,
-/// scratch for a padded image. The range is images, and all of them are one part.
+/// Computes the gradient of the weights over all `images` images. Operands: sums for the weights (kernel_h, taps,
+/// filters), followed by the sums of dy (gradient of the bias) if scalar 10 is not 0; x; dy; scratch for a padded
+/// image.
 void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const int64_t weights = s.kernel_h * s.taps * s.filters;
@@ -123,6 +125,6 @@ void conv_few_weights_body(const Loop& loop, int64_t, int64_t images) {
 TANDEM_ROW(conv_few, conv_few_body)
 TANDEM_ROW(conv_few_weights, conv_few_weights_body)
 #else
-TANDEM_ROW(conv_few, nullptr)  // shorter vectors would be slower than the library
+TANDEM_ROW(conv_few, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
 TANDEM_ROW(conv_few_weights, nullptr)
 #endif

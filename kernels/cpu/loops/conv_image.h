@@ -1,5 +1,5 @@
-// Common parts of the convolutions of channels-last images: their geometry, and images with padding. Only files of
-// loops/ include it.
+// Helpers for the convolutions of channels-last images: geometry, and images with padding. Only files of loops/ include
+// this header.
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -7,16 +7,18 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-#if defined(__AVX2__)  // shorter vectors would be slower than a library
+#if defined(__AVX2__)  // with shorter vectors these loops would be slower than a library
 constexpr int kWidth = kLaneBytes / int(sizeof(float));
 using V = LaneVector<float, kLaneBytes>;
 TANDEM_HD V load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
 TANDEM_HD void store(float* to, V v) { *reinterpret_cast<V*>(to) = v; }
 
-/// Geometry of a convolution: scalars 0 to 9, in this order, and sizes derived from them.
+/// Geometry of a convolution: scalars 0 to 9 of the loop, in this order, and sizes derived from them.
 struct ConvImage {
   int64_t channels, h, w, filters, kernel_h, kernel_w, top, left, stride_h, stride_w;
-  int64_t high, wide, oh, ow, taps;  // x with its padding; y; taps per row of the kernel
+  // high, wide: size of x with its padding. oh, ow: size of y. taps: number of inputs per row of the kernel, kernel_w *
+  // channels.
+  int64_t high, wide, oh, ow, taps;
   explicit ConvImage(const Loop& loop) {
     const LoopScalar* const v = loop.scalars;
     channels = v[0].integer;
@@ -36,13 +38,15 @@ struct ConvImage {
     taps = kernel_w * channels;
   }
   bool is_padded() const { return top > 0 || left > 0; }
-  /// Returns the elements from the input of a pixel of y to the input of the next, and from a row of x to the next.
+  /// step(): number of elements of x between the inputs of adjacent pixels of y. line(): number of elements in a row of
+  /// x with its padding.
   int64_t step() const { return stride_w * channels; }
   int64_t line() const { return wide * channels; }
-  /// Returns the number of elements of one image of x, without and with padding.
+  /// plane() and padded_plane(): number of elements of one image of x, without and with padding.
   int64_t plane() const { return h * w * channels; }
   int64_t padded_plane() const { return high * line(); }
-  /// Returns image n with its padding: x itself if there is none, else a copy in `room`, whose border holds zeros.
+  /// Returns image n with its padding: a pointer into x if there is no padding, otherwise a copy in `room`, whose
+  /// border holds zeros.
   const float* image(const float* x, int64_t n, float* room) const {
     x += n * plane();
     if (!is_padded()) return x;

@@ -1,7 +1,7 @@
 // Convolutions of channels-last images with many channels: forward, and the gradients of input and weights. For each
 // row of the kernel, the inputs of an output pixel (the kernel's columns and their channels) are contiguous in x. So
-// all three passes are products of matrices whose rows lie in y, or lie in x and overlap, and only the weights are
-// packed.
+// all three passes are matrix products that read their rows in place: rows of y, or overlapping rows of x. Only the
+// weights are packed.
 #include "tandem/kernels/cpu/loops/conv_image.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -9,18 +9,20 @@ namespace {
 
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
-// Tiles that fill the registers. Forward: kPixels pixels and kMost vectors of filters. Gradient of the input: kSpread
-// pixels and kMostSpread vectors of taps. Gradient of the weights: kFilters filters and kMostTaps vectors of taps.
+// Sizes of tiles that fill the vector registers. Forward: kPixels pixels and kMost vectors of filters. Gradient of the
+// input: kSpread pixels and kMostSpread vectors of taps. Gradient of the weights: kFilters filters and kMostTaps
+// vectors of taps.
 constexpr int kPixels = 6, kMost = 4, kSpread = 4, kMostSpread = 6, kFilters = 8, kMostTaps = 3;
 #else
 constexpr int kPixels = 6, kMost = 2, kSpread = 4, kMostSpread = 3, kFilters = 4, kMostTaps = 3;
 #endif
 
-/// Offsets in x of the inputs of y's pixels, one after another, over rows and images.
+/// Iterates over the pixels of y, row by row and image by image, and returns the offset in x of each pixel's first
+/// input.
 class PixelWalk {
  public:
   PixelWalk(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
-  /// Returns the offset for the next pixel. After the last pixel, returns the last offset again.
+  /// Returns the offset of the next of `pixels` pixels. After the last pixel, returns the last offset again.
   TANDEM_ONE_COPY int64_t next(int64_t pixels) {
     const int64_t at = image_ * plane_ + row_ * s_.stride_h * s_.line() + column_ * s_.step();
     if (++done_ >= pixels) return at;
@@ -72,9 +74,9 @@ TANDEM_ONE_COPY void make_tile(const ConvImage& s, const float* const* from, con
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) store(y + p * s.filters + v * kWidth, sum[p][v]);
 }
-/// Returns how many of the remaining `left` vectors the next tile takes, so that the tiles are about equally wide.
+/// Returns the number of vectors in the next tile if `left` vectors remain, so that the tiles are about equally wide.
 int64_t next_vectors(int64_t left, int64_t most) { return left >= most ? most : left > 3 ? (left + 1) / 2 : left; }
-/// Operands: y, x, weights (kernel_h, taps, filters), bias or none. The range is images, which have no padding.
+/// Computes y for `images` images without padding. Operands: y, x, weights (kernel_h, taps, filters), bias or none.
 void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const float *const x = data<const float>(loop, 1), *const weights = data<const float>(loop, 2),
@@ -96,8 +98,8 @@ void conv_many_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// Adds to dx the contribution of kSpread pixels of dy (the first `count` exist) for kVectors vectors of a row of the
-/// kernel. `weights`: (filters, kernel_h, taps).
+/// Adds to dx the contribution of kSpread pixels of dy (of which the first `count` exist) through kVectors vectors of
+/// taps in one row of the kernel. `weights`: (filters, kernel_h, taps).
 template <int kVectors>
 TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, const float* weights, float* const* to,
                                  int64_t count) {
@@ -120,7 +122,7 @@ TANDEM_ONE_COPY void spread_tile(const ConvImage& s, const float* const* from, c
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) store(to[p] + v * kWidth, load(to[p] + v * kWidth) + sum[p][v]);
 }
-/// Operands: dx, dy, weights (filters, kernel_h, taps), scratch for a padded image. The range is images.
+/// Computes dx for `images` images. Operands: dx, dy, weights (filters, kernel_h, taps), scratch for a padded image.
 void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   float *const dx = data<float>(loop, 0), *const room = data<float>(loop, 3);
@@ -154,8 +156,8 @@ void conv_many_input_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// Adds the contribution of an image to the sums of kFilters filters, which are `apart` elements apart, for kVectors
-/// vectors of taps.
+/// Adds the contribution of one image to the weight gradients of kFilters filters and kVectors vectors of taps. The
+/// sums of consecutive filters are `apart` elements apart.
 template <int kVectors>
 TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* dy, float* sums, int64_t apart) {
   V sum[kFilters][kVectors];
@@ -181,8 +183,8 @@ TANDEM_ONE_COPY void add_tile(const ConvImage& s, const float* x, const float* d
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) store(sums + f * apart + v * kWidth, sum[f][v]);
 }
-/// Operands: sums for the weights (filters, kernel_h, taps), followed by sums of dy if scalar 10 is not 0; x, dy,
-/// scratch for a padded image. The range is images, and all of them are one part.
+/// Computes the gradient of the weights over all `images` images. Operands: sums for the weights (filters, kernel_h,
+/// taps), followed by the sums of dy (gradient of the bias) if scalar 10 is not 0; x; dy; scratch for a padded image.
 void conv_many_weights_body(const Loop& loop, int64_t, int64_t images) {
   const ConvImage s(loop);
   const int64_t apart = s.kernel_h * s.taps, pixels = s.oh * s.ow;

@@ -1,6 +1,6 @@
-// Row-major convolutions with few channels: forward, and the gradient of the weights. A vector holds adjacent windows.
-// The pixels that one weight meets in these windows are adjacent too; for the next weight of the row they are shifted
-// by one pixel.
+// Row-major convolutions with few channels: forward, and the gradient of the weights. A vector holds adjacent pixels of
+// the output. One weight is multiplied by adjacent pixels of the input for them; for the next weight of the kernel's
+// row, these pixels are shifted by one.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -10,7 +10,7 @@ namespace {
 #if defined(__AVX2__)
 constexpr int kBytes = 32, kWidth = kBytes / int(sizeof(float));
 using V = LaneVector<float, kBytes>;
-/// Number of filters whose sums for a row of the kernel fit into registers.
+/// Maximum number of filters whose sums for a row of the kernel fit into registers.
 #if defined(__AVX512F__)
 constexpr int filters_of(int taps) { return taps == 3 ? 4 : 5; }
 #else
@@ -22,12 +22,12 @@ struct Sum {
 struct Sizes {
   int64_t width, out_height, out_width, kernel_height;
 };
-/// Number of images, and the distances in elements between images of x and of dy.
+/// Number of images, and the distances (in elements) from one image to the next in x and in dy.
 struct Images {
   int64_t count, x, dy;
 };
 /// Adds to sums, for kFilters filters and a row of the kernel, the products of dy and x over all images. Planes of dy
-/// and sums of consecutive filters are contiguous. x is the first pixel that this row of the kernel meets.
+/// and sums of consecutive filters are contiguous. x points to the first pixel that this row of the kernel reads.
 template <int kFilters, int kTaps>
 TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* x, const float* dy, float* sums) {
   const int64_t plane = s.out_height * s.out_width, filter = s.kernel_height * kTaps * kWidth;
@@ -57,8 +57,8 @@ TANDEM_ONE_COPY void add_row(const Sizes& s, const Images& images, const float* 
     for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kWidth) = sum[f][k];
 }
 
-/// Sizes for both loops. Scalars: channels, height and width of x, filters, height and width of the kernel, padding as
-/// a pair.
+/// Sizes for both loops, from the loop's scalars: channels, height and width of x, number of filters, height and width
+/// of the kernel, padding (rows, columns).
 struct FewPlanes {
   int64_t channels, h, w, filters, taps, top, left, wide, high;
   Sizes sizes;
@@ -83,11 +83,12 @@ struct FewPlanes {
       __builtin_memcpy(room + (r + top) * wide + left, x + r * w, uint64_t(w) * sizeof(float));
   }
 };
-/// Offsets of vectors in a plane of y, and of the first pixels of their windows in a plane of x.
+/// Offsets of up to four vectors in a plane of y, and of the first pixels of their windows in a plane of x.
 struct Places {
   int64_t x[4], y[4];
 };
-/// Computes kVectors vectors of kFilters planes of y. `weights` and `bias` begin with the first of these filters.
+/// Computes kVectors vectors of pixels in kFilters planes of y. `weights` and `bias` point to the first of these
+/// filters.
 template <int kFilters, int kVectors>
 TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const float* x, int64_t x_plane,
                                   const float* weights, const float* bias, float* y) {
@@ -114,7 +115,7 @@ TANDEM_ONE_COPY void make_vectors(const FewPlanes& p, const Places& at, const fl
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(y + f * p.plane() + at.y[v]) = sum[f][v];
 }
-/// Computes the planes of kFilters filters. The last vector of a row overlaps the vector before it.
+/// Computes the output planes of kFilters filters. The last vector of a row overlaps the previous vector.
 template <int kFilters>
 void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const float* weights, const float* bias,
                  float* y) {
@@ -138,10 +139,11 @@ void make_planes(const FewPlanes& p, const float* x, int64_t x_plane, const floa
     make(p, at, x, x_plane, weights, bias, y);
   }
 }
-/// Operands: y, x, weights, bias or none, and scratch for the padded planes of an image. The range is images.
+/// Computes y for images [begin, end). Operands: y, x, weights, bias or none, and scratch for the padded planes of an
+/// image.
 void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
 #if defined(__AVX512F__)
-  constexpr int kMost = 4;  // filters whose sums fit into registers
+  constexpr int kMost = 4;  // maximum number of filters whose sums fit into registers
 #else
   constexpr int kMost = 2;
 #endif
@@ -165,8 +167,8 @@ void conv_taps_forward_body(const Loop& loop, int64_t begin, int64_t end) {
   }
 }
 
-/// Operands: dw, x, dy, and scratch for kWidth sums of each weight of a channel and for a channel's padded planes of
-/// all images. The range is images, and all of them are one part.
+/// Computes dw over all `count` images. Operands: dw, x, dy, and scratch: kWidth partial sums for each weight of one
+/// channel, followed by the padded planes of one channel for all images.
 void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
   const FewPlanes p(loop);
   const Sizes& s = p.sizes;
@@ -205,6 +207,6 @@ void conv_taps_body(const Loop& loop, int64_t, int64_t count) {
 TANDEM_ROW(conv_taps, conv_taps_body)
 TANDEM_ROW(conv_taps_forward, conv_taps_forward_body)
 #else
-TANDEM_ROW(conv_taps, nullptr)  // shorter vectors would be slower than the library
+TANDEM_ROW(conv_taps, nullptr)  // null without AVX2: with shorter vectors this loop would be slower than the library
 TANDEM_ROW(conv_taps_forward, nullptr)
 #endif

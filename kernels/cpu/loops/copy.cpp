@@ -1,4 +1,5 @@
-// Loops that move elements: casts (one table per dtype written, indexed by the dtype read), where, fill, arange.
+// Loops that copy or fill elements: casts (one table per dtype written, indexed by the dtype read), where, fill,
+// arange.
 #include "tandem/kernels/cpu/loops/past_cache.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
@@ -10,8 +11,8 @@ template <> struct BitsOf<1> { using type = uint8_t; };
 template <> struct BitsOf<2> { using type = uint16_t; };
 template <> struct BitsOf<4> { using type = uint32_t; };
 template <> struct BitsOf<8> { using type = uint64_t; };
-/// Unsigned integer of T's size. Elements that are only moved are handled as such, so that four bodies serve ten
-/// dtypes.
+/// Unsigned integer of T's size. Elements that are only moved are treated as such integers, so that four loop bodies
+/// serve ten dtypes.
 template <class T> using Bits = typename BitsOf<sizeof(T)>::type;
 
 template <class T> void copy_row(char* to, const char* from, int64_t sy, int64_t sx, int64_t n) {
@@ -33,7 +34,8 @@ TANDEM_ONE_COPY void copy_past_cache(char* to, const char* from, int64_t bytes) 
   __builtin_memcpy(to, from, uint64_t(bytes));
 }
 
-// Bytes of a vector in transpositions. A block is a square of such vectors, which has to fit into the registers.
+// Number of bytes of a vector in transpositions. A square block, whose rows are such vectors, has to fit into the
+// registers.
 #if defined(__AVX512F__)
 template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 64 : 16;
 #elif defined(__AVX__)
@@ -41,8 +43,8 @@ template <class T> constexpr int kBlockBytes = sizeof(T) >= 4 ? 32 : 16;
 #else
 template <class T> constexpr int kBlockBytes = 16;
 #endif
-/// Copies without conversion. If x is traversed in memory order across rows rather than along them (a transposition),
-/// rows are copied in squares that stay in the L1 cache; row by row, each element would cost a cache line.
+/// Copies without conversion. If the stride of x is smaller across rows than along them (a transposition), the rows are
+/// copied in square blocks that stay in the L1 cache. Row by row, each element would cost a cache line.
 template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) {
   constexpr int64_t kEdge = 32;
   const int inner = loop.extents.rank - 1;
@@ -69,7 +71,7 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
       continue;
     }
     count = rows * width;
-    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // called once, only to get the pointers
+    for_rows<2>(loop, at, at + 1, [&](int64_t, char** p) {  // runs once, only to get the pointers
       for (int64_t r = 0; r < rows; r += kEdge)
         for (int64_t c = 0; c < width; c += kEdge) {
           const int64_t high = rows - r < kEdge ? rows - r : kEdge, wide = width - c < kEdge ? width - c : kEdge;
@@ -83,8 +85,8 @@ template <class T> void copy_bits(const Loop& loop, int64_t begin, int64_t end) 
   }
 }
 
-/// Converts as PyTorch does: to bool by comparison with 0; to small integers through int64, wrapping; half types
-/// through float.
+/// Converts as PyTorch does: to bool by comparison with 0; to small integers through int64, with wrap-around; half
+/// types through float.
 template <class C, class Made> struct Convert {
   TANDEM_HD Made operator()(C x) const {
     if constexpr (__is_same(Made, bool))

@@ -1,33 +1,33 @@
-// Contiguous operands of floating loops. Each body is compiled twice, for float and for double. Half types are
-// converted to float a band at a time, and rounded when they are written.
+// Access to contiguous operands in loops over floating dtypes. Each loop body is compiled twice, for float and for
+// double. Elements of a half type are converted to float in bands of limited length, and rounded when they are written.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 
-/// Convert `rows` rows of n elements from a half type to float, and back (half_types.cpp). In memory, rows are `stride`
-/// elements apart; the floats are contiguous.
+/// widen() converts `rows` rows of n elements from a half type to float, and narrow() converts them back
+/// (half_types.cpp). In memory, rows are `stride` elements apart; the floats are contiguous.
 void widen(DType dtype, const char* from, float* to, int64_t n, int64_t rows = 1, int64_t stride = 0);
 void narrow(DType dtype, const float* from, char* to, int64_t n, int64_t rows = 1, int64_t stride = 0);
 
 namespace {
 
-/// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Room for at
-/// most two operands, so it needs 64 KiB for any shape. Longer rows pass through the Room in bands, whose length is a
-/// multiple of the number of a sum's lanes.
+/// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Room (a
+/// buffer of this size) for at most two operands, so it needs 64 KiB for any shape. Longer rows pass through the Room
+/// in bands, whose length is a multiple of the number of lanes of a sum.
 constexpr int64_t kBand = 8192;
 template <class C> struct Room {
   alignas(64) float floats[kBand];
   C* data() { return reinterpret_cast<C*>(floats); }  // not used for double
 };
 
-/// Returns operand k as contiguous elements; null if the tensor is undefined.
+/// Returns a pointer to the contiguous elements of operand k; null if the tensor is undefined.
 template <class T> T* data(const Loop& loop, int k) {
   const Operand& o = loop.operands[k];
   return o.buffer ? reinterpret_cast<T*>(o.buffer->data + o.offset) : nullptr;
 }
 
-/// Calls f with the element type of `dtype` as template argument. C is the type that its elements are computed in.
+/// Calls f with the element type of `dtype` as template argument. C is the type in which the elements are computed.
 template <class C, class F> void visit_type(DType dtype, F f) {
   if constexpr (__is_same(C, float)) {
     if (dtype == DType::float16) return f.template operator()<Half>();
@@ -37,7 +37,7 @@ template <class C, class F> void visit_type(DType dtype, F f) {
 }
 
 /// Operand k as contiguous elements of the loop's dtype, which are computed in C. Elements of a half type are accessed
-/// through float copies, for which the caller has memory.
+/// through float copies, in memory that the caller provides.
 template <class C> class Elements {
  public:
   Elements(const Loop& loop, int k) : Elements(loop, k, loop.dtype) {}
@@ -48,13 +48,14 @@ template <class C> class Elements {
   explicit operator bool() const { return data_; }
   bool is_half() const { return __is_same(C, float) && dtype_ != DType::float32; }
 
-  /// Returns elements [at, at + n): in place or, for a half type, a copy in `room`. Changes to them need a write().
+  /// Returns elements [at, at + n): in place or, for a half type, a copy in `room`. After changing them, call write().
   C* read(int64_t at, int64_t n, C* room) const { return read_rows(at, 1, n, n, room); }
-  /// Returns where to compute elements from `at` on: in place or, for a half type, in `room`. A write() must follow.
+  /// Returns the memory in which to compute elements from `at` on: in place or, for a half type, `room`. Call write()
+  /// afterwards.
   C* place(int64_t at, C* room) const { return is_half() ? room : reinterpret_cast<C*>(address(at)); }
   void write(int64_t at, int64_t n, const C* made) const { write_rows(at, 1, n, n, made); }
 
-  /// read() and write() for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
+  /// Like read() and write(), for rows of `width` elements that are `stride` apart. Copies of the rows are contiguous.
   C* read_rows(int64_t at, int64_t rows, int64_t stride, int64_t width, C* room) const {
     if constexpr (__is_same(C, float))
       if (is_half()) {
@@ -67,7 +68,7 @@ template <class C> class Elements {
     if constexpr (__is_same(C, float))
       if (is_half()) narrow(dtype_, made, address(at), width, rows, stride);
   }
-  /// Stores elements that were computed in other memory.
+  /// Stores n elements that were computed in other memory than place() returns.
   void put(int64_t at, int64_t n, const C* made) const {
     if (is_half()) return write(at, n, made);
     C* const to = reinterpret_cast<C*>(address(at));
@@ -80,7 +81,8 @@ template <class C> class Elements {
   void set(int64_t at, C value) const { put(at, 1, &value); }
   void set_zero(int64_t at, int64_t n) const { __builtin_memset(address(at), 0, uint64_t(n * size())); }
 
-  /// Calls f(first, count) for pieces of n elements: one piece or, for a half type, pieces of kStep elements.
+  /// Calls f(first, count) for consecutive pieces of n elements: one piece or, for a half type, pieces of kStep
+  /// elements.
   template <int64_t kStep = kTile, class F> void in_pieces(int64_t n, F f) const {
     const int64_t step = is_half() ? kStep : n;
     for (int64_t first = 0; first < n; first += step) f(first, n - first < step ? n - first : step);
@@ -97,6 +99,6 @@ template <class C> class Elements {
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// One body for float and the half types, and one for double.
+// Defines the table of a loop that has one body for float and the half types, and one for double.
 #define TANDEM_COMPUTED_ROW(op, BODY, F) TANDEM_ROW(op, BODY(F, float), BODY(F, double), BODY(F, float), BODY(F, float))
 #define TANDEM_EACH_FLOATING(op, body) TANDEM_COMPUTED_ROW(op, TANDEM_BY_TYPE, body)

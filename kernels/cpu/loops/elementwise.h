@@ -1,4 +1,5 @@
-// Bodies of elementwise loops, and the macros that put them into tables by dtype. Only files of loops/ include it.
+// Bodies of elementwise loops, and the macros that put them into tables by dtype. Only files of loops/ include this
+// header.
 #pragma once
 #include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
@@ -12,10 +13,10 @@
 #else
 #define TANDEM_IVDEP _Pragma("GCC ivdep")
 #define TANDEM_NO_UNROLL _Pragma("GCC unroll 1")
-#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // no clone for each strip that it is called with
+#define TANDEM_ONE_COPY __attribute__((noinline, noclone))  // noclone: no copy of the function per constant argument
 #endif
-// Prevents vectorisation of a loop that is a small part of the work. Vectorised code would take kilobytes if many
-// operands may overlap.
+// Prevents vectorisation of a loop that is a small part of the work. Vectorised code with checks for overlapping
+// operands would take kilobytes.
 #define TANDEM_ONE_BY_ONE asm volatile("");
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -23,22 +24,24 @@ namespace {  // internal linkage: an object file exports its tables only
 
 constexpr int64_t kTile = 256;
 
-/// Joins lanes in pairs, half the number of lanes apart, until one is left.
+/// Reduces kLanes lanes to one: joins each lane of the first half with its counterpart in the second half until one
+/// lane is left.
 template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
-  } else if constexpr (__is_same(A, float)) {  // constant widths keep the lanes in registers
+  } else if constexpr (__is_same(A, float)) {  // the constant width keeps the lanes in registers
     constexpr int kHalf = kLanes / 2;
     for (int k = 0; k < kHalf; ++k) lane[k] = Op::join(lane[k], lane[k + kHalf]);
     return fold_lanes<Op, kHalf>(lane);
-  } else {  // for other types constant widths are slower, because gcc splits the lanes
+  } else {  // for other types a constant width is slower, because gcc splits the lanes
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::join(lane[k], lane[k + width]);
     return lane[0];
   }
 }
 
-/// Converts a scalar of the loop to C. make() creates a functor from the first scalars, one for each of its members.
+/// scalar_as() converts a scalar of the loop to C. make() creates a functor from the first scalars, one for each member
+/// of the functor.
 template <class C> C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
     return C(s.real);
@@ -56,7 +59,8 @@ template <class F, class C> F make(const LoopScalar* s) {
     return F{};
 }
 
-/// Walks [begin, end) of the flattened extents row by row, and calls row(count, pointers into the operands).
+/// Walks over [begin, end) of the flattened extents row by row, and calls row(count, pointers into the operands) for
+/// each row or part of a row.
 template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, int64_t end, Row row) {
   const int inner = loop.extents.rank - 1;
   const int64_t width = loop.extents.size[inner];
@@ -85,11 +89,12 @@ template <int Count, class Row> void for_rows(const Loop& loop, int64_t begin, i
   }
 }
 
-// A strip computes in Accumulate<T>, so that a functor is compiled for three types, not for ten.
+// A strip (the inner loop over contiguous elements) computes in Accumulate<T>, so that a functor is compiled for three
+// types instead of ten.
 
 template <class T> const T* as(const char* p) { return reinterpret_cast<const T*>(p); }
 
-/// A tile of elements, in the type that they are computed in or as they are in memory.
+/// Buffer for a tile of elements, either in the type in which they are computed or in their type in memory.
 union alignas(64) Tile {
   float float32[kTile];
   double float64[kTile];
@@ -97,8 +102,8 @@ union alignas(64) Tile {
   char bytes[kTile * 8];
 };
 
-/// Copies n elements between memory, where they are `stride` bytes apart, and a tile, where they are contiguous. Only
-/// the size of T matters, because conversions have a separate loop over contiguous elements.
+/// Copies n elements between memory, where they are `stride` bytes apart, and a tile, where they are contiguous. T
+/// stands for any type of the same size, because conversions have a separate loop over contiguous elements.
 template <class T> TANDEM_HD void gather_bits(const char* memory, int64_t stride, char* tile, int64_t n) {
   typedef T Bits __attribute__((may_alias));
   Bits* const to = reinterpret_cast<Bits*>(tile);
@@ -132,8 +137,8 @@ template <class T> TANDEM_HD void scatter_bits(const char* tile, char* memory, i
               : scatter_bits<uint64_t>(tile, memory, stride, n);
 }
 
-/// Moves contiguous elements between memory and a tile, with conversion. `direct`: memory and tile have the same type,
-/// so that no tile is needed.
+/// Converts contiguous elements between their type in memory and the type in which a tile holds them. size: bytes of an
+/// element in memory. direct: both types are the same, so that no tile is needed.
 struct Port {
   int64_t size;
   bool direct;
@@ -150,13 +155,13 @@ template <class T, class C> void store(void* tile, char* memory, int64_t n) {
 template <class T, class C> constexpr Port input() { return {sizeof(T), __is_same(T, C), load<T, C>}; }
 template <class T, class C> constexpr Port output() { return {sizeof(T), __is_same(T, C), store<T, C>}; }
 
-/// Computes n contiguous elements of y. y may be exactly one of the x, but does not overlap it in any other way; the
-/// planner ensures this.
+/// Computes n contiguous elements of y. y may be equal to one of the inputs x, but does not overlap an input in any
+/// other way; the planner ensures this.
 using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x, int64_t n);
 
-/// Computes a large y and writes it past the cache, unless y is one of the x. Pieces are small, so that the results of
-/// one are written while the next is read; pieces of 1 KiB and more gain nothing. `stride`: bytes per element of y and
-/// of each x.
+/// Computes a large y and writes it past the cache (with non-temporal stores), unless y is also an input. Pieces are
+/// small, so that the results of one piece are written while the next piece is read; pieces of 1 KiB and more gain
+/// nothing. `stride`: bytes per element of y and of each x.
 [[maybe_unused]] TANDEM_ONE_COPY void walk_past_cache(const Loop& loop, Strip strip, int inputs, char* y,
                                                       const void** x, const int64_t* stride, int64_t n) {
   constexpr int64_t kPiece = 64;
@@ -172,9 +177,9 @@ using Strip = void (*)(const LoopScalar* scalars, void* y, const void* const* x,
   strip(loop.scalars, y + done * stride[0], x, n - done);
 }
 
-/// Calls `strip` for long contiguous runs if possible, else for tiles. One copy of walk() serves all functors and
-/// types, at the cost of a call through a pointer for each row or tile. of_number is null, or a strip that takes one
-/// number as its last input, for a column that is broadcast over rows.
+/// Calls `strip` for long contiguous runs if possible, otherwise for tiles. One copy of walk() serves all functors and
+/// types, at the cost of a call through a pointer for each row or tile. of_number is null, or the strip to call if the
+/// last input is one number per row (a column that is broadcast).
 template <int Inputs>
 TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip strip, const Port* ports,
                           Strip of_number = nullptr) {
@@ -186,7 +191,8 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
     direct[k] = ports[k].direct && stride[k] == ports[k].size;
     all_direct = all_direct && direct[k];
   }
-  if (all_direct && loop.extents.rank == 1) {  // the usual case, and the case of a LoopChain's small tiles
+  // The usual case; the small tiles of a LoopChain (fused loops) take it, too.
+  if (all_direct && loop.extents.rank == 1) {
     const auto at = [&](int k) {
       const Operand& o = loop.operands[k];
       return o.buffer->data + o.offset + begin * stride[k];
@@ -236,11 +242,12 @@ TANDEM_ONE_COPY void walk(const Loop& loop, int64_t begin, int64_t end, Strip st
   });
 }
 
-constexpr int64_t kWhole = 16;  // elements: whole vectors of every instruction set
+constexpr int64_t kWhole = 16;  // number of elements that fill whole vectors on every instruction set
 
-/// Computes y = f(x) if f has a fast path for all but a few floats. All elements of a block take the fast loop, so that
-/// an element does not depend on its neighbours. y may be x, so the inputs of the block are kept. Blocks are whole
-/// vectors, which halves the code; the last few elements are padded with ones.
+/// Computes y = f(x) if f has a fast path for all but a few floats. First computes the fast path for all elements of a
+/// block, and then recomputes the exceptions, so that no element depends on its neighbours. y may be x, so the inputs
+/// of the block are kept. Blocks are whole vectors, which halves the size of the code; the last few elements are padded
+/// with ones.
 template <class F> void easy_strip(float* y, const float* x, int64_t n) {
   float kept[kTile], last[kWhole];
   for (int64_t done = 0, m; done < n; done += m) {
@@ -330,7 +337,8 @@ void binary_strip(const LoopScalar* scalars, void* to, const void* const* from, 
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   }
 }
-/// Functors that are so fast that filling a tile with one number would take noticeable time.
+/// Whether functor F is so fast that filling a tile with one broadcast number would take noticeable time. Such functors
+/// have a number_strip.
 template <class F> constexpr bool kTakesNumber = false;
 template <> constexpr bool kTakesNumber<Mul<float>> = true;
 template <> constexpr bool kTakesNumber<Div<float>> = true;
@@ -344,12 +352,12 @@ void number_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
 }
 
-/// Ports of loops with one or two operands: the result is computed as Made and stored as Out; inputs are stored as In
-/// and read as C.
+/// Ports of loops with one or two inputs. The result is computed as Made and stored as Out; inputs are stored as In and
+/// computed as C.
 template <class Out, class Made, class In, class C>
 constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
 
-/// y = f(x) and y = f(a, b). Results of f are stored as Out.
+/// Bodies of loops that compute y = f(x) and y = f(a, b). Inputs have the type In, and results of f are stored as Out.
 template <class F, class In, class Out> void unary(const Loop& loop, int64_t begin, int64_t end) {
   using C = Accumulate<In>;
   using Made = decltype(make<F, C>(nullptr)(C()));
@@ -363,7 +371,7 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   walk<2>(loop, begin, end, binary_strip<F, C, Made>, kPorts<Out, Made, In, C>, of_number);
 }
 
-// Bodies for the table macros: F is a functor template, T the dtype.
+// Loop bodies, as arguments of the table macros below: F is a functor template, T the C++ type of the dtype.
 #define TANDEM_UNARY_BODY(F, T) unary<F<Accumulate<T>>, T, T>
 #define TANDEM_PREDICATE_BODY(F, T) unary<F<Accumulate<T>>, T, bool>
 #define TANDEM_BINARY_BODY(F, T) binary<F<Accumulate<T>>, T, T>
@@ -373,8 +381,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// constinit, because code compiled for a newer processor must not run before the processor is checked. The order is
-// DType's.
+// Defines the table of an operation: its loop bodies in the order of DType. The table is constinit, because code that
+// initialises it at startup would be compiled for an instruction set that the processor may not have.
 #define TANDEM_ROW(op, ...)                    \
   namespace tandem::kernels::cpu::TANDEM_ISA { \
   extern const LoopTable op;                   \
@@ -395,7 +403,8 @@ template <class F, class In, class Out> void binary(const Loop& loop, int64_t be
   TANDEM_ROW(op, nullptr, nullptr, nullptr, nullptr, BODY(F, int64_t), BODY(F, int32_t), BODY(F, int16_t), \
              BODY(F, int8_t), BODY(F, uint8_t), BODY(F, bool))
 
-// Table macro for each set of dtypes that an operation accepts (core/elementwise_ops.h).
+// Table macro for each set of dtypes in core/elementwise_ops.h: TANDEM_LOOPS_OF_any is for operations that accept `any`
+// dtype, and so on.
 #define TANDEM_LOOPS_OF_any TANDEM_ALL_ROW
 #define TANDEM_LOOPS_OF_numbers TANDEM_ARITHMETIC_ROW
 #define TANDEM_LOOPS_OF_counted TANDEM_ARITHMETIC_ROW

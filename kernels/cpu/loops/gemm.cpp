@@ -1,26 +1,29 @@
 // Tandem's own matrix product, for one thread. A tile of c stays in registers; the innermost loop adds elements of rows
 // of a times rows of a panel of b. Panels of b are packed, so that they are read in order; rows of a are read in place
-// if they are contiguous. It is used if there is no library, for products that it computes faster, and for half types.
-// These are packed as floats, and a block of c is summed in float before it is rounded.
+// if they are contiguous. This product is used if there is no library, where it is faster than the library, and for
+// half types. Half types are packed as floats, and a block of c is summed in float before it is rounded.
 #include "tandem/kernels/cpu/loops/gemm_tile.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// A tile is kRows x kColumns vectors; with a row of b and one broadcast element it fills the registers.
+// Size of a tile of c: kRows rows of kColumns vectors. Together with a row of b and one broadcast element of a, the
+// tile fills the registers.
 constexpr int kRows = kVectorBytes == 64 ? 8 : 4, kColumns = kVectorBytes == 16 ? 2 : 3;
 template <class T> constexpr int64_t kWidth = kColumns* kLane<T>;  // columns of a tile
 
-// Blocks: a packed panel of b stays in the L1 cache while the rows of a pass, and a block of a stays in the L2 cache.
-// The sum along k is in order, in blocks of kDepth, so no element of c depends on how rows and columns are divided.
+// Sizes of blocks. A packed panel of b, kDepth rows high, stays in the L1 cache while all rows of a block of a are
+// multiplied by it. A block of a, kBlockRows rows high, stays in the L2 cache. The sum along k is in order, in blocks
+// of kDepth, so no element of c depends on how rows and columns are divided.
 constexpr int64_t kDepth = 256, kBlockRows = 512;
-// Up to this many rows of a, tiles read rows of b in place, because packing a panel would take longer than it saves.
+// Maximum number of rows of a for which tiles read rows of b in place, because packing a panel would take longer than
+// it saves.
 constexpr int64_t kFewRows = kVectorBytes == 64 ? 192 : 64;
-// Size of the block of c that is summed before it is rounded to a half type, or written as its transpose.
+// Rows and columns of the block of c that is summed before it is rounded to a half type, or written as its transpose.
 constexpr int64_t kHalfRows = 128, kColumnsHeld = 480;
 
-/// Returns the height of the tile that computes `rows` rows; at the edges few are left.
+/// Returns the number of rows of the tile that computes `rows` rows; at the edge of c, fewer than kRows rows are left.
 inline int rows_of_tile(int64_t rows) {
   return rows > kRows / 2 ? kRows : rows > kRows / 4 ? kRows / 2 : rows > 1 ? kRows / 4 : 1;
 }
@@ -47,13 +50,13 @@ void any_tile(int64_t rows, int64_t width, const T* a, int64_t row, const Panel<
     tile_of_rows<T, 2>(rows, a, row, b, depth, c, ldc, add);
 }
 
-/// A matrix with row and column strides, in elements.
+/// A matrix with its row and column strides, in elements.
 template <class C> struct Matrix {
   Elements<C> elements;
   int64_t row, column;
 };
-/// Packs `count` lines of `depth` elements. In the copy, the elements of all lines at one place are adjacent, and
-/// places are `width` apart.
+/// Packs `count` lines (rows or columns) of `depth` elements as a transpose: in the copy, the elements with the same
+/// index in all lines are adjacent, and consecutive indices are `width` elements apart.
 template <class C>
 void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_t depth, int64_t width, C* to) {
   if (line == 1) {
@@ -68,7 +71,7 @@ void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_
       for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[i * line + p * step];
   }
 }
-/// As pack_lines, for a half type; depth <= kBlockRows.
+/// Like pack_lines, but converts from a half type. depth is at most kBlockRows.
 template <class C>
 void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                  int64_t width, C* to) {
@@ -91,7 +94,7 @@ TANDEM_ONE_COPY void pack(const Elements<C>& from, int64_t at, int64_t line, int
 /// Prefetches the next panel of b in small portions, while tiles of the current panel are computed.
 class Ahead {
  public:
-  /// The panel's element (p, j) lies at from[p * row + j * column].
+  /// Element (p, j) of the next panel lies at from[p * row + j * column].
   template <class C>
   Ahead(const C* from, int64_t row, int64_t column, int64_t depth, int64_t across, int64_t tiles)
       : at_(reinterpret_cast<const char*>(from)),
@@ -99,7 +102,7 @@ class Ahead {
         bytes_((row == 1 ? depth : across) * int64_t(sizeof(C))),
         lines_(row == 1 ? across : depth),
         each_((lines_ + tiles - 1) / tiles) {}
-  /// Prefetches the portion that is due before each tile.
+  /// Prefetches the next portion. Call it before each tile.
   void fetch() {
     for (int64_t i = 0; i < each_ && lines_ > 0; ++i, --lines_, at_ += apart_)
       for (int64_t byte = 0; byte < bytes_; byte += 64) __builtin_prefetch(at_ + byte);
@@ -110,7 +113,8 @@ class Ahead {
   int64_t apart_, bytes_, lines_, each_;
 };
 
-/// Computes columns [jc, jc + nc) of rows [begin, end) of c = or += a b. `c` points to the first of these elements.
+/// Computes c = a b, or c += a b if `accumulate`, for rows [begin, end) and columns [jc, jc + nc) of c. The pointer c
+/// points to the first of these elements.
 template <class C>
 TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t begin, int64_t end, int64_t jc,
                               int64_t nc, int64_t k, C* c, int64_t ldc, bool accumulate, C* room) {
@@ -121,8 +125,8 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   const auto place_b = [&](int64_t pc, int64_t j) { return pc * b.row + (jc + j) * b.column; };
   for (int64_t ic = begin; ic < end; ic += kBlockRows) {
     const int64_t mc = end - ic < kBlockRows ? end - ic : kBlockRows;
-    // Rows from here on are packed: all rows, or only the rows of an incomplete last tile, which reads more rows than
-    // there are.
+    // First row that is packed: 0, or the first row of an incomplete last tile. Such a tile has to be packed, because
+    // it reads more rows than there are.
     const int64_t packed = a.elements.is_half() || a.column != 1 ? 0 : mc / kRows * kRows;
     const bool few = !b.elements.is_half() && b.column == 1 && mc <= kFewRows;
     for (int64_t pc = 0; pc < k; pc += kDepth) {
@@ -170,10 +174,11 @@ TANDEM_ONE_COPY void multiply(const Matrix<C>& a, const Matrix<C>& b, int64_t be
   }
 }
 
-/// Writes a block of c with `rows` <= kBlockRows rows into the transpose of c, whose rows are ldc apart: = or +=.
+/// Writes the transpose of a block of c, with `rows` <= kBlockRows rows, to `to`, whose rows are ldc elements apart. If
+/// `accumulate`, adds to the old values.
 template <class C> void put_turned(const C* block, int64_t rows, int64_t columns, C* to, int64_t ldc, bool accumulate) {
   if (!accumulate) return transpose<C, kVectorBytes>(block, columns, to, ldc, rows, columns);
-  constexpr int64_t kFew = kLane<C>;  // columns whose transposed copy stays in the L1 cache
+  constexpr int64_t kFew = kLane<C>;  // number of columns whose transposed copy stays in the L1 cache
   C turned[kFew * kBlockRows];
   for (int64_t column = 0; column < columns; column += kFew) {
     const int64_t count = columns - column < kFew ? columns - column : kFew;
@@ -183,9 +188,9 @@ template <class C> void put_turned(const C* block, int64_t rows, int64_t columns
   }
 }
 
-/// Operands: c, a, b, and scratch for packing and for a block of c. Scalars: n, k, row and column strides of a and of
-/// b, row stride of c, whether to add to c, and whether to write c as its transpose, which only float supports. The
-/// range is the rows of the product.
+/// Computes rows [begin, end) of a product. Operands: c, a, b, and scratch for packing and for a block of c. Scalars:
+/// n, k, row and column strides of a and of b, row stride of c, whether to add to c, and whether to write c as its
+/// transpose, which only float supports.
 template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t n = number(0), k = number(1), ldc = number(6);

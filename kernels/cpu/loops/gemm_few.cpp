@@ -1,4 +1,4 @@
-// Matrix products of few rows of a, for one thread. The larger operand is read once, in memory order.
+// Matrix products in which a has few rows, for one thread. The larger operand, b, is read once, in memory order.
 #include "tandem/kernels/cpu/loops/gemm_tile.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -7,8 +7,8 @@ namespace {
 struct Plus {
   template <class V> TANDEM_HD static V join(V a, V b) { return a + b; }
 };
-/// Returns the last n elements of a row of k, where n is less than a vector has, padded with zeros. They are at the
-/// vector's end if the row is at least as long as a vector.
+/// Returns a vector with the last n elements of a row of k elements, padded with zeros; n is smaller than a vector. The
+/// elements are at the end of the vector if the row is at least as long as a vector, otherwise at its start.
 template <class T> Vector<T> last_elements(const T* row, int64_t k, int64_t n) {
   T padded[kLane<T>] = {};
   if (k < kLane<T>) {
@@ -22,8 +22,8 @@ template <class T> Vector<T> last_elements(const T* row, int64_t k, int64_t n) {
   const Vector<T> lanes = *reinterpret_cast<const Vector<T>*>(padded), none = {};
   return lanes >= T(kLane<T> - n) ? *reinterpret_cast<const Vector<T>*>(row + k - kLane<T>) : none;
 }
-/// Sums products of M rows of a with N rows of b along k: c[m][n] = or += the sum, whose order is the same for any M
-/// and N.
+/// Computes the dot products of M rows of a and N rows of b, along k, and writes them to c or, if `add`, adds them to
+/// c. The order of each sum is the same for any M and N.
 template <class T, int M, int N>
 TANDEM_ONE_COPY void sums_of_rows(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
                                   bool add) {
@@ -60,7 +60,7 @@ TANDEM_ONE_COPY void sums_of_rows(const T* a, int64_t lda, const T* b, int64_t l
 template <class T, int N>
 void column_of_sums(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb, int64_t k, T* c, int64_t ldc,
                     bool add) {
-  constexpr int kMost = kVectorBytes == 64 ? 4 : 2;  // as many sums as fit into registers
+  constexpr int kMost = kVectorBytes == 64 ? 4 : 2;  // maximum number of rows of a whose sums fit into registers
   for (int64_t i = 0, parts = (m + kMost - 1) / kMost; parts > 0; --parts) {
     const int64_t left = (m - i + parts - 1) / parts;
     const auto sums = left == 1   ? sums_of_rows<T, 1, N>
@@ -71,9 +71,9 @@ void column_of_sums(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb,
     i += left;
   }
 }
-/// Computes c (m, n) = or += a b^T for few rows of a. Rows of a and of b are read in place, and rows of b once.
-/// Operands: c, a, b. Scalars: m, k, row strides of a, b and c, and whether to add to c. The range is the rows of b,
-/// which are the columns of c.
+/// Computes c (m, n) = a b^T, or c += a b^T, for an a with few rows, and for rows [begin, end) of b. These are columns
+/// of c. Reads a and b in place, and b only once. Operands: c, a, b. Scalars: m, k, row strides of a, b and c, and
+/// whether to add to c.
 template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = number(0), k = number(1), lda = number(2), ldb = number(3), ldc = number(4);
@@ -87,19 +87,21 @@ template <class T> void gemm_few_rows_body(const Loop& loop, int64_t begin, int6
   for (; j < end; ++j) column_of_sums<T, 1>(m, a, lda, b + j * ldb, ldb, k, c + j, ldc, add);
 }
 
-// Multiplies a few rows of a, fewer than two tiles have, by a row-major b. Reads b once, in memory order: a few rows at
-// a time, over all columns. The rows of a are divided evenly into tiles; tiles with fewer rows are wider.
+// The following functions multiply an a that has fewer rows than two tiles by a row-major b. They read b once, in
+// memory order: a few rows at a time, over all columns. The rows of a are divided evenly into tiles. kFewColumns[r - 1]
+// is the width, in vectors, of a tile with r rows; tiles with fewer rows are wider.
 #if defined(__AVX512F__)
-constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};  // vectors per tile of one row, of two, and so on
+constexpr int kFewColumns[] = {6, 6, 6, 6, 5, 4, 3, 3};
 #else
 constexpr int kFewColumns[] = {6, 4, 3, 3, 2, 2};
 #endif
 constexpr int kMostFew = sizeof(kFewColumns) / sizeof(int);
-constexpr int64_t kFewDepth = 64, kFewest = 4;  // rows of b at a time; half as many if a has less than kFewest rows
+// Number of rows of b that are multiplied at a time: kFewDepth, or half as many if a has fewer than kFewest rows.
+constexpr int64_t kFewDepth = 64, kFewest = 4;
 
-/// Computes a tile of c (Rows rows, Columns vectors) without the first `done` columns, which are already computed.
-/// Prefetches the next panel into the L2 cache, because lines that are a multiple of 4 KiB apart would evict each other
-/// from the L1 cache.
+/// Computes a tile of c (Rows rows, Columns vectors), except for the first `done` columns, which are already computed.
+/// Prefetches the next panel into the L2 cache, because in the L1 cache lines that are a multiple of 4 KiB apart would
+/// evict each other.
 template <class T, int Rows, int Columns>
 void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add, int64_t done) {
   constexpr int kLines = (Columns * kVectorBytes + 63) / 64;
@@ -109,7 +111,8 @@ void tile_of_few(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c
   tile<T, Rows, Columns, kLines, 2>(a, row, b, depth, rest, kHeld, false);
   put_rest(rest + done, kHeld, Rows, kHeld - done, c + done, ldc, add);
 }
-/// Computes c (Rows, n) = or += a (Rows, depth) times rows of b; `next` are the rows of b that are read afterwards.
+/// Computes c (Rows, n) = a (Rows, depth) b, or adds to c if `add`, for `depth` rows of b. `next` points to the rows of
+/// b that are read afterwards, and are prefetched.
 template <class T, int Rows>
 void times_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_t depth, int64_t n, const T* next, T* c,
                      int64_t ldc, bool add) {
@@ -120,7 +123,7 @@ void times_rows_of_b(const T* a, int64_t row, const T* b, int64_t ldb, int64_t d
                                                                                           : 1;
     width = columns * kLane<T>;
     const bool last = j + width >= n;
-    const int64_t at = j + width <= n ? j : n - width;  // the last tile overlaps the one before
+    const int64_t at = j + width <= n ? j : n - width;  // the last tile overlaps the previous tile
     const Panel<T> panel{b + at, ldb, reinterpret_cast<const char*>(last ? next : b + at + width),
                          last && next == b ? 0 : ldb * int64_t(sizeof(T))};
     const auto tile = columns == 1   ? tile_of_few<T, Rows, 1>
@@ -143,9 +146,9 @@ template <class T> auto times_rows_of_b(int64_t rows) {
     default: return times_rows_of_b<T, kMostFew>;
   }
 }
-/// Computes c (m, n) = or += a b for at most 16 rows of a, and at least as many columns as a tile has. Operands: c, a,
-/// b. Scalars: n, k, row and column strides of a, row strides of b and of c, and whether to add to c. The range is the
-/// rows of c.
+/// Computes c (m, n) = a b, or c += a b, for at most 16 rows of a, and at least as many columns as a tile has. [begin,
+/// end) are the rows of c. Operands: c, a, b. Scalars: n, k, row and column strides of a, row strides of b and of c,
+/// and whether to add to c.
 template <class T> void gemm_in_order_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = end - begin, n = number(0), k = number(1), a_row = number(2), a_column = number(3), ldb = number(4),

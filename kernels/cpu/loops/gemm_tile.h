@@ -1,4 +1,4 @@
-// Common parts of the loops of matrix products: vectors, and a tile of c that stays in registers.
+// Helpers for the loops of matrix products: vectors, and a tile of c that stays in registers.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/cpu/loops/lanes.h"
@@ -13,8 +13,8 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-// Keeps gcc from loading a vector from memory again for each of its uses. If rows are not aligned, half of the loads
-// cross a cache line.
+// Forces gcc to keep a vector in a register, rather than load it from memory for each use. If rows are not aligned,
+// half of the loads cross a cache line.
 #if defined(__x86_64__)
 #define TANDEM_IN_REGISTER(v) __asm__("" : "+v"(v))
 #else
@@ -39,11 +39,13 @@ template <class T> struct Panel {
   int64_t next_row;  // bytes between rows
 };
 constexpr int kLinesAhead = kVectorBytes == 64 ? 2 : 1;
-// A tile of at most this many rows of b waits for the lines of c even if it only writes them, so it prefetches them.
+// Maximum number of rows of b for which a tile prefetches its part of c even if it only writes c: such a tile is so
+// short that it would wait for these cache lines.
 constexpr int64_t kShallow = 64;
 
-/// Computes a tile of c (Rows rows, Columns vectors) = or += rows of a, which are `row` apart, times a panel of b.
-/// Prefetches `Lines` lines of each next row into the cache of level 4 - `Nearness`.
+/// Computes a tile of c (Rows rows, Columns vectors) as rows of a times a panel of b, or adds this product to the tile
+/// if `add`. The rows of a are `row` elements apart. Prefetches `Lines` cache lines of each next row of b into the
+/// cache of level 4 - `Nearness`.
 template <class T, int Rows, int Columns, int Lines = kLinesAhead, int Nearness = 3>
 TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t depth, T* c, int64_t ldc, bool add) {
   using V = Vector<T>;
@@ -79,7 +81,7 @@ TANDEM_ONE_COPY void tile(const T* a, int64_t row, const Panel<T>& b, int64_t de
     for (int j = 0; j < Columns; ++j) to[j] = add ? to[j] + sum[r][j] : sum[r][j];
   }
 }
-/// Copies or adds those elements of a tile at an edge of c that lie inside c.
+/// Copies (or adds, if `add`) the elements of a tile that lie inside c, if the tile reaches over an edge of c.
 template <class C>
 TANDEM_ONE_COPY void put_rest(const C* rest, int64_t held, int64_t rows, int64_t columns, C* to, int64_t ldc,
                               bool add) {

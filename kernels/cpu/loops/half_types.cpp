@@ -4,7 +4,8 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Calls row(offset in memory, offset in the copy, count) for each row. Rows without gaps between them are one row.
+/// Calls row(offset in memory, offset in the copy, count) for each row. Rows without gaps between them are treated as
+/// one row.
 template <class Row> void for_rows_of(int64_t n, int64_t rows, int64_t stride, Row row) {
   if (stride == n) {
     n *= rows;

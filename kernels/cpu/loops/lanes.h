@@ -1,6 +1,6 @@
-// Reductions of contiguous elements in vectors that stay in registers. (From an array of lanes, gcc makes loops over
-// memory.) An operation has start<A>(), its neutral element; join(a, b) for elements and for vectors; and kInOrder:
-// whether rounding depends on the order.
+// Reductions of contiguous elements in vectors that stay in registers. (For an array of lanes, gcc would generate loops
+// over memory.) The operation Op of a reduction has start<A>(), its neutral element; join(a, b), for elements and for
+// vectors; and kInOrder, whether rounding depends on the order of the elements.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -24,8 +24,8 @@ template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> start_l
 template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
   return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
 }
-/// Returns v, and keeps gcc from merging its computation with other code: it would make one condition of `b != b ? b :
-/// b > a ? b : a`, for which there is no instruction.
+/// Returns v, and keeps gcc from merging its computation with other code. Otherwise gcc would make one condition of `b
+/// != b ? b : b > a ? b : a`, for which there is no instruction.
 template <class V> TANDEM_HD V as_made(V v) {
 #if defined(__x86_64__)
   asm("" : "+x"(v));
@@ -39,8 +39,8 @@ template <class A> TANDEM_HD A or_nan(A chosen, A b) {
   else
     return b != b ? b : chosen;
 }
-/// Zeros, then ones. A vector loaded from the right place in them is a mask that selects the last bytes of another
-/// vector.
+/// 64 zero bytes, then 64 bytes of all ones. A vector loaded from a suitable offset is a mask that selects the last
+/// bytes of another vector.
 struct Choice {
   uint8_t zeros[64], ones[64];
   constexpr Choice() : zeros{}, ones{} {
@@ -56,7 +56,7 @@ TANDEM_HD LaneVector<A, kBytes> with_first(LaneVector<A, kBytes> v, LaneVector<A
   return LaneVector<A, kBytes>((Bits(v) & chosen) | (Bits(other) & ~chosen));
 }
 
-/// Joins lanes in pairs, half the number of lanes apart, until one is left.
+/// Reduces the lanes of v to one: joins the first half of the vector with the second half until one lane is left.
 template <class Op, class A, int kBytes> TANDEM_HD A fold_vector(LaneVector<A, kBytes> v) {
   using V = LaneVector<A, kBytes>;
   if constexpr (kBytes > 16) {
@@ -74,9 +74,9 @@ template <class Op, class A, int kBytes> TANDEM_HD A fold_vector(LaneVector<A, k
     return v[0];
   }
 }
-/// Reduces x[0, n). In-order operations have 32 lanes on every instruction set, so that they round alike; others have
-/// as many as are fast. An incomplete last vector is loaded together with elements before it, which are replaced by the
-/// neutral element.
+/// Reduces x[0, n). In-order operations have 32 lanes on every instruction set, so that they round alike; other
+/// operations have as many lanes as is fastest. An incomplete last vector is loaded together with elements before it,
+/// which are replaced by the neutral element.
 template <class Op, class A, int kBytes = kLaneBytes> TANDEM_HD A reduce_lanes(const A* x, int64_t n) {
   using V = LaneVector<A, kBytes>;
   constexpr int kWidth = kBytes / int(sizeof(A)), kVectors = kBytes < kLaneBytes ? 1 : Op::kInOrder ? 32 / kWidth : 4;
@@ -123,7 +123,8 @@ struct Larger {
   template <class A> TANDEM_HD static A join(A a, A b) { return b > a ? b : a; }
 };
 
-/// Reduces columns c < kVectors * kWidth over `rows` rows of x, which are `stride` apart, into made[c].
+/// Reduces each column c < kVectors * kWidth of x over `rows` rows, which are `stride` elements apart, and writes the
+/// result to made[c].
 template <class Op, class A, int kBytes, int kVectors>
 TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
   using V = LaneVector<A, kBytes>;
@@ -137,7 +138,8 @@ TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(made + v * kWidth) = column[v];
 }
-/// As reduce_block, for `width` columns. The last block overlaps the one before rather than be narrower.
+/// Like reduce_block, for any number of columns, `width`. The last block overlaps the previous block instead of being
+/// narrower.
 template <class Op, class A, int kBytes = kLaneBytes, int kVectors = 4>
 void reduce_columns(const A* x, int64_t rows, int64_t stride, int64_t width, A* made) {
   constexpr int64_t kBlock = kVectors * kBytes / int64_t(sizeof(A));

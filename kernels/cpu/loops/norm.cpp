@@ -1,6 +1,6 @@
-// Loops of batch normalisation of planes, and of layer normalisation. Scalars of batch norm: N, C, L > 1 (L = 1 is in
-// batch_norm_rows.cpp); a unit is one channel. For half types, statistics, weights, biases and sums over rows are
-// float.
+// Loops of batch normalisation of planes (N, C, L), and of layer normalisation. Scalars 0 to 2 of the batch-norm loops:
+// N, C, and L > 1 (batch_norm_rows.cpp handles L = 1). For half types, statistics, weights, biases and sums over rows
+// are float.
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/functors/block_stats.h"
 
@@ -9,13 +9,13 @@ namespace {
 
 constexpr int64_t kFold = 2048;
 
-/// Walks the elements of channel c plane by plane, in blocks of kFold elements or some more. Each block is summed in
-/// floats before it is added to a double. The blocks depend on the shape alone.
+/// Walks the elements of channel c plane by plane, in blocks of about kFold elements. Each block is summed in float
+/// before its sum is added to a double. The blocks depend on the shape alone.
 class ChannelBlocks {
  public:
   ChannelBlocks(const Loop& loop, int64_t c)
       : images_(loop.scalars[0].integer), channels_(loop.scalars[1].integer), length_(loop.scalars[2].integer), c_(c) {}
-  /// Calls f(offset, count) for the pieces of the next block, each of which is contiguous.
+  /// Calls f(offset, count) for each contiguous piece of the next block.
   /// @return number of elements in the block; 0 after the last block
   template <class F> int64_t next(F f) {
     int64_t held = 0;
@@ -35,9 +35,9 @@ class ChannelBlocks {
  private:
   int64_t images_, channels_, length_, c_, n_ = 0, from_ = 0;
 };
-/// Computes totals[s] = the sum of f_s over the elements of channel c. read(offset, count) loads a piece of them;
-/// f_s(i) is the value for element i of the piece. Sums have sixteen lanes, which are added to a double after each
-/// block.
+/// Computes totals[s] = the sum of f_s over the elements of channel c. read(offset, count) loads a contiguous piece of
+/// the channel; f_s(i) is the value for element i of the piece. Sums have sixteen lanes, which are added to a double
+/// after each block.
 template <class C, class Read, class... F>
 void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f) {
   ChannelBlocks blocks(loop, c);
@@ -67,7 +67,8 @@ TANDEM_ONE_COPY double squares_in_double(ChannelBlocks block, const Elements<C>&
   });
   return lanes.fold();
 }
-/// Operands: mean, var, rstd, x. Scalar 3: eps. A block is read a second time while it is in the cache.
+/// Computes the statistics of channels [begin, end). Operands: mean, var, rstd, x. Scalar 3: eps. A block is read a
+/// second time while it is in the cache.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
   const Elements<C> elements(loop, 3);
@@ -101,7 +102,7 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
     data<C>(loop, 2)[c] = C(1.0 / ::sqrt(var + loop.scalars[3].real));
   }
 }
-/// Operands: y, x, mean, rstd, weight or none, bias or none. A unit is one plane (n, c).
+/// Normalises planes [begin, end), where plane = n * C + c. Operands: y, x, mean, rstd, weight or none, bias or none.
 template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), elements(loop, 1);
@@ -121,7 +122,8 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
     });
   }
 }
-/// Operands: sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight or none. Scalar 3: whether in training mode.
+/// Computes the gradients for channels [begin, end). Operands: sum_dy, sum_dy_xhat, dx, dy, x, mean, rstd, weight or
+/// none. Scalar 3: whether in training mode.
 template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const bool training = loop.scalars[3].integer;
@@ -153,7 +155,7 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
         if (training) {
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * (g[i] - from_mean - (v[i] - mean) * from_var);
-        } else {  // dx does not depend on x, nor on a NaN in x
+        } else {  // evaluation mode: dx does not depend on x, so a NaN in x must not reach dx
           TANDEM_IVDEP
           for (int64_t i = 0; i < piece; ++i) dx[i] = scale * g[i];
         }
@@ -162,17 +164,18 @@ template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t e
   }
 }
 
-/// Rows of x, and where to write y (which may be x), means and rstds.
+/// Pointers to rows of x, and to the memory for their y (which may be x), means and rstds.
 template <class C> struct LayerNormRows {
   const C* x;
   C *y, *mean, *rstd;
 };
-/// Returns 1 / standard deviation with squares in double, for squares outside the range of float.
+/// Returns 1 / standard deviation of a row, with squares in double. Used if squares are outside the range of float.
 template <class C> TANDEM_ONE_COPY C rstd_in_double(const C* x, int64_t n, C mean, double eps) {
   const double squares = long_sum<double>(n, [=](int64_t i) { return double(x[i] - mean) * double(x[i] - mean); });
   return C(1.0 / ::sqrt(squares / double(n) + eps));
 }
-/// kPlain: there is neither weight nor bias. If the pointers may be null, the compiler does not vectorise the loop.
+/// Normalises `rows` rows. kPlain: there is neither weight nor bias. This case is separate, because the compiler does
+/// not vectorise a loop with pointers that may be null.
 template <bool kPlain, class C>
 TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& at, int64_t rows) {
   const int64_t n = loop.scalars[0].integer;
@@ -189,14 +192,14 @@ TANDEM_ONE_COPY void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
     TANDEM_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       if constexpr (kPlain)
-        y[i] = (x[i] - mean) * rstd + C(0);  // -0 becomes 0, as it does with a bias
+        y[i] = (x[i] - mean) * rstd + C(0);  // + 0 turns -0 into 0, as adding a bias does
       else
         y[i] = (x[i] - mean) * rstd * (weight ? weight[i] : C(1)) + (bias ? bias[i] : C(0));
     }
   }
 }
-/// Returns the weight or bias of the rows, if there is one. A scalar of the loop holds its dtype: float, or the half
-/// type of x.
+/// Returns the weight or bias of the rows, if there is one. Scalar `scalar` of the loop holds the dtype of the weight
+/// or bias: float, or the half type of x.
 Elements<float> part_of_row(const Loop& loop, int operand, int scalar) {
   return {loop, operand, DType(loop.scalars[scalar].integer)};
 }
@@ -237,8 +240,8 @@ void layer_norm_long_row(const Loop& loop, Bands<float>& x, const Elements<float
     x.write(result, first, count, v);
   });
 }
-/// Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps, and the dtypes of weight and bias. A unit
-/// is one row.
+/// Normalises rows [begin, end). Operands: y, mean, rstd, x, weight or none, bias or none. Scalars: n, eps, and the
+/// dtypes of weight and bias.
 template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
   const Elements<C> result(loop, 0), elements(loop, 3);
@@ -259,8 +262,8 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
     result.write(r * n, n, y);
   }
 }
-/// Computes dx of one row, and adds the row to weights (sum dy (x - mean) rstd) and to biases (sum dy), each of which
-/// may be null. kWeighted: dx has dy times `weight` in place of dy.
+/// Computes dx of one row. Adds dy (x - mean) rstd to `weights` and dy to `biases`, unless they are null. kWeighted:
+/// there is a weight, so dx is computed from dy times `weight`.
 template <bool kWeighted, class C>
 void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean, C rstd, const Elements<C>& result,
                              C* weights, C* biases) {
@@ -292,13 +295,14 @@ void layer_norm_backward_row(Bands<C>& dy, Bands<C>& x, Bands<C>& weight, C mean
     dy.write(result, first, count, dx);
   });
 }
-/// Operands: dx; sum dy (x - mean) rstd of each block of rows or none; sum dy of each block or none; dy, x, mean, rstd,
-/// weight or none. Scalars: n, rows, rows per block, and the dtype of weight. A unit is one block.
+/// Computes the gradients for blocks [begin, end) of rows. Operands: dx; sums of dy (x - mean) rstd, one row per block,
+/// or none; sums of dy, one row per block, or none; dy, x, mean, rstd, weight or none. Scalars: n, rows, rows per
+/// block, and the dtype of weight.
 template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
   const Elements<C> weight(loop, 7, DType(loop.scalars[3].integer));
-  Bands<C> w(weight, 0, n);  // if it fits into one band, it is converted to float once
+  Bands<C> w(weight, 0, n);  // if the weight fits into one band, it is converted to float only once
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;
     C* const biases = data<C>(loop, 2) ? data<C>(loop, 2) + block * n : nullptr;

@@ -1,7 +1,8 @@
-// Batch norm, ReLU and max pooling by adjacent windows, fused. Intermediate results are not written. For each pooled
-// element only the number of its pixel in the window is kept, or kNone if ReLU made it 0. Backward takes the gradient
-// of each normalised pixel from its window where it is needed. The results are equal to the results of three separate
-// loops to the last bit. Scalars 3 to 8: H, W, OH, OW, and the window's height and width.
+// Batch norm, ReLU and max pooling by adjacent windows, fused into one loop that does not write intermediate results.
+// For each pooled element only the index of the chosen pixel within its window is stored, or kNone if ReLU made the
+// element 0. Backward reads the gradient of a normalised pixel from the pixel's window whenever it needs it. The
+// results are bit-equal to the results of three separate loops. Scalars 3 to 8: H, W, OH, OW, and the window's height
+// and width.
 #include "tandem/kernels/cpu/loops/batch_norm_rows.h"
 #include "tandem/kernels/cpu/loops/past_cache.h"
 
@@ -22,7 +23,7 @@ struct PoolWindows {
   }
 };
 
-// kColumns channels at a time are computed in vectors that stay in registers, the remaining channels in loops.
+// Computes kColumns channels at a time in vectors that stay in registers, and the remaining channels in loops.
 constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumns) / kWidth;
 using Floats = LaneVector<float, kLaneBytes>;
 using Ints = LaneVector<int32_t, kLaneBytes>;
@@ -39,7 +40,8 @@ TANDEM_HD Bytes narrowed(Ints v) {
 }
 TANDEM_HD Floats load(const float* x) { return load_lanes<float, kLaneBytes>(x); }
 
-/// A row of windows of x. Rows of x are `row` elements apart, pixels `pixel` elements.
+/// A row of windows of x, and the memory for their results. Rows of x are `row` elements apart, adjacent pixels `pixel`
+/// elements.
 struct WindowRow {
   const float* x;
   int64_t row, pixel, kh, kw, windows;
@@ -57,7 +59,8 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
       for (int64_t k = 0; k < r.kh; ++k)
         for (int64_t l = 0; l < r.kw; ++l) {
           const float* const from = r.x + k * r.row + l * r.pixel + v * kWidth;
-          __builtin_prefetch(from + r.kh * r.row);  // next row of windows: the processor would prefetch it too late
+          // Prefetches the next row of windows, which the processor itself would prefetch too late.
+          __builtin_prefetch(from + r.kh * r.row);
           const Floats normal = load(from) * times + plus;
           const Floats value = normal < 0 ? Floats{} : normal;
           const Ints wins = Ints(value > best) | Ints(value != value);
@@ -69,10 +72,11 @@ template <bool kTwoByTwo> TANDEM_ONE_COPY void largest_columns(WindowRow r, cons
       *reinterpret_cast<Bytes*>(r.chosen + v * kWidth) = narrowed(at);
     }
 }
-/// Computes a row of windows for `width` channels, at most kColumns.
+/// Computes a row of windows for `width` channels (at most kColumns).
 TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, const float* shift) {
   for (int64_t o = 0; o < r.windows; ++o, r.x += r.kw * r.pixel, r.y += r.pixel, r.chosen += r.pixel) {
-    float best[kColumns], value[kColumns];  // in one loop, the compiler would turn both selections into branches
+    // Arrays for two separate loops: in one loop, the compiler would turn both selections into branches.
+    float best[kColumns], value[kColumns];
     int32_t at[kColumns];
     for (int64_t c = 0; c < kColumns; ++c) {
       best[c] = -__builtin_inff();
@@ -98,7 +102,7 @@ TANDEM_ONE_COPY void largest(WindowRow r, int64_t width, const float* scale, con
     for (int64_t c = 0; c < width; ++c) r.chosen[c] = uint8_t(best[c] <= 0 ? int32_t(kNone) : at[c]);
   }
 }
-/// Operands: y, chosen, x, mean, rstd, weight or none, bias or none. A unit is one row of windows.
+/// Computes rows [begin, end) of windows. Operands: y, chosen, x, mean, rstd, weight or none, bias or none.
 void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
@@ -127,10 +131,10 @@ void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   });
 }
 
-constexpr int64_t kPixels = 128;  // pixels at a time: about 16 KiB of kColumns channels
+constexpr int64_t kPixels = 128;  // number of pixels that are processed at a time: about 16 KiB for kColumns channels
 static_assert(kPixels % kLanes == 0);
-/// For each of at most kPixels pixels: the offset of its window, and its number in the window, or kNone - 1 if it has
-/// no window.
+/// Locations of at most kPixels pixels. window: offset of the pixel's window in y. place: index of the pixel within its
+/// window, or kNone - 1 if no window contains it.
 struct Places {
   int64_t window[kPixels];
   uint8_t place[kPixels];
@@ -151,30 +155,32 @@ struct Places {
     }
   }
 };
-/// Gradients of normalised pixels, taken from their windows.
+/// Reads the gradients of normalised pixels: dy of the window that contains the pixel if the window chose it, otherwise
+/// 0.
 struct PoolGradient {
   const Places& places;
   const float* dy;
   const uint8_t* chosen;
-  /// Writes the gradient of pixel i for `width` channels.
+  /// Writes the gradient of normalised pixel i, for `width` channels, to `gradient`.
   void read(int64_t i, int64_t width, float* gradient) const {
     const float* const slope = dy + places.window[i];
     const uint8_t* const from = chosen + places.window[i];
     const uint8_t here = places.place[i];
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c) {
-      const float all = 0 + slope[c];  // a sum that begins with 0 makes -0 into 0
+      const float all = 0 + slope[c];  // adding to 0 turns -0 into 0, as in a sum
       gradient[c] = from[c] == here ? all : 0;
     }
   }
-  /// Returns the gradient of pixel i for a vector of channels from c on.
+  /// Returns the gradient of normalised pixel i for a vector of channels, from channel c on.
   TANDEM_HD Floats read(int64_t i, int64_t c) const {
     const Bytes from = *reinterpret_cast<const Bytes*>(chosen + places.window[i] + c);
     const Ints is_here = widened(from) == int32_t(places.place[i]);
     return is_here ? Floats{} + load(dy + places.window[i] + c) : Floats{};
   }
 };
-/// Sums for at most kColumns channels, in the order of slope_sums (batch_norm_rows.cpp).
+/// Sums of the gradient, and of the gradient times (x - mean), for at most kColumns channels. The order of the sums is
+/// the same as in slope_sums (batch_norm_rows.cpp).
 struct SlopeSums {
   ColumnLanes<float> all, sloped;
   TANDEM_ONE_COPY void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
@@ -185,7 +191,8 @@ struct SlopeSums {
       for (int c = 0; c < kColumns; c += kWidth) {
         const Floats gradient = g.read(i, c);
         *reinterpret_cast<Floats*>(to + c) += gradient;
-        const Floats product = gradient * (load(x + c) - load(mean + c));  // apart: clang fuses within one expression
+        // A statement of its own, because clang fuses multiplication and addition within one expression.
+        const Floats product = gradient * (load(x + c) - load(mean + c));
         *reinterpret_cast<Floats*>(to_sloped + c) += product;
       }
     }
@@ -208,7 +215,8 @@ struct SlopeSums {
     for (int64_t c = 0; c < width; ++c) slopes[c] = double(sums[c]);
   }
 };
-/// Operands: double sums (blocks, channels) as in slope_sums_body; dy, chosen, x, mean.
+/// Computes the sums over each block of pixels for backward. Operands: sums of the gradient, and of the gradient times
+/// (x - mean), both double (blocks, channels); dy, chosen, x, mean.
 void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
@@ -227,8 +235,8 @@ void norm_relu_pool_slope_sums_body(const Loop& loop, int64_t begin, int64_t end
   });
 }
 
-/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in the order of memory. kPast: writes past the
-/// cache.
+/// Computes dx of n pixels for `width` channels, a multiple of kColumns, in memory order. kPast: writes past the cache
+/// (with non-temporal stores).
 template <bool kPast>
 TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                            int64_t width, const Slopes<float>& s, bool training) {
@@ -244,8 +252,8 @@ TANDEM_ONE_COPY void pool_backward_columns(const PoolGradient& g, const float* x
       }
     }
 }
-/// Computes dx for fewer than kColumns channels. g, x and dx begin with the first of them, which is channel `first` of
-/// s.
+/// Computes dx for fewer than kColumns channels. g, x and dx point to the first of these channels, which is channel
+/// `first` of s.
 TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                    int64_t width, const Slopes<float>& s, int64_t first, bool training) {
   const float *const scale = s.scale + first, *const mean = s.mean + first, *const from_mean = s.from_mean + first,
@@ -256,10 +264,11 @@ TANDEM_ONE_COPY void pool_backward(const PoolGradient& g, const float* x, float*
     TANDEM_IVDEP
     for (int64_t c = 0; c < width; ++c)
       dx[c] = training ? scale[c] * (gradient[c] - from_mean[c] - (x[c] - mean[c]) * from_var[c])
-                       : scale[c] * gradient[c];  // dx does not depend on x, nor on a NaN in x
+                       : scale[c] * gradient[c];  // evaluation mode: a NaN in x must not reach dx
   }
 }
-/// Operands: dx, dy, chosen, x, mean, rstd, weight or none, double sums as in backward_body. A unit is one pixel.
+/// Computes dx for pixels [begin, end). Operands: dx, dy, chosen, x, mean, rstd, weight or none, double sums as in
+/// backward_body (batch_norm_rows.cpp).
 void norm_relu_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;

@@ -1,6 +1,5 @@
-// Loops of optimizer steps, each of which is one pass over a parameter, its gradient and its state, and of gradient
-// clipping. Parameters and state of half types are stored as such; a step is computed in float, as in PyTorch's fused
-// steps.
+// Loops of optimizer steps and of gradient clipping. A step is one pass over a parameter, its gradient and its state.
+// Parameters and state of half types stay in their type; a step is computed in float, as in PyTorch's fused steps.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 #include "tandem/kernels/step_values.h"
@@ -8,8 +7,8 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient, step, AdamValues. The bias corrections
-/// come from the step, which is a tensor.
+/// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, gradient,
+/// step, AdamValues. The bias corrections are computed from the step count, which is a tensor.
 template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::AdamValues& s = *data<const kernels::AdamValues>(loop, 6);
   const double t = double(*data<const float>(loop, 5));
@@ -48,7 +47,8 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
   });
 }
 
-/// Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar: nesterov.
+/// SGD step for elements [begin, end). Operands: parameter, momentum buffer or none, gradient, SgdValues. Scalar:
+/// whether to use Nesterov momentum.
 template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const kernels::SgdValues& s = *data<const kernels::SgdValues>(loop, 3);
   const C lr = C(s.lr), momentum = C(s.momentum), decay = C(s.decay), old = C(s.old), added = C(s.added);
@@ -82,7 +82,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   });
 }
 
-/// Operands: sums (float64), x. Scalars: n, elements per sum. A unit of the range is one sum of squares.
+/// Computes the sums of squares of blocks [begin, end). Operands: sums (float64), x. Scalars: n, elements per block.
 template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
   const Elements<C> elements(loop, 1);
@@ -121,7 +121,7 @@ struct AbsMin {
   template <class A> static A start() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A join(A a, A b) { return or_nan(absolute(b) < a ? absolute(b) : a, b); }
 };
-/// Operands: numbers (float64), x. Scalars: n, elements per block. A unit of the range is one block, reduced by Op.
+/// Reduces blocks [begin, end) by Op. Operands: one result for each block (float64), x. Scalars: n, elements per block.
 template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
   const Elements<C> elements(loop, 1);
@@ -144,7 +144,7 @@ template <class C> void abs_maxima_body(const Loop& loop, int64_t begin, int64_t
 template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t end) {
   reduce_blocks<AbsMin, C>(loop, begin, end);
 }
-/// Replaces each x of operand 0 by f(x).
+/// Replaces elements [begin, end) of operand 0, each x by f(x).
 template <class C, class F> void change(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> elements(loop, 0);
   elements.in_pieces(end - begin, [&](int64_t from, int64_t n) {

@@ -1,15 +1,15 @@
-// Writes past the cache, for data that is too large to stay in a cache until it is read. A cache line that is written
-// whole is not read from memory first.
+// Writes past the cache (non-temporal stores), for data that is too large to stay in a cache until it is read. A cache
+// line that is written as a whole is not read from memory first.
 #pragma once
 #include "tandem/kernels/functors/base.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kPastCache = int64_t(48) << 20;  // bytes from which on such writes are faster
+constexpr int64_t kPastCache = int64_t(48) << 20;  // number of bytes from which on writes past the cache are faster
 #if defined(__SSE2__)
 typedef long long Word __attribute__((vector_size(16), may_alias));
-/// Writes to an address that is a multiple of 16.
+/// Writes 16 bytes to an address that is a multiple of 16.
 TANDEM_HD void store_past_cache(void* to, Word word) {
 #if defined(__clang__)
   __builtin_nontemporal_store(word, reinterpret_cast<Word*>(to));
@@ -17,7 +17,7 @@ TANDEM_HD void store_past_cache(void* to, Word word) {
   __builtin_ia32_movntdq(reinterpret_cast<Word*>(to), word);
 #endif
 }
-/// Store fence. It must come before another thread is told that the data is there.
+/// Store fence. Call it after writes past the cache, before telling another thread that the data is there.
 TANDEM_HD void end_past_cache() { __builtin_ia32_sfence(); }
 #else
 typedef long long Word __attribute__((vector_size(16)));
@@ -25,7 +25,7 @@ TANDEM_HD void store_past_cache(void* to, Word word) { __builtin_memcpy(to, &wor
 TANDEM_HD void end_past_cache() {}
 #endif
 
-/// Writes 16 bytes at a time; the address and `bytes` are multiples of 16.
+/// Writes `bytes` bytes, 16 at a time. The address and `bytes` are multiples of 16.
 [[maybe_unused]] TANDEM_HD void store_past_cache(void* to, const void* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += int64_t(sizeof(Word))) {
     Word word;

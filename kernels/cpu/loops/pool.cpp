@@ -4,7 +4,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Returns the elements of two vectors at even places, or at odd places.
+/// Returns the elements at even positions of the vectors a and b, one after the other, or at odd positions if `odd`.
 template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
   constexpr int kWidth = int(sizeof(V) / sizeof(a[0]));
   if constexpr (kWidth == 2)
@@ -15,8 +15,9 @@ template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
     return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
                : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
 }
-/// Pools by windows of 2 x 2; see Note [Halving]. The first of equal elements wins, and the last of several NaNs, in
-/// the order of memory. x, y and index, which may be null, point to row `first` of the windows of all planes.
+/// Max pooling by windows of 2 x 2; see Note [Halving] in pool.h. The maximum is the first of equal elements in memory
+/// order, or the last of several NaNs. x, y and index (which may be null) point to the data of window row `first`,
+/// counted over all planes.
 template <class C>
 TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, const C* x, C* y, int64_t* index) {
   using Place = typename PlaceOf<C>::type;
@@ -49,12 +50,13 @@ TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, co
     if (index) index += ow;
   }
 }
-/// Operands: y, index or none, x.
+/// Max pooling by windows of 2 x 2, for planes [begin, end). Operands: y, index or none, x.
 template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   const int64_t first = begin * v.oh, count = end * v.oh - first;
-  // The last rows that are shorter than a step go through a copy, because the memory behind them is not ours to write.
+  // Rows that are shorter than a step are written beyond their end, so the last of them are computed in a temporary:
+  // the memory behind them may belong to another thread.
   const int64_t tail = result.is_half() ? count : v.ow < kStep ? lesser(kStep / v.ow, count) : 0;
   if (tail < count) {
     const int64_t at = first * v.ow;
@@ -72,11 +74,11 @@ template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, 
     for (int64_t i = 0; index && i < windows; ++i) index[at + i] = place[i];
   }
 }
-/// Returns the places k of a window at `first` whose pixels first + k d lie in [0, size).
+/// Returns the range of kernel positions i < k for which pixel `first + i * d` lies in [0, size).
 Span places(int64_t first, int64_t d, int64_t k, int64_t size) {
   return {first < 0 ? (-first + d - 1) / d : 0, first < size ? lesser(k, (size - 1 - first) / d + 1) : 0};
 }
-/// Writes at[i] = column of the first pixel of window i in its row; -1 if all of its pixels are padding.
+/// Writes at[i] = column of the first pixel of window i that lies in the plane; -1 if all of its pixels are padding.
 template <class Place> void first_pixels(const Window& v, int64_t left, int64_t count, Place* at) {
   const int64_t s = v.s[1];
   for (int64_t i = 0; i < count; ++i) at[i] = Place(left + i * s);
@@ -87,8 +89,8 @@ template <class Place> void first_pixels(const Window& v, int64_t left, int64_t 
   for (int64_t i = 0; i < count && left + i * s < 0; ++i) look(i);
   for (int64_t i = count - 1; i >= 0 && left + i * s >= v.w; --i) look(i);
 }
-/// For adjacent windows, a vector at a time: updates the largest element of each window and its place by the pixels of
-/// `row`.
+/// Updates the largest element (best) and its index (at) of each of `windows` adjacent windows by the pixels of `row`,
+/// a vector of windows at a time.
 template <class C, class Place>
 TANDEM_HD void let_win(const PixelRow<C>& row, int64_t windows, Place beside, Place step, C* best, Place* at) {
   constexpr int kBytes = kLaneBytes < 32 ? kLaneBytes : 32, kWidth = kBytes / int(sizeof(C));
@@ -109,7 +111,7 @@ TANDEM_HD void let_win(const PixelRow<C>& row, int64_t windows, Place beside, Pl
     *reinterpret_cast<Places*>(at + i) = where;
   }
 }
-/// Operands: y, index or none, x. Padding never wins.
+/// Max pooling of planes [begin, end). Operands: y, index or none, x. Padding is never the maximum.
 template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t end) {
   using Place = typename PlaceOf<C>::type;
   const Window v(loop);
@@ -124,7 +126,8 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
       for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
         const int64_t count = lesser(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
         C best[kTile + kStep];
-        Place at[kTile + kStep];  // relative to the first row of these windows that lies in the plane
+        // Index of the maximum, relative to the first row of these windows that lies in the plane.
+        Place at[kTile + kStep];
         for (int64_t i = 0; i < count + kStep; ++i) {
           best[i] = -C(__builtin_inf());
           at[i] = -1;
@@ -141,8 +144,8 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
       }
     }
 }
-/// Operands: dx, dy, index. A window that has only padding has index -1, and adds nothing. Gradients of a half type are
-/// summed in float and rounded once.
+/// Computes dx for planes [begin, end). Operands: dx, dy, index. A window that has only padding has index -1, and is
+/// skipped. Gradients of a half type are summed in float and rounded once.
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   const Elements<C> result(loop, 0), gradient(loop, 1);
@@ -158,7 +161,7 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
     }
     return;
   }
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // extent of a window, with dilation
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
   Room<C> room;
   for (int64_t plane = begin; plane < end; ++plane)
     make_plane(result, v, plane, [&](const Part<C>& part) {
@@ -166,7 +169,8 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
       const Span down = covering(v, 0, part.rows.first, part.rows.last, v.oh);
       const Span across = covering(v, 1, part.columns.first, part.columns.last, v.ow);
-      const bool all = across.last - across.first == v.ow;  // then the rows of all windows are contiguous, too
+      // If all windows of a row are covered, the rows of windows are contiguous.
+      const bool all = across.last - across.first == v.ow;
       const int64_t run = (across.last - across.first) * (all ? down.last - down.first : 1);
       for (int64_t oh = down.first; oh < down.last; oh += all ? v.oh : 1) {
         const int64_t from = (plane * v.oh + oh) * v.ow + across.first;

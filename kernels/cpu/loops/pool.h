@@ -1,5 +1,5 @@
-// Common parts of the pooling loops. Scalars: H, W, OH, OW, then kernel, stride, padding, dilation as pairs; a unit is
-// one plane.
+// Helpers for the pooling loops, which loop over planes. Scalars: H, W, OH, OW, then kernel, stride, padding and
+// dilation as pairs (height, width).
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -24,16 +24,17 @@ struct Window {
   }
 };
 
-template <class T> struct PlaceOf { using type = int32_t; };  // as wide as T, so that both fill the same lanes
+// Integer type for the index of a pixel. It is as wide as T, so that indices and elements fill the same lanes.
+template <class T> struct PlaceOf { using type = int32_t; };
 template <> struct PlaceOf<double> { using type = int64_t; };
 
 inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-/// Consecutive numbers from `first` on, up to but without `last`.
+/// Half-open range [first, last).
 struct Span {
   int64_t first, last;
 };
-/// Returns the factor of a window's sum: 1 / number of pixels that count.
+/// Returns the factor by which a window's sum is multiplied: 1 / number of pixels that count.
 template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
   int64_t count = 1;
   const int64_t at[2] = {oh, ow}, size[2] = {v.h, v.w};
@@ -43,25 +44,27 @@ template <class T> T scale_of(const Window& v, int64_t oh, int64_t ow) {
   }
   return T(1) / T(count);
 }
-/// Returns which of the `out` windows along dimension d contain one of the pixels [from, to).
+/// Returns the range of windows, of `out` windows along dimension d, that contain at least one of the pixels [from,
+/// to).
 inline Span covering(const Window& v, int d, int64_t from, int64_t to, int64_t out) {
-  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};  // avoids divisions, which matter for small planes
+  // Avoids divisions, which take noticeable time for small planes.
+  if (from == 0 && to == (d ? v.w : v.h)) return {0, out};
   const int64_t reach = from + v.p[d] - v.k[d] + 1;
   return {reach > 0 ? (reach + v.s[d] - 1) / v.s[d] : 0, lesser((to - 1 + v.p[d]) / v.s[d] + 1, out)};
 }
-/// Returns the pixels of window o, of `out` windows along a dimension of `in` pixels.
+/// Returns the range of pixels of window o in adaptive pooling of `in` pixels to `out` windows.
 inline Span adaptive_window(int64_t o, int64_t in, int64_t out) {
   return {o * in / out, ((o + 1) * in + out - 1) / out};
 }
 
-/// Some rows and columns of a plane, and their place in memory.
+/// A rectangle of a plane (ranges of rows and columns), and its memory.
 template <class C> struct Part {
   Span rows, columns;
-  C* data;  // the element in the first row and column
+  C* data;  // points to the element in the first row and column
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
-/// A plane that windows read: in place or, for a half type, through a Room.
+/// Reads a plane of an operand: in place or, for a half type, through a Room of floats.
 template <class C> class Plane {
  public:
   Plane(const Elements<C>& all, const Window& v) : all_(all), v_(v) {}
@@ -69,13 +72,14 @@ template <class C> class Plane {
     first_ = plane * v_.h * v_.w;
     held_ = {0, 0};
   }
-  /// Calls f(part) for these rows and columns: for one part, or for several if the Room cannot hold as many rows.
+  /// Calls f(part) for these rows and columns: for one part, or for several if the Room cannot hold all of the rows.
   template <class F> void parts(Span rows, Span columns, F f) {
     if (rows.last <= rows.first || columns.last <= columns.first) return;
     const bool half = all_.is_half();
     const int64_t room = half ? kBand / v_.w : v_.h;
     if (rows.last - rows.first <= room) {
-      if (rows.first < held_.first || rows.last > held_.last) {  // also reads later rows, which are needed next
+      // Reads as many rows as fit, because the next windows need later rows.
+      if (rows.first < held_.first || rows.last > held_.last) {
         held_ = {half ? rows.first : 0, half ? lesser(rows.first + room, v_.h) : v_.h};
         held_data_ = all_.read(first_ + held_.first * v_.w, (held_.last - held_.first) * v_.w, room_.data());
       }
@@ -102,8 +106,8 @@ template <class C> class Plane {
 };
 // See Note [Halving].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
-/// A row of pixels for adjacent windows, copied in type C together with its padding, so that the pixels at one place of
-/// all these windows are contiguous.
+/// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
+/// position are contiguous over all of these windows.
 template <class C> class PixelRow {
   static constexpr int64_t kHeld = kBand * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Room
 
@@ -113,10 +117,10 @@ template <class C> class PixelRow {
     apart_ = v.s[1] == 1 ? 0 : lesser(windows_, v.ow) + kStep;
     most_ = greater(1, lesser(v.k[1], kHeld / 2 / greater(v.d[1], apart_)));
   }
-  /// Returns the maximum number of windows side by side.
+  /// Returns the maximum number of windows that a row of pixels holds.
   int64_t windows() const { return windows_; }
-  /// Reads from `row` the pixels of `count` windows, the first of which begins at column `left`, at the kernel's places
-  /// from `from` on.
+  /// Reads from row `row` the pixels of `count` windows, the first of which begins at column `left`, for the kernel's
+  /// columns from `from` on.
   void read(int64_t row, int64_t left, int64_t count, int64_t from) {
     from_ = from;
     many_ = lesser(most_, v_.k[1] - from);
@@ -133,9 +137,9 @@ template <class C> class PixelRow {
     for (int64_t k = 0; apart_ && k < many_; ++k)
       for (int64_t i = 0; i < count; ++i) rooms_apart_[k * apart_ + i] = room_[k * d + i * s];
   }
-  /// many(): number of places that were read. pixels(k): the windows' pixels at place k of these. offset(k): distance
-  /// of place k from a window's first pixel. Up to kStep pixels behind the last window may be read; their values have
-  /// no meaning.
+  /// many(): number of kernel columns that were read. pixels(k): the windows' pixels at the k-th of these columns.
+  /// offset(k): distance of these pixels from their windows' first pixels. Up to kStep pixels behind the last window
+  /// may be read; their values have no meaning.
   int64_t many() const { return many_; }
   const C* pixels(int64_t k) const { return apart_ ? rooms_apart_ + k * apart_ : room_ + k * v_.d[1]; }
   int64_t offset(int64_t k) const { return (from_ + k) * v_.d[1]; }
@@ -148,8 +152,8 @@ template <class C> class PixelRow {
   int64_t apart_, most_, from_ = 0, many_ = 0;
   C room_[kHeld + kTile], rooms_apart_[kHeld + kTile];
 };
-/// Computes a plane of `result`, to whose zeroed parts f(part) adds gradients: one part or, for a half type, parts that
-/// fit into the Room.
+/// Computes a plane of `result` in parts: sets a part to zero, calls f(part), which adds gradients to it, and stores
+/// it. The plane is one part or, for a half type, parts that fit into the Room.
 template <class C, class F> void make_plane(const Elements<C>& result, const Window& v, int64_t plane, F f) {
   Room<C> room;
   const int64_t width = result.is_half() ? lesser(v.w, kBand) : v.w;
@@ -166,16 +170,16 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
     }
 }
 
-// Note [Halving]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few
-// elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows.
-// Across, where two columns become one, all rows of all planes are one run. Down, where two rows become one, each row
-// is computed in steps of eight, which reach into the next row, whose elements are written later.
+// Note [Halving]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few elements
+// would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows. Across a
+// row, where two columns become one, all rows of all planes are one run. Down a column, where two rows become one, each
+// row is computed in steps of eight. Such a step may reach into the next row, whose elements are written later.
 inline bool is_halving(const Window& v) {
   bool yes = v.h == 2 * v.oh && v.w == 2 * v.ow && v.ow <= kTileWindows && v.h * v.w < (int64_t(1) << 31);
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == 2 && v.s[i] == 2 && v.p[i] == 0 && v.d[i] == 1;
   return yes;
 }
-/// Calls f(first row, number of rows) for tiles of the rows of windows of all planes.
+/// Divides the rows of windows of planes [begin, end) into tiles, and calls f(first row, number of rows) for each.
 template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F f) {
   const int64_t step = kTileWindows / v.ow;
   for (int64_t row = begin * v.oh; row < end * v.oh; row += step)
@@ -185,6 +189,6 @@ template <class F> void for_tiles(const Window& v, int64_t begin, int64_t end, F
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Bodies that are one template for both directions.
+// Instances of a loop body that is one template for both directions, forward and backward.
 #define TANDEM_FORWARD(body, C) body<C, false>
 #define TANDEM_BACKWARD(body, C) body<C, true>

@@ -1,22 +1,22 @@
-// Loops of pooling of channels-last images. The extents hold units and channels. A unit is one row of pixels of the
-// tensor that is written, and a vector holds neighbouring channels. Backward gathers the gradients: each pixel of dx
-// goes through the windows that contain it, in order, so that a sum is rounded once and no two units write to the same
-// place.
+// Pooling loops for channels-last images. They loop over rows of pixels of the tensor that is written; the extents are
+// (rows, channels). A vector holds neighbouring channels. Backward gathers the gradients: it computes each pixel of dx
+// from the windows that contain the pixel, in order, so that a sum is rounded once and no two threads write to the same
+// pixel.
 #include "tandem/kernels/cpu/loops/pool.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kGroup = 64;  // channels that are computed side by side
+constexpr int64_t kGroup = 64;  // number of channels that are computed side by side
 
-/// Rows and columns of the tensor read that contribute to one pixel of the tensor written.
+/// Ranges of rows and columns of the input that contribute to one pixel of the output.
 struct Reach {
   Span down, across;
 };
-/// For rows [begin, end) of the tensor written, `rows` per image, calls f(image, row, column, reach, first channel,
-/// number of channels, offset of the first element) for groups of the channels of all pixels. down(row) and
-/// across(column) return the reach. They divide, which takes as long as a group, so the results of across() are kept
-/// for all rows.
+/// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
+/// rows [begin, end) of the output, for one group of channels after the other. The output has `rows` rows per image.
+/// down(row) and across(column) return the two ranges of `reach`. They divide, which takes as long as a group, so the
+/// results of across() are computed once for all rows.
 template <class Down, class Across, class F>
 void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down, Across across,
                 F f) {
@@ -38,7 +38,7 @@ void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int6
     }
   }
 }
-/// Returns the places k of max pooling's window `o` that lie inside the image, along dimension d.
+/// Returns the range of kernel positions of max-pooling window `o` that lie inside the image, along dimension d.
 Span places(const Window& v, int d, int64_t o) {
   const int64_t first = o * v.s[d] - v.p[d], size = d ? v.w : v.h;
   int64_t low = 0, high = v.k[d];
@@ -47,8 +47,9 @@ Span places(const Window& v, int d, int64_t o) {
   return {low, high};
 }
 
-/// The pixels that contribute to one pixel, with `width` channels; distances between rows and between columns are in
-/// elements. It does not depend on the type, unlike the functions that use it.
+/// The rectangle of input pixels that contribute to one output pixel, for `width` channels. row_stride and stride are
+/// the distances between rows and between columns, in elements. Unlike the functions that use it, this struct is not a
+/// template.
 struct Pixels {
   int64_t rows, row_stride, columns, stride, width;
   Pixels(const Reach& reach, int64_t row, int64_t column, int64_t channels)
@@ -58,7 +59,8 @@ struct Pixels {
         stride(column),
         width(channels) {}
 };
-/// Computes result[c] = finish(sum of term(row, column, offset of the pixel)(c)). A sum of a half type is rounded once.
+/// For each channel c, computes result[c] = finish(sum over the pixels of term(row, column, offset of the pixel)(c)).
+/// The sum of a half type is kept in float and rounded once.
 template <class T, class Term, class Finish>
 TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) {
   using C = Upcast<T>;
@@ -87,9 +89,9 @@ TANDEM_HD void sum_pixels(const Pixels& p, T* result, Term term, Finish finish) 
   }
   for (int64_t c = 0; c < p.width; ++c) result[c] = T(finish(sum[c]));
 }
-/// Finds the largest pixel for each channel. The first of equal elements wins, and the last of several NaNs, as in
-/// max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the index per row and
-/// per column.
+/// Finds the largest pixel of each channel, and its index. The maximum is the first of equal elements, or the last of
+/// several NaNs, as in max_pool_body. `place` is the index of the first pixel; `down` and `across` are the steps of the
+/// index per row and per column.
 template <class T, class Place>
 TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down, Place across, T* y, int64_t* index) {
   using C = Upcast<T>;
@@ -106,7 +108,7 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
       TANDEM_IVDEP
       for (int64_t c = 0; c < p.width; ++c) {
         if constexpr (sizeof(Place) > sizeof(C))
-          TANDEM_ONE_BY_ONE  // only for planes of 2^31 pixels or more
+          TANDEM_ONE_BY_ONE  // not vectorised: used only for planes of 2^31 pixels or more
               const C value = C(from[c]);
         const bool wins = (at[c] < 0) | (value > best[c]) | (value != value);
         best[c] = wins ? value : best[c];
@@ -116,7 +118,7 @@ TANDEM_HD void find_largest(const T* x, const Pixels& p, Place place, Place down
   for (int64_t c = 0; c < p.width; ++c) y[c] = T(best[c]);
   for (int64_t c = 0; index && c < p.width; ++c) index[c] = at[c];
 }
-/// Computes one pixel of dx: the sum of the gradients of the windows that chose it.
+/// Computes one pixel of dx: the sum of the gradients of the windows that chose this pixel as their maximum.
 template <class T> TANDEM_HD void add_chosen(const T* dy, const int64_t* index, const Pixels& p, int64_t pixel, T* dx) {
   using C = Upcast<T>;
   const auto term = [=](int64_t, int64_t, int64_t at) {
@@ -130,7 +132,7 @@ template <class T> TANDEM_HD void average(const T* x, const Pixels& p, Upcast<T>
   sum_pixels(p, y, term, [=](C sum) { return sum * scale; });
 }
 
-/// Operands: y, index or none, x.
+/// Max pooling of rows [begin, end) of y. Operands: y, index or none, x.
 template <class C, class Place> void max_rows(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t channels = loop.extents.size[1];
   int64_t* const index = data<int64_t>(loop, 1);
@@ -155,11 +157,11 @@ template <class C> void max_body(const Loop& loop, int64_t begin, int64_t end) {
   else
     max_rows<C, int64_t>(loop, v, begin, end);
 }
-/// Operands: dx, dy, index, which says which pixel each window chose.
+/// Computes rows [begin, end) of dx. Operands: dx, dy, index of the pixel that each window chose.
 template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   Window v(loop);
   const int64_t channels = loop.extents.size[1];
-  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // extent of a window, with dilation
+  for (int d = 0; d < 2; ++d) v.k[d] = (v.k[d] - 1) * v.d[d] + 1;  // v.k becomes the extent of a window, with dilation
   const auto down = [&](int64_t h) { return covering(v, 0, h, h + 1, v.oh); };
   const auto across = [&](int64_t w) { return covering(v, 1, w, w + 1, v.ow); };
   for_groups(loop, begin, end, v.h, v.w, down, across,
@@ -173,7 +175,7 @@ template <class C> void max_backward_body(const Loop& loop, int64_t begin, int64
              });
 }
 
-/// Windows of average pooling. In adaptive pooling the kernel is 0, and windows differ in size.
+/// Windows of average pooling. For adaptive pooling the kernel size is given as 0, and windows differ in size.
 struct AverageWindows {
   const Window& v;
   bool adaptive() const { return v.k[0] == 0; }
@@ -184,7 +186,8 @@ struct AverageWindows {
   }
   Span windows(int d, int64_t i) const {
     const int64_t size = d ? v.w : v.h, out = d ? v.ow : v.oh;
-    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);  // input and output exchanged
+    // For adaptive pooling, calls adaptive_window() with input and output exchanged.
+    return adaptive() ? adaptive_window(i, out, size) : covering(v, d, i, i + 1, out);
   }
   template <class C> C scale(int64_t oh, int64_t ow) const {
     if (!adaptive()) return scale_of<C>(v, oh, ow);
@@ -202,7 +205,7 @@ TANDEM_HD void average_backward(const AverageWindows& of, const Reach& reach, co
   };
   sum_pixels(p, dx, term, [](C sum) { return sum; });
 }
-/// Operands: y, x; in backward: dx, dy.
+/// Average pooling of rows [begin, end) of the output. Operands: y, x; in backward: dx, dy.
 template <class C, bool kBackward> void average_body(const Loop& loop, int64_t begin, int64_t end) {
   const Window v(loop);
   const AverageWindows of{v};

@@ -1,17 +1,17 @@
 // Loops of random fills and of dropout. They are compiled without contraction into fused multiply-adds, so that
-// integers, uniforms and masks are bit-equal on every instruction set. Scalars: two parameters, offset. Operands are
-// contiguous; the last one is Philox's state {seed, stream, block}.
+// integers, uniforms and masks are bit-equal on every instruction set. Scalars: two parameters of the distribution, and
+// the offset in Philox blocks. Operands are contiguous; the last operand is Philox's state {seed, stream, block}.
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/philox.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kBlocks = 64;  // Philox blocks that are computed side by side
+constexpr int64_t kBlocks = 64;  // number of Philox blocks that are computed side by side
 constexpr int64_t kWords = 4 * kBlocks;
 
-/// Computes the words of `count` blocks from `first` on, as philox() does one by one. Each round runs over all blocks,
-/// so that the blocks fill vectors; `count` is rounded up to whole vectors.
+/// Computes the 32-bit words of `count` Philox blocks from block `first` on, with the same results as philox(). Each
+/// round runs over all blocks, so that the blocks fill vectors; `count` is rounded up to whole vectors.
 void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, uint32_t* words) {
   uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
   uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
@@ -42,8 +42,8 @@ void philox_tile(uint64_t seed, uint64_t stream, uint64_t first, int64_t count, 
   }
 }
 
-/// Calls f(first, count, words) for tiles of the numbers [begin, end) of a draw. Number first + i takes kEach words of
-/// 32 bits, from words[i * kEach] on.
+/// Divides the random numbers [begin, end) of a draw into tiles, and calls f(first, count, words) for each. Number
+/// first + i takes kEach words of 32 bits, from words[i * kEach] on.
 template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
   const uint64_t* const state = data<const uint64_t>(loop, loop.operand_count - 1);
   const uint64_t seed = state[0], stream = state[1], offset = state[2] + uint64_t(loop.scalars[2].integer);
@@ -58,7 +58,7 @@ template <int kEach, class F> void for_words(const Loop& loop, int64_t begin, in
 }
 uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-/// Computes y[first + i] = f(words of that number) in C.
+/// Fills elements [begin, end) of y with f(words of the element), computed in C.
 template <int kEach, class C, class F> void fill_floating(const Loop& loop, int64_t begin, int64_t end, F f) {
   const Elements<C> result(loop, 0);
   for_words<kEach>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
@@ -78,7 +78,8 @@ template <class C> void uniform_body(const Loop& loop, int64_t begin, int64_t en
       return low + width * uniform_float(*words);
     });
 }
-/// Box-Muller. Each number has its own pair of words, so that it does not depend on its neighbours.
+/// Normal distribution, by the Box-Muller method. Each number has its own pair of words, so that it does not depend on
+/// its neighbours.
 template <class C> void normal_body(const Loop& loop, int64_t begin, int64_t end) {
   const C mean = C(loop.scalars[0].real), std = C(loop.scalars[1].real);
   fill_floating<2, C>(loop, begin, end, [=](const uint32_t* words) {
@@ -93,7 +94,7 @@ template <class C> void normal_body(const Loop& loop, int64_t begin, int64_t end
   });
 }
 
-/// As fill_floating, for any type: integers are computed as int64 and wrap when they are stored.
+/// Like fill_floating, for any dtype: integers are computed as int64 and wrap when they are stored.
 template <int kEach, class C, class F>
 void fill_any(const Loop& loop, int64_t begin, int64_t end, const Port& type, F f) {
   char* const y = data<char>(loop, 0);
@@ -110,7 +111,7 @@ template <class C> TANDEM_ONE_COPY void bernoulli_as(const Loop& loop, int64_t b
 template <class T> void bernoulli_body(const Loop& loop, int64_t begin, int64_t end) {
   bernoulli_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
 }
-/// low + bits mod (high - low), from 64 bits: the bias is below 2^-64 times the width.
+/// Computes low + bits mod (high - low) from 64 random bits. The bias is below 2^-64 times (high - low).
 template <class C> TANDEM_ONE_COPY void randint_as(const Loop& loop, int64_t begin, int64_t end, const Port& type) {
   const int64_t low = loop.scalars[0].integer;
   const uint64_t width = uint64_t(loop.scalars[1].integer) - uint64_t(low);
@@ -120,7 +121,7 @@ template <class C> TANDEM_ONE_COPY void randint_as(const Loop& loop, int64_t beg
 template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t end) {
   randint_as<Accumulate<T>>(loop, begin, end, output<T, Accumulate<T>>());
 }
-/// Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
+/// Dropout of elements [begin, end). Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
 template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
   const Elements<C> result(loop, 0), elements(loop, 2);
   bool* const mask = data<bool>(loop, 1);
@@ -130,7 +131,8 @@ template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t en
     C room[kWords];
     const C* const from = elements.read(first, count, room);
     C* const to = result.place(first, room);
-    const float limit = keep;  // copies, because y might alias the variables of the closure
+    // Local copies, because the compiler has to assume that y aliases the captured variables.
+    const float limit = keep;
     const C factor = scale;
     TANDEM_IVDEP
     for (int64_t i = 0; i < count; ++i) mask[first + i] = uniform_float(words[i]) < limit;

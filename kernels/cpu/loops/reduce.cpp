@@ -1,12 +1,12 @@
-// Loops of reductions over the middle of (outer, n, inner). Scalars: n, inner, blocks, block length. A unit of the
-// range is one (outer, block), so that a long sum is divided by shape into partial results, which a second pass
-// reduces.
+// Loops of reductions over the middle dimension of (outer, n, inner). They loop over pairs (outer, block): a long
+// reduction is divided into blocks, by shape alone, and a second pass reduces the results of the blocks. Scalars: n,
+// inner, number of blocks, block length.
 #include "tandem/kernels/cpu/loops/lanes.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-// Operations on elements or on vectors. Integers are unsigned in sums and products, so that overflow wraps.
+// Reduction operations, on elements or on vectors. Integers are unsigned in sums and products, so that overflow wraps.
 struct Sum {
   static constexpr bool kInOrder = true;
   template <class A> static A start() { return A(0); }
@@ -54,8 +54,8 @@ constexpr int kLanes = 32;
 
 constexpr int64_t kRun = kLanes * 128;
 
-/// Reduces f(i) for i < n in 32 lanes, and then the lanes in pairs. n is at most kRun, so that each lane sums at most
-/// 128 elements, which keeps the error of a float sum near the error of pairwise summation.
+/// Reduces f(i) for i < n in 32 lanes, and then joins the lanes in pairs. n is at most kRun, so that each lane sums at
+/// most 128 elements, which keeps the error of a float sum near the error of pairwise summation.
 template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   A lane[kLanes];
   for (int k = 0; k < kLanes; ++k) lane[k] = Op::template start<A>();
@@ -69,8 +69,8 @@ template <class Op, class A, class F> A reduce_run(int64_t n, F f) {
   return fold_lanes<Op, kLanes>(lane);
 }
 
-/// Type in which the largest and the smallest element are computed. Integers keep their own type, because more of a
-/// narrow type fit into a vector, and because min and max of nothing are the limits of that type.
+/// Type in which the largest and the smallest element are computed. Integers keep their own type, because more elements
+/// of a narrow type fit into a vector, and because max and min of no elements are the limits of that type.
 template <class T> struct KeptAsOf { using type = T; };
 template <> struct KeptAsOf<Half> { using type = float; };
 template <> struct KeptAsOf<BFloat16> { using type = float; };
@@ -81,8 +81,8 @@ template <class T> struct InMemoryOf { using type = T; };
 template <> struct InMemoryOf<bool> { using type = uint8_t; };  // 0 or 1
 template <> struct InMemoryOf<int64_t> { using type = uint64_t; };
 
-/// reduce_row: reduces x[0, n), n at most kRun. reduce_columns_of: reduces columns. If T is not A, gcc's loops convert
-/// faster than its vectors.
+/// reduce_row() reduces x[0, n), with n at most kRun, and reduce_columns_of() reduces columns. If T is not A, they use
+/// plain loops, because gcc converts faster in loops than in vectors.
 template <class Op, class A, class T> A reduce_row(const T* x, int64_t n) {
   if constexpr (__is_same(T, A))
     return reduce_lanes<Op, A>(x, n);
@@ -96,7 +96,8 @@ void reduce_columns_of(const T* x, int64_t rows, int64_t stride, int64_t width, 
   } else {
     A column[kTile];
     for (int64_t i = 0; i < width; ++i) column[i] = Op::template start<A>();
-    for (; rows >= 2; rows -= 2, x += 2 * stride)  // two rows at a time halve the loads and stores of `column`
+    // Taking two rows at a time halves the loads and stores of `column`.
+    for (; rows >= 2; rows -= 2, x += 2 * stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(Op::join(column[i], A(x[i])), A(x[stride + i]));
     for (; rows > 0; --rows, x += stride)
       for (int64_t i = 0; i < width; ++i) column[i] = Op::join(column[i], A(x[i]));
@@ -116,13 +117,13 @@ void reduce_tall(const T* x, int64_t rows, int64_t stride, int64_t width, A* mad
   }
 }
 
-/// ports: of y, and of x, which is read as T. x is read in place or, if kMoved allows it to be of another type, from a
-/// copy.
+/// Reduces units [begin, end). ports[0] converts y, and ports[1] converts x, which is read as T: in place or, if kMoved
+/// and its type in memory is not T, from a converted copy.
 template <class Op, class A, class T, bool kMoved>
 void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  const Port out = ports[0], in = ports[1];  // copies, which no store to y can change
+  const Port out = ports[0], in = ports[1];  // local copies, which no store to y can change
   const bool direct = !kMoved || in.direct;
   char* const y = loop.operands[0].buffer->data + loop.operands[0].offset;
   char* const x = loop.operands[1].buffer->data + loop.operands[1].offset;
@@ -170,14 +171,14 @@ void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Port* port
 template <bool kFirst, class A, class B> struct ChooseOf { using type = A; };
 template <class A, class B> struct ChooseOf<false, A, B> { using type = B; };
 template <bool kFirst, class A, class B> using Choose = typename ChooseOf<kFirst, A, B>::type;
-/// One copy for all types that are reduced as A.
+/// Calls reduce_units(). Not inlined, so that one copy serves all types that are reduced as A.
 template <class Op, class A, class T>
 TANDEM_ONE_COPY void reduce_as(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   constexpr bool kMoved = !__is_same(Op, Sum) && (__is_same(A, float) || (__is_same(Op, Prod) && !math::kFloating<A>));
   reduce_units<Op, A, T, kMoved>(loop, begin, end, ports);
 }
-/// Reduces elements T as A and stores Out. A sum reads x in place, because it is so little work that a copy would take
-/// noticeable time.
+/// Reduces elements of type T in type A, and stores results of type Out. A sum reads x in place, because it is so
+/// little work that a copy would take noticeable time.
 template <class Op, class T, class A, class Out> void reduce(const Loop& loop, int64_t begin, int64_t end) {
   using Memory = typename InMemoryOf<T>::type;
   using Read = Choose<__is_same(Op, Sum), Memory, A>;
@@ -190,8 +191,8 @@ struct Product {
 struct SquaredDistance {
   template <class C> static C of(C a, C b) { return (a - b) * (a - b); }
 };
-/// Sums F(a, b) over pairs of elements. Operands: y (float for half types), a, b. Scalars: n, blocks, block length, and
-/// the strides of the vectors of a and of b.
+/// Sums F(a, b) over pairs of elements of two vectors, in blocks. Operands: y (float for half types), a, b. Scalars: n,
+/// number of blocks, block length, and the distances from one vector to the next in a and in b.
 template <class F, class T> void pairs_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = Upcast<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };
@@ -217,7 +218,7 @@ struct Smaller {
   template <class A> static A start() { return A(__builtin_inf()); }
   template <class A> TANDEM_HD static A join(A a, A b) { return b < a ? b : a; }
 };
-/// Returns the first i for which is_it(x[i]). There must be one.
+/// Returns the first i for which is_it(x[i]). Such an i must exist.
 template <class T, class F> TANDEM_HD int64_t first_of(const T* x, int64_t n, F is_it) {
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
@@ -228,7 +229,8 @@ template <class T, class F> TANDEM_HD int64_t first_of(const T* x, int64_t n, F 
   while (!is_it(x[i])) ++i;
   return i;
 }
-/// Returns the position of the extremum of contiguous floats. Vectors find the extremum, then its position.
+/// Returns the position of the maximum (or minimum) of contiguous floats. Vectors find the value first, and then its
+/// position.
 template <bool kMax, class T> TANDEM_ONE_COPY int64_t place_of_extremum(const T* x, int64_t n) {
   const T best = reduce_lanes<Choose<kMax, Larger, Smaller>, T>(x, n);
   int32_t nans = 0;
@@ -271,7 +273,7 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 }  // namespace
 }  // namespace tandem::kernels::cpu::TANDEM_ISA
 
-// Sums of floating types have the same type; sums of integers and bool are int64.
+// Defines the table of a sum or product. The result has the dtype of the input; for integers and bool it is int64.
 #define TANDEM_SUM_ROW(op, Op)                                                                                       \
   TANDEM_ROW(op, reduce<Op, float, float, float>, reduce<Op, double, double, double>, reduce<Op, Half, float, Half>, \
              reduce<Op, BFloat16, float, BFloat16>, reduce<Op, int64_t, uint64_t, int64_t>,                          \
@@ -281,7 +283,7 @@ template <bool kMax, class T> void extremum(const Loop& loop, int64_t begin, int
 TANDEM_SUM_ROW(sum, Sum)
 TANDEM_ROW(sum_wide, reduce<Sum, float, double, double>)
 TANDEM_SUM_ROW(prod, Prod)
-// The first pass over half types keeps its partial sums in float.
+// Table of the first pass over half types, which keeps its partial sums in float.
 TANDEM_ROW(sum_partial, nullptr, nullptr, reduce<Sum, Half, float, float>, reduce<Sum, BFloat16, float, float>)
 TANDEM_ROW(sum_finish_float16, reduce<Sum, float, float, Half>)
 TANDEM_ROW(sum_finish_bfloat16, reduce<Sum, float, float, BFloat16>)

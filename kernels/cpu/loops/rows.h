@@ -1,4 +1,5 @@
-// Common parts of loops over whole rows: sums in a fixed order, adjacent columns, and bands.
+// Helpers for loops over whole rows: sums in a fixed order, groups of adjacent columns, and rows that are read in
+// bands.
 #pragma once
 #include "tandem/kernels/cpu/loops/elements.h"
 #include "tandem/kernels/cpu/loops/transpose.h"
@@ -11,13 +12,15 @@ struct Add {
   template <class T> static T join(T a, T b) { return a + b; }
 };
 
-/// A sum in 16 lanes, which are then added in pairs. The order depends on the number of elements alone.
+/// A sum in 16 lanes, which are then added in pairs. The order of the additions depends on the number of elements
+/// alone.
 template <class T> struct Lanes {
   T lane[kLanes];
   void clear() {
     for (T& each : lane) each = T(0);
   }
-  /// Adds f(i) for i < n. If more is added afterwards, n must be a multiple of 16, so that no lane is left out.
+  /// Adds f(i) for i < n. If more is added afterwards, n must be a multiple of 16, because each call starts with lane
+  /// 0.
   template <class F> void add(int64_t n, F f) {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
@@ -32,7 +35,7 @@ template <class T, class F> T lane_sum(int64_t n, F f) {
   return lanes.fold();
 }
 
-/// Number of elements that a LongSum adds in C; it adds these sums in double.
+/// Number of elements that a LongSum adds in type C before it adds their sum to a double.
 constexpr int64_t kSumRun = 4096;
 template <class C> struct LongSum {
   double total = 0;
@@ -46,15 +49,16 @@ template <class C, class F> double long_sum(int64_t n, F f) {
   sum.add(n, f);
   return sum.total;
 }
-/// Returns whether a sum of squares must be computed again in double, because in float it may have overflowed, or
-/// squares below float's smallest normal number, 1.2e-38, may have lost digits.
+/// Returns whether a sum of squares must be computed again in double. In float the sum may have overflowed, or squares
+/// below the smallest normal float, 1.2e-38, may have lost digits.
 template <class C> bool is_out_of_range(double squares) {
   return sizeof(C) == sizeof(float) && !(squares > 1e-30 && squares < 3e38);
 }
 
-constexpr int64_t kColumns = 32;  // columns that are computed side by side
+constexpr int64_t kColumns = 32;  // number of columns that are computed side by side
 
-/// Calls f(c) for c < width. The usual width is a constant, so that such rows are a few vectors without a remainder.
+/// Calls f(c) for c < width. The usual width, kColumns, is a constant, so that such rows are a few vectors without a
+/// remainder.
 template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
   if (width == kColumns) {
     TANDEM_IVDEP
@@ -65,19 +69,19 @@ template <class F> TANDEM_HD void for_each_column(int64_t width, F f) {
   }
 }
 
-/// Sums of columns, each in the order of lane_sum.
+/// Sums of columns, each added in the same order as by lane_sum().
 template <class T> struct ColumnLanes {
   T lane[kLanes][kColumns];
   ColumnLanes() : lane{} {}
   T* of(int64_t row) { return lane[row % kLanes]; }
-  /// Adds f(i, c), the value for row first + i, for i < n.
+  /// Adds f(i, c) to the sum of each column c < width, for i < n. f(i, c) is the value in row first + i.
   template <class F> void add(int64_t first, int64_t n, int64_t width, F f) {
     for (int64_t i = 0; i < n; ++i) {
       T* const to = of(first + i);
       for_each_column(width, [&](int64_t c) { to[c] += f(i, c); });
     }
   }
-  /// Writes the sums over n rows.
+  /// Writes the sum of each column over the n rows that were added.
   TANDEM_ONE_COPY void fold(int64_t n, int64_t width, T* sums) {
     const int64_t used = n < kLanes ? n : kLanes;
     for (int half = kLanes / 2; half > 0; half /= 2)
@@ -88,19 +92,19 @@ template <class T> struct ColumnLanes {
 };
 
 /// A row of n elements of an operand, or n rows of `width` elements that are `stride` apart, over which a loop makes
-/// several passes. Half types are read band by band, so that no shape takes more than one Room.
+/// several passes. Half types are read in bands, so that one Room is enough for any shape.
 template <class C> class Bands {
  public:
   Bands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
     const int64_t most = stride == 1 ? kBand : kBand / kColumns;
-    step_ = !all.is_half() || n <= most ? n : most / 4;  // elements that are read several times stay in the L1 cache
+    // Bands are short enough that elements that are read several times stay in the L1 cache.
+    step_ = !all.is_half() || n <= most ? n : most / 4;
   }
   int64_t size() const { return n_; }
-  /// Returns whether there is one band only. Then each pass finds the values that the pass before left in the elements'
-  /// place.
+  /// Returns whether there is only one band. If so, a pass finds the values that the previous pass computed in place.
   bool is_one() const { return n_ <= step_; }
-  /// Returns the distance between rows of the elements that are read or written.
+  /// Returns the distance between rows of the elements that a pass reads or writes.
   int64_t stride() const { return all_.is_half() ? width_ : memory_stride_; }
   C* read(int64_t first, int64_t count) {
     if (first == held_) return elements_;
@@ -114,7 +118,8 @@ template <class C> class Bands {
       f(first, count, read(first, count));
     }
   }
-  /// Returns where to compute the same elements of `result`: in place, or in `room`, which may hold the elements read.
+  /// Returns the memory in which to compute the elements of `result` that correspond to a band: in place or, for a half
+  /// type, `room`, which may also hold the elements read.
   C* place(const Elements<C>& result, int64_t first, C* room) const {
     return result.place(at_ + first * memory_stride_, room);
   }
@@ -130,13 +135,13 @@ template <class C> class Bands {
   Room<C> room_;
 };
 constexpr int64_t kShortRow = 32;
-/// `width` rows of at most kShortRow elements, which would leave lanes empty. They become columns of a copy; sums over
-/// columns have the same order as sums over rows.
+/// A transposed copy of `width` rows of at most kShortRow elements. Such short rows would leave lanes empty, so they
+/// become columns of the copy. Sums over columns have the same order as sums over rows.
 template <class C> class ShortRows {
  public:
   ShortRows(int64_t n, int64_t width) : n_(n), width_(width) {}
   static bool are(int64_t n, int64_t inner) { return inner == 1 && n <= kShortRow; }
-  /// Calls f(first row, number of rows) for the rows [begin, end).
+  /// Calls f(first row, number of rows) for groups of at most kColumns rows in [begin, end).
   template <class F> static void each(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumns) f(r, end - r < kColumns ? end - r : kColumns);
   }

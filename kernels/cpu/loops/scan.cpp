@@ -1,6 +1,6 @@
-// Running sums, products and logarithms of sums of powers along the middle of (outer, n, inner). Floating types are
-// computed in double, because a float sum of ones stops growing at 2^24. Scalars: n, inner, whether to start from the
-// end. Operands: y, x. A unit of the range is one (outer, inner).
+// Running sums, running products and running ln(sum e^x) along the middle dimension of (outer, n, inner). The loops run
+// over pairs (outer, inner). Floating types are computed in double, because a float sum of ones stops growing at 2^24.
+// Scalars: n, inner, whether to start from the end. Operands: y, x.
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -23,14 +23,14 @@ struct RunningLogarithm {
   template <class A> static A join(A a, A b) {
     if (a != a || b != b) return a + b;
     const A high = a > b ? a : b, low = a > b ? b : a;
-    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // -0 becomes 0, as in a sum
+    if (low == start<A>() || high == A(__builtin_inf())) return high + A(0);  // + 0 turns -0 into 0, as in a sum
     return high + math::log1p(math::exp(low - high));
   }
 };
 
 template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int64_t end) {
   using A = typename RunningOf<math::kFloating<Accumulate<T>>>::type;
-  using C = Upcast<T>;  // half types convert to and from float
+  using C = Upcast<T>;  // half types are converted through float
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
   const bool reverse = loop.scalars[2].integer;
   T* const y = reinterpret_cast<T*>(loop.operands[0].buffer->data + loop.operands[0].offset);
@@ -52,7 +52,8 @@ template <class Op, class T> void scan_body(const Loop& loop, int64_t begin, int
     }
     A total = Op::template start<A>();
     int64_t i = 0;
-    if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))  // 1 addition in 4 waits for the total before
+    // Adds four elements at a time, so that only one addition in four waits for the previous total.
+    if constexpr (__is_same(Op, RunningSum) && __is_same(C, float))
       for (; i + 4 <= n; i += 4) {
         const A first = A(C(x[place(i)])), second = A(C(x[place(i + 1)])), third = A(C(x[place(i + 2)])),
                 fourth = A(C(x[place(i + 3)]));

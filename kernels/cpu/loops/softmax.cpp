@@ -1,5 +1,6 @@
-// Softmax and log-softmax along n of (outer, n, inner), and the negative log likelihood. Scalars: n, inner; a unit is
-// one row or column. Tensors with one number per row or class (losses, weights, log_sum) are float for half types.
+// Loops of softmax and log-softmax along n of (outer, n, inner), and of the negative log likelihood. The softmax loops
+// run over rows (if inner is 1) or columns, and have the scalars n and inner. Tensors with one number per row or class
+// (losses, weights, log_sum) are float for half types.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/rows.h"
 
@@ -14,8 +15,8 @@ template <class C> C row_max(Bands<C>& x) {
   });
   return best;
 }
-/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the terms one after the
-/// other is exact for an x near the peak; their sum would be rounded to the precision of the peak.
+/// ln sum e^x as two terms: peak, the largest x, and log = ln sum e^(x - peak). Subtracting the two terms one after the
+/// other from an x near the peak is exact; their sum would be rounded to the precision of the peak.
 template <class C> struct LogOfSum { C peak, log; };
 template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   const C peak = row_max(x);
@@ -26,8 +27,8 @@ template <class C> LogOfSum<C> log_of_sum(Bands<C>& x) {
   return {peak, math::log(lanes.fold())};
 }
 
-/// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. It prefetches the next
-/// row, which may be on another page, which the processor's own prefetching does not reach.
+/// Computes y = e^(x - peak); y may be x. It is not inlined, because its code takes a kilobyte. Prefetches the next
+/// row, because that row may be on another page, which the processor's own prefetching does not reach.
 template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C peak) {
   constexpr int64_t kPiece = 128, kLine = 64 / int64_t(sizeof(C));
   for (int64_t first = 0; first < n; first += kPiece) {
@@ -37,7 +38,7 @@ template <class C> TANDEM_ONE_COPY void powers(const C* x, C* y, int64_t n, C pe
     for (int64_t i = first; i < last; ++i) y[i] = math::exp_of_negative(x[i] - peak);
   }
 }
-// Each function computes one row. y may alias x, and dx may alias dy.
+// The following functions compute one row each. y may alias x, and dx may alias dy.
 template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   const C peak = row_max(x);
   Lanes<C> lanes = {};
@@ -49,7 +50,7 @@ template <class C> void softmax_row(Bands<C>& x, const Elements<C>& result) {
   const C scale = C(1) / lanes.fold();
   x.each([&](int64_t first, int64_t count, C* v) {
     C* const y = x.place(result, first, v);
-    if (!x.is_one()) powers(v, y, count, peak);  // other bands have overwritten the first results
+    if (!x.is_one()) powers(v, y, count, peak);  // later bands have overwritten the powers
     for (int64_t i = 0; i < count; ++i) y[i] *= scale;
     x.write(result, first, count, y);
   });
@@ -63,7 +64,7 @@ template <class C> void log_softmax_row(Bands<C>& x, const Elements<C>& result) 
     x.write(result, first, count, y);
   });
 }
-/// dx = y (dy - sum dy y)
+/// Computes dx = y (dy - sum(dy y)) for one row.
 template <class C> void softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
   dy.each([&](int64_t first, int64_t count, const C* g) {
@@ -79,7 +80,7 @@ template <class C> void softmax_backward_row(Bands<C>& dy, Bands<C>& y, const El
     dy.write(result, first, count, dx);
   });
 }
-/// dx = dy - e^y sum dy
+/// Computes dx = dy - e^y sum(dy) for one row.
 template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, const Elements<C>& result) {
   Lanes<C> lanes = {};
   dy.each([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
@@ -92,7 +93,8 @@ template <class C> void log_softmax_backward_row(Bands<C>& dy, Bands<C>& y, cons
     dy.write(result, first, count, dx);
   });
 }
-// Versions for bfloat16, which they read in place, because converting it takes less time than a copy.
+// Versions for bfloat16 that read their operands in place, because converting bfloat16 takes less time than making a
+// copy in float.
 void softmax_backward_row(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n) {
   const float dot = lane_sum<float>(n, [=](int64_t i) { return float(dy[i]) * float(y[i]); });
   TANDEM_IVDEP
@@ -112,13 +114,13 @@ template <class C> void column_max(Bands<C>& x, int64_t width, C* peak) {
       for_each_column(width, [&](int64_t c) { peak[c] = v[c] > peak[c] ? v[c] : peak[c]; });
   });
 }
-/// Rows of `width` adjacent columns; the rows are `stride` apart.
+/// A matrix of `width` adjacent columns. Its rows are `stride` elements apart.
 template <class C> struct Columns {
   C* data;
   int64_t stride, width;
 };
-/// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x, or all rows of y may be in the same
-/// place.
+/// Computes y = e^(x - peak[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
+/// the same memory.
 template <class C>
 TANDEM_ONE_COPY void column_powers(const Columns<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
                                    const C* peak, ColumnLanes<C>& lanes) {
@@ -282,7 +284,8 @@ template <class C> void log_softmax_backward_body(const Loop& loop, int64_t begi
   backward<C>(loop, begin, end, log_softmax_backward_row<C>, log_softmax_backward_row, log_softmax_backward_columns<C>);
 }
 
-/// Operands: losses, weights, log_prob, target, class weight or none. Scalars: n, ignore_index.
+/// Computes losses and weights of rows [begin, end). Operands: losses, weights, log_prob, target, class weight or none.
+/// Scalars: n, ignore_index.
 template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> log_prob(loop, 2);
@@ -294,7 +297,8 @@ template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
     data<C>(loop, 1)[r] = weight;
   }
 }
-/// Operands: losses, weights, log_sum, x, target, class weight or none. Scalars: n, ignore_index.
+/// Computes losses and weights of rows [begin, end). Operands: losses, weights, log_sum, x, target, class weight or
+/// none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
@@ -324,19 +328,21 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// Returns the gradient of row r's loss from operand 1: dloss[r] or, if operand k holds the total weight, the gradient
-/// of the mean divided by this weight.
+/// Returns the gradient of row r's loss. It is dloss[r], where dloss is operand 1, or, if operand k holds the total
+/// weight, the gradient of the mean divided by this weight.
 template <class C> C loss_slope(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
 }
-/// Operands: dx, dloss, x, target, weights, log_sum, total or none. Scalars: n, ignore_index.
+/// Computes dx for rows [begin, end). Operands: dx, dloss, x, target, weights, log_sum, total or none. Scalars: n,
+/// ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 2);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
-    if (t == ignore) {  // not 0 times a slope, which is infinite if every target is ignored
+    if (t == ignore) {
+      // Not 0 times a slope: the slope is infinite if every target is ignored.
       result.set_zero(r * n, n);
       continue;
     }
@@ -351,8 +357,8 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     });
   }
 }
-/// Operands: loss, total weight, losses, weights. Scalar: number of rows. There is one unit. Sums are in double,
-/// because there may be many rows.
+/// Computes the mean loss, and the total weight. Operands: loss, total weight, losses, weights. Scalar: number of rows.
+/// The loop has a single unit of work. Sums are in double, because there may be many rows.
 template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   const int64_t n = loop.scalars[0].integer;
   const T *const losses = data<const T>(loop, 2), *const weights = data<const T>(loop, 3);
@@ -361,7 +367,7 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   *data<T>(loop, 0) = T(sum / total);
   *data<T>(loop, 1) = T(total);
 }
-/// Operands: dx, dloss, target, weights, total or none. Scalars: n, ignore_index.
+/// Computes dx for rows [begin, end). Operands: dx, dloss, target, weights, total or none. Scalars: n, ignore_index.
 template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0);

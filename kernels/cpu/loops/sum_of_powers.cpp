@@ -1,15 +1,16 @@
-// Sums of squares and of other powers over the middle of (outer, n, inner), in double, because a square may overflow or
-// underflow in float. Scalars: n, inner, blocks, block length and, for sum_of_powers, p. A unit of the range is one
-// (outer, block). Operands: y (double), x, and one number for each result or none.
+// Sums of squares and of other powers over the middle dimension of (outer, n, inner), in double, because a square may
+// overflow or underflow in float. The loops run over pairs (outer, block). Scalars: n, inner, number of blocks, block
+// length and, for sum_of_powers, p. Operands: y (double), x, and a center or scale for each result, or none.
 #include "tandem/kernels/cpu/loops/rows.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-constexpr int64_t kPiece = 4096;  // elements of a row that are summed at a time
+constexpr int64_t kPiece = 4096;  // number of elements of a row that are summed at a time
 
-/// of_row(x, n, result) returns the sum of a piece of a row. add(x, n, result, made) adds n elements to n results.
-/// `result` is the number of the first result that the elements belong to.
+/// Computes the sums of units [begin, end), each of which is a pair (outer, block). of_row(x, n, result) returns the
+/// sum over n elements of a row. add(x, n, result, made) adds n elements to n adjacent results. `result` is the index
+/// of the first result that the elements belong to.
 template <class C, class OfRow, class Add>
 void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
@@ -39,7 +40,7 @@ void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
   }
 }
 
-/// Sums (x - center)^2; operand 2 is the center, in double, or none.
+/// Sums (x - center)^2. Operand 2 holds the center of each result, in double, or is undefined.
 template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t end) {
   const double* const centers = data<const double>(loop, 2);
   sums<C>(
@@ -56,13 +57,14 @@ template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t en
           for (int64_t i = 0; i < n; ++i) made[i] += double(x[i]) * double(x[i]);
       });
 }
-/// Computes made = (|x| / scale)^p for at most kTile elements. All arguments are arrays, so that the loop is
-/// vectorised.
+/// Computes made[i] = (|x[i]| / scale[i])^p[i] for at most kTile elements. scale and p are arrays, too, so that the
+/// loop is vectorised.
 template <class C> TANDEM_ONE_COPY void powers_of(const C* x, const C* scale, const C* p, C* made, int64_t n) {
   TANDEM_IVDEP
   for (int64_t i = 0; i < n; ++i) made[i] = math::pow(math::abs(x[i]) / scale[i], p[i]);
 }
-/// Sums (|x| / scale)^p; operand 2 is the scale. Powers are computed in the type of x, and their sum in double.
+/// Sums (|x| / scale)^p. Operand 2 holds the scale of each result. Powers are computed in the type of x, and their sum
+/// in double.
 template <class C> void powers_body(const Loop& loop, int64_t begin, int64_t end) {
   const C* const scales = data<const C>(loop, 2);
   C p[kTile], scale[kTile], powers[kPiece];

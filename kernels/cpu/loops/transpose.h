@@ -1,4 +1,4 @@
-// Transposition of blocks in registers. Only files of loops/ include it.
+// Transposition of blocks in registers. Only files of loops/ include this header.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -8,7 +8,7 @@ namespace {
 template <class T, int kBytes> struct BlockVector {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
-/// Interleaves the first halves (kHigh: the last halves) of a and b, element by element.
+/// Interleaves the first halves of a and b or, if kHigh, their last halves, element by element.
 template <bool kHigh, class V, int kCount> TANDEM_HD V interleave(V a, V b) {
   constexpr int n = kCount, h = kHigh ? kCount / 2 : 0;
   if constexpr (kCount == 2)
@@ -21,8 +21,8 @@ template <bool kHigh, class V, int kCount> TANDEM_HD V interleave(V a, V b) {
     return __builtin_shufflevector(a, b, h, n + h, h + 1, n + h + 1, h + 2, n + h + 2, h + 3, n + h + 3, h + 4,
                                    n + h + 4, h + 5, n + h + 5, h + 6, n + h + 6, h + 7, n + h + 7);
 }
-/// Computes to[c][r] = from[r][c] of a square whose rows are vectors of kBytes; from_row and to_row are row strides in
-/// elements. Each round interleaves row i with the row that is half a square further.
+/// Computes to[c][r] = from[r][c] for a square block whose rows are vectors of kBytes; from_row and to_row are row
+/// strides in elements. Each round interleaves row i with row i + kEdge / 2.
 template <class T, int kBytes> TANDEM_HD void transpose_block(const T* from, int64_t from_row, T* to, int64_t to_row) {
   using V = typename BlockVector<T, kBytes>::type;
   constexpr int kEdge = kBytes / int(sizeof(T));

@@ -1,4 +1,5 @@
-// Loops with one operand: the operations of the lists, and operations with scalars.
+// Elementwise loops with one input: the operations listed in core/elementwise_ops.h, and operations that also take
+// scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -8,7 +9,7 @@ TANDEM_SPECIAL_OPS(TANDEM_UNARY_LOOP)
 #define TANDEM_PREDICATE_LOOP(op, F, ...) TANDEM_ALL_ROW(op, TANDEM_PREDICATE_BODY, F)
 TANDEM_PREDICATE_OPS(TANDEM_PREDICATE_LOOP)
 TANDEM_ALL_ROW(logical_not, TANDEM_PREDICATE_BODY, LogicalNot)
-// ~ on bool would promote to int, so bool takes a logical not.
+// For bool, bitwise_not is a logical not, because ~ would promote bool to int.
 TANDEM_ROW(bitwise_not, nullptr, nullptr, nullptr, nullptr, TANDEM_UNARY_BODY(BitwiseNot, int64_t),
            TANDEM_UNARY_BODY(BitwiseNot, int32_t), TANDEM_UNARY_BODY(BitwiseNot, int16_t),
            TANDEM_UNARY_BODY(BitwiseNot, int8_t), TANDEM_UNARY_BODY(BitwiseNot, uint8_t),
