@@ -8,7 +8,7 @@
 
 namespace tandem::data {
 
-/// Options of a DataLoader. A size_t converts implicitly to options with that batch size.
+/// Options of a DataLoader. A size_t converts implicitly to options with this batch size.
 class DataLoaderOptions {
  public:
   DataLoaderOptions() = default;

@@ -5,7 +5,8 @@
 namespace tandem::data::detail {
 
 /// Stacks tensors of one shape, dtype and device along a new first dimension. Copies bytes unless autograd must record
-/// the operation. @throws Error if the list is empty, or a tensor differs from the first
+/// the operation.
+/// @throws Error  if the list is empty, or a tensor differs from the first
 Tensor stack_rows(TensorList rows);
 
 /// Returns the rows of `source` at `indices`, in the order of `indices`. Copies bytes unless autograd must record the

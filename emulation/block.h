@@ -51,7 +51,7 @@ class Block {
   void run(uint3 index);
   void end_grid();
 
-  // These functions implement the functions of running_thread.h, where they are documented.
+  // Implementations of the functions in running_thread.h, where the documentation is.
   Votes barrier(const char* word, bool vote, SourceLocation place);
   struct Answer {
     uint64_t value;  // value that lane `source` passed; 0 if `source` is negative

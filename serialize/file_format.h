@@ -1,4 +1,4 @@
-// Detects the format of state files.
+// format_of: detects the format of a file of saved tensors.
 #pragma once
 #include "tandem/serialize/file.h"
 
@@ -12,8 +12,8 @@ enum class FileFormat {
   unknown
 };
 
-/// Returns the format of a file; for a damaged file, the format that it resembles most. A safetensors file may begin
-/// with any byte, so its whole beginning is checked before the few bytes that identify the other formats.
+/// Returns the format of a file or, if the file is damaged, the format that it resembles most. Safetensors is checked
+/// first: such a file may begin with any byte, so it may also begin like one of the other formats.
 FileFormat format_of(const ByteSource& source);
 
 }  // namespace tandem::detail

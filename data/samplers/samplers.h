@@ -116,7 +116,8 @@ namespace detail {
 /// was read is not in [least, most]
 void write_number(serialize::OutputArchive& archive, const char* key, size_t value);
 size_t read_number(const serialize::InputArchive& archive, const char* key, size_t least, size_t most);
-/// Checks the number of replicas in a saved position. @throws Error if it is not num_replicas
+/// Checks the number of replicas in a saved position.
+/// @throws Error if it is not num_replicas
 void check_same_replicas(const serialize::InputArchive& archive, const char* sampler, size_t num_replicas);
 /// Returns up to batch_size elements of `indices`, starting at position `index` and ending before `end`, and advances
 /// `index`. Returns nullopt if `index` has reached `end`.

@@ -1,5 +1,5 @@
-// Division by a divisor that is constant in a kernel, as a multiplication and a shift: 64-bit division takes about a
-// hundred instructions on a GPU, 32-bit division about forty.
+// Division by a divisor that is constant during a launch, by a multiplication and a shift: 64-bit division takes about
+// a hundred instructions on a GPU, 32-bit division about forty.
 #pragma once
 #include <stdint.h>
 
@@ -16,12 +16,12 @@ template <class U> class DividerOf {
   DividerOf() = default;
   explicit DividerOf(int64_t divisor) : divisor_(static_cast<U>(divisor)) {
     while ((Wide(1) << shift_) < Wide(divisor_)) ++shift_;
-    if (shift_ == 0) return;  // divisor 1: the shift would be -1; divide() returns n if factor_ is 0
+    if (shift_ == 0) return;  // for divisor 1, factor_ stays 0, and divide() returns n
     factor_ = static_cast<U>((Wide(1) << (kBits + shift_)) / Wide(divisor_) + 1);
-    --shift_;  // high() already shifts the product by B + 1 bits
+    --shift_;  // because high() already shifts the product by B + 1 bits
   }
   TANDEM_HD U divide(U n) const { return factor_ == 0 ? n : high(n, factor_) >> shift_; }
-  /// Returns the quotient and sets n to the remainder.
+  /// Divides n by the divisor: returns the quotient, and sets n to the remainder.
   TANDEM_HD U split(U& n) const {
     const U quotient = divide(n);
     n -= quotient * divisor_;
