@@ -59,7 +59,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   using ChunkSamplerType = ChunkSampler;
   using ExampleSamplerType = ExampleSampler;
 
-  /// @param preprocessing_policy called with the examples of the chunks that are read together, before they are
+  /// @param preprocessing_policy   called with the examples of the chunks that are read together, before they are
   ///     shuffled
   ChunkDataset(ChunkReader chunk_reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler,
                const ChunkDatasetOptions& options, std::function<void(UnwrappedBatchType&)> preprocessing_policy = {})

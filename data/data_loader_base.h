@@ -34,7 +34,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
 
-  /// @param main_thread_dataset dataset that makes the batches if there are no workers, or if all workers share one
+  /// @param main_thread_dataset   dataset that makes the batches if there are no workers, or if all workers share one
   ///     dataset
   /// @throws Error for invalid options, and if pin_memory or device is set but TensorTree does not know the type of the
   /// batch

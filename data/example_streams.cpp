@@ -19,7 +19,7 @@ namespace {
 // ranks.
 constexpr uint64_t kSeedStream = uint64_t{1} << 63;
 constexpr int kRankShift = 40;     // a stream's index is rank << 40 | epoch
-constexpr int kExampleShift = 32;  // the blocks of example i start at i << 32
+constexpr int kExampleShift = 32;  // example i draws the Philox blocks from i << 32 on
 constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
 
 struct DataRank : RankPart {

@@ -110,8 +110,8 @@ template <class Request, class Batch> class Prefetcher {
   const bool ordered_;
   std::mutex mutex_;
   Condition job_came_, result_came_;
-  std::map<size_t, Request> waiting_;  // by number
-  std::map<size_t, Result> done_;      // by number
+  std::map<size_t, Request> waiting_;  // requests by their number
+  std::map<size_t, Result> done_;      // results by the number of the request
   size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
   size_t at_work_ = 0;  // number of workers that are making a batch
   bool stopping_ = false;

@@ -14,7 +14,7 @@ class WorkerException : public Error {
   explicit WorkerException(const std::exception_ptr& original, const std::string& batch = "");
   /// Exception that was thrown in the worker.
   std::exception_ptr original_exception;
-  std::string message;  // what() as a string
+  std::string message;  // the message that what() returns
 };
 
 }  // namespace tandem::data

@@ -1,8 +1,10 @@
 // CUDA's atomic operations and fences, for simt.h. As in CUDA, an atomic operation alone orders nothing. To publish
 // memory to another block, both sides need a fence:
-//   partial[blockIdx.x] = sum; // write __threadfence(); last = atomicAdd(&count, 1u) == gridDim.x - 1; // a block that
-//   reads the last count ... __threadfence(); if (last) total = add_up(partial); // ... sees all writes before the
-//   first fence
+//   partial[blockIdx.x] = sum;                               // write
+//   __threadfence();
+//   last = atomicAdd(&count, 1u) == gridDim.x - 1;           // the block that reads the last count ...
+//   __threadfence();
+//   if (last) total = add_up(partial);                       // ... sees all writes before the first fence
 // ThreadSanitizer is told exactly this order (fences.h), so it detects a missing fence. Memory that the host changes
 // too (page-locked memory) requires the system-wide operations (atomicCAS_system); other atomic operations on it throw.
 #pragma once

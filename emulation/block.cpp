@@ -159,8 +159,7 @@ void Block::become(Thread& thread) {
   position.lane = thread.number % kWarp;
 }
 
-/// Runs `thread` until it waits or ends. If `thread` starts here and ends without waiting, the fiber continues with
-/// threads that have not started yet.
+/// Runs `thread` until it waits or ends. If it ends, its fiber continues with threads that have not started yet.
 void Block::go_on(Thread& thread) {
   become(thread);
   const size_t identity = identity_of(thread);

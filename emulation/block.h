@@ -59,7 +59,7 @@ class Block {
   };
   Answer meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all, SourceLocation place);
   void yield();
-  void* shared_array(const SharedArray* declaration, size_t bytes);  // null: the dynamic array
+  void* shared_array(const SharedArray* declaration, size_t bytes);  // null declaration: the dynamic array
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
@@ -69,10 +69,10 @@ class Block {
   struct Thread {
     uint3 index{};
     unsigned number = 0;
-    Fiber* fiber = nullptr;      // null before the thread starts and after it has ended
+    Fiber* fiber = nullptr;      // fiber that runs the thread; null before its start and after its end
     const char* word = nullptr;  // name of the CUDA function in which the thread waits, or null
     SourceLocation place{};
-    unsigned mask = 0;  // lanes that the thread waits for; 0: all threads of the block
+    unsigned mask = 0;  // bit mask of the lanes that the thread waits for; 0: it waits for the whole block
     int source = -1;
     uint64_t value = 0;
     Answer answer{};

@@ -22,7 +22,7 @@ struct GraphNode {
 struct Capture {
   std::thread::id thread;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams;  // streams in the capture; it began on the first
-  std::vector<int> devices;                              // devices of the lanes
+  std::vector<int> devices;                              // device of each lane
   std::vector<GraphNode> nodes;
   bool over = false, invalid = false;
 };
@@ -72,7 +72,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
 
 namespace detail::gpu {
 struct GraphTag {
-  std::vector<int> devices;  // devices of the lanes
+  std::vector<int> devices;  // device of each lane
   std::vector<emulation::GraphNode> nodes;
   std::vector<std::shared_ptr<emulation::Mark>> last;  // marks that are reached when the latest launch is done
 };

@@ -46,7 +46,7 @@ bool guards_memory();
 class StreamBarrier {
  public:
   /// @param streams  number of streams that have to join
-  /// @param work function that runs once, with access to the memory of all devices; if it throws, work of all the
+  /// @param work     function that runs once, with access to the memory of all devices; if it throws, work of all the
   ///     streams' devices has failed
   StreamBarrier(const std::string& name, int streams, std::function<void()> work);
   /// Queues the barrier on a stream. The work may run before this returns, so it must not need a lock that the caller

@@ -17,7 +17,7 @@ namespace tandem::emulation {
 /// stack overflow hits an inaccessible guard page.
 class Fiber {
  public:
-  /// @param identity ThreadSanitizer identity of everything that runs on this fiber. It never changes, although the
+  /// @param identity  ThreadSanitizer identity of everything that runs on this fiber. It never changes, although the
   ///     fiber runs many functions: accesses of two identities to the same stack would count as a race. Must outlive
   ///     the fiber.
   explicit Fiber(const RaceIdentity& identity);

@@ -159,7 +159,7 @@ void* allocate(int device, size_t bytes) {
 void release(int device, void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
-  // noexcept, so the only error is that the capture is now invalid
+  // release() must not throw, so the only sign of this error is that the capture becomes invalid.
   if (!state().captures.unsafe("release").empty()) return;
   state().streams.finish(lock, state().streams.ends(device));
   std::string& error = state().streams.errors[static_cast<size_t>(device)];

@@ -101,7 +101,7 @@ void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
     if (gpu::StreamTag* const stream = pick(goal)) {
       run_next(lock, *stream);
     } else {
-      // Another thread runs the item, or other streams have yet to reach a barrier.
+      // Another host thread runs the item, or has not yet queued the arrival of its stream at a barrier.
       changed_.wait(lock);
     }
   }

@@ -69,7 +69,8 @@ class Streams {
   StreamPoint push(const std::shared_ptr<gpu::StreamTag>& stream, Item item);
   /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
   void stir(Lock& lock);
-  /// Return the current ends of the queue of a stream, and of all non-empty queues of a device.
+  /// end() returns the current end of a stream's queue; ends() returns the current ends of all non-empty queues of a
+  /// device.
   StreamPoint end(const std::shared_ptr<gpu::StreamTag>& stream) const;
   std::vector<StreamPoint> ends(int device) const;
   /// Runs items until all positions in `goal` are passed.

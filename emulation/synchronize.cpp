@@ -65,7 +65,7 @@ Block::Answer Block::meet(const char* word, unsigned mask, uint64_t value, int s
                           SourceLocation place) {
   Thread& me = *running_;
   const unsigned lane = me.number % kWarp;
-  const bool orders = source < 0 && !all;  // __syncwarp
+  const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
   unsigned turn = 0;
   {
     const Unseen unseen;

@@ -39,7 +39,7 @@ class Chance {
   uint64_t state_;
 };
 
-/// Permutation of 0 to n - 1 that needs no memory: i -> (a i + b) mod n, where a and n have no common divisor.
+/// Permutation of 0 to n - 1 that needs no memory: i -> (a * i + b) mod n, where a and n have no common divisor.
 class Rearrangement {
  public:
   explicit Rearrangement(uint64_t n = 1) : n_(n) {}

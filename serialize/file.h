@@ -40,7 +40,7 @@ class ByteSource {
   std::string name_;
 };
 
-/// Source of the bytes of a regular file. Opening a pipe is an error, and does not block.
+/// A ByteSource that reads a regular file. Opening a pipe is an error, and does not block.
 class FileSource : public ByteSource {
  public:
   FileSource(const char* op, const std::string& path);
@@ -56,7 +56,7 @@ class FileSource : public ByteSource {
   int fd_ = -1;
 };
 
-/// Source of bytes in memory, which must outlive the source.
+/// A ByteSource that reads from memory. The memory must outlive the source.
 class MemorySource : public ByteSource {
  public:
   MemorySource(std::string name, const char* data, uint64_t size) : ByteSource(std::move(name)), data_(data) {

@@ -5,9 +5,9 @@
 namespace tandem::detail {
 
 enum class FileFormat {
-  zip,          // written by torch.save
+  zip,          // file that torch.save writes
   safetensors,  //
-  legacy,       // written by torch.save before PyTorch 1.6
+  legacy,       // file that torch.save wrote before PyTorch 1.6
   pickle,       // a pickle without a zip file around it
   unknown
 };

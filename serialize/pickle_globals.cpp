@@ -299,7 +299,7 @@ IValue int_of(const std::string& bytes) {
 IValue call_global(const Global& global, const Arguments& given, TensorSource& tensors) {
   switch (global.what) {
     case Global::ordered_dict: return given.empty() ? IValue::ordered_dict() : ordered(value_of(given, 0, global));
-    case Global::counter:  // becomes a dict of counts
+    case Global::counter:  // a Counter becomes a dict of counts
       if (given.empty()) return IValue::dict();
       TANDEM_CHECK(value_of(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
                    value_of(given, 0, global).tagKind(), "; accepted: a dict");

@@ -315,7 +315,7 @@ void PickleReader::step(uint8_t op) {
     case 'C': push(IValue(string(1))); return;
     case 0x8e:
     case 0x96: push(IValue(string(8))); return;
-    case 0x8f: push(IValue::list({})); return;  // a set, as a list
+    case 0x8f: push(IValue::list({})); return;  // a set becomes a list
     case 0x90: append(values(pop_from(pop_mark()))); return;
     case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kPickleAccepts);
     default: TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused", kPickleAccepts);

@@ -17,7 +17,7 @@ void check_bools(const Tensor& tensor, const SafetensorsEntry& entry, const std:
                  "; accepted: 0 and 1");
 }
 
-/// Reads the length of the header and the header. @param data receives the position of the tensors' bytes
+/// Reads the header of a safetensors file. @param data  receives the position of the tensors' bytes
 SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
   const std::string& path = file.name();
   const uint64_t size = file.size();

@@ -24,7 +24,7 @@ void save_safetensors(std::initializer_list<std::pair<std::string, Tensor>> tens
 
 /// Returns all tensors of a file, on the CPU; or of all the files that an index names (a path that ends with ".json",
 /// such as model.safetensors.index.json), which must be in the same folder.
-/// @param metadata if not null, receives the file's "__metadata__"; if there are several files, the metadata of the
+/// @param metadata  if not null, receives the file's "__metadata__"; if there are several files, the metadata of the
 ///     last file
 /// @param mmap  if true, the tensors are views of the mapped file, which is read from the disk when it is accessed and
 ///     must not be shortened or changed meanwhile. Changes to the tensors do not reach the file. If false, the tensors

@@ -13,7 +13,7 @@ struct SafetensorsEntry {
   uint64_t begin, end;
 };
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  // in the order of the bytes in the file
+  std::vector<SafetensorsEntry> entries;  // one entry per tensor, in the order of their bytes in the file
   SafetensorsMetadata metadata;
 };
 

@@ -15,8 +15,8 @@ class ZipReader {
  public:
   struct Entry {
     uint64_t at = 0;      // position of the local header; after find_data(), position of the data
-    uint64_t packed = 0;  // bytes in the file
-    uint64_t size = 0;    // bytes when unpacked
+    uint64_t packed = 0;  // size in the file, in bytes
+    uint64_t size = 0;    // size when unpacked, in bytes
     uint32_t crc = 0;     // 0: checksum; 0 if not computed (torch.serialization.set_crc32_options)
     bool deflated = false;
   };
@@ -40,7 +40,7 @@ class ZipReader {
 class ZipWriter {
  public:
   using Write = std::function<void(const void* from, uint64_t bytes)>;
-  /// @param zip64_from sizes and positions of at least this value are written as 64-bit numbers; tests use a lower
+  /// @param zip64_from  sizes and positions of at least this value are written as 64-bit numbers; tests use a lower
   ///     value
   explicit ZipWriter(Write write, uint64_t zip64_from = 0xffffffff) : write_(std::move(write)), limit_(zip64_from) {}
   void add(const std::string& name, const void* data, uint64_t bytes);

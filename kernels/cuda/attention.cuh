@@ -175,8 +175,8 @@ template <class T, int D> struct AttentionTile {
     for (int i = 0; i < kOwn; ++i)
       word_at<Four>(scores + 2 * i * kScoreLine) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
   }
-  /// Adds to `sums` the matrix product of this thread's rows of `scores` with the tile `columns`, of which only the
-  /// first `count` rows are valid.
+  /// Adds to `sums` the matrix product of this thread's rows of `scores` with the tile `columns`. Only the first
+  /// `count` rows of `columns` are valid.
   __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
     using Some = Packet<T, kWidth>;
     scores += row() * kScoreLine;

@@ -66,7 +66,7 @@ __device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, co
 template <class T, int D, bool kOfKeys>
 __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;
-  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // queries per thread
+  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // kQueries: queries per thread
   const AttentionShape& shape = a.shape;
   const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
   const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;

@@ -138,8 +138,8 @@ struct Context {
     const cublasStatus_t status = cublasLtCreate(&handle);
     TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt cannot start on ", device, ": ",
                     cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
-    // On GPUs of compute capability 9.0 and later, 32 MiB suffice to keep all multiprocessors busy when a product is
-    // split along k.
+    // A product that is split along k needs workspace for partial sums. GPUs of compute capability 9.0 and later have
+    // more multiprocessors to keep busy, so they get 32 MiB instead of 4 MiB.
     workspace_limit = size_t(gpu::properties(device.index()).major >= 9 ? 32 : 4) << 20;
   }
   cublasLtHandle_t handle = nullptr;

@@ -58,7 +58,7 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   using A = Accumulate<T>;
   constexpr int kWidth = kRun<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (unit >= units) return;  // returns for whole warps: if a block has several rows, each has one warp
+  if (unit >= units) return;  // only whole warps return here: if a block has several rows, each row has one warp
   const int64_t row = quotient(unit, scan.pieces), piece = unit - row * scan.pieces, first = piece * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
   A carry = carries && piece > 0 ? carries[unit - 1] : A(0);

@@ -16,8 +16,8 @@ TANDEM_HD bool outside(int64_t index, int64_t limit) {
 class Reporter {
  public:
   Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
-  /// Reports that element `place` of an index tensor is `index`, which is not in [0, limit). Only the first report is
-  /// kept.
+  /// Reports that the element at position `place` of an index tensor is `index`, which is not in [0, limit). Only the
+  /// first report is kept.
   __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
     if (exchange(0, 1) != 0) return;
     fault_->op = op_;

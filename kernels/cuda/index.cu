@@ -50,8 +50,8 @@ struct Places {
 
 // ---- reading
 
-/// Copies the rows (or elements) of x (outer, n, inner) that `places` selects to y (outer, m, inner). Elements are
-/// Words. A thread moves kEach of them.
+/// Copies the rows (or elements) of x (outer, n, inner) that `places` selects to y (outer, m, inner), where the
+/// elements are moved as Words. A thread moves kEach Words.
 template <class Word, int kEach>
 __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g, Divider by_m,
                             Divider by_inner) {
@@ -72,7 +72,7 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
 
 // ---- joining rows
 
-constexpr int kMostParts = 32;  // per launch
+constexpr int kMostParts = 32;  // maximum number of parts per launch
 /// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
 /// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
 struct Joined {

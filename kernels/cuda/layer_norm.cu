@@ -80,7 +80,7 @@ template <class T> struct Backward {
   const T *dy, *x;
   const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;  // one row of sums for each team, or null
+  C *weights, *biases;  // sums for the gradients: one row per team, or null
   int64_t each;         // number of rows per team
 };
 

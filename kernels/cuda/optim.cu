@@ -210,7 +210,7 @@ template <class T> struct AddUpdate {
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
 };
-/// Applies Update<compute type>{number} to every element of the tensors.
+/// Applies the functor Update<C>{number} to every element of the tensors, where C is the compute type.
 template <template <class> class Update>
 void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) return;

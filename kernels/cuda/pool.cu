@@ -195,7 +195,7 @@ template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         Places<false> places, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= places.elements) return;  // the whole warp returns
+  if (i >= places.elements) return;  // all lanes of the warp return together
   const Place at = places(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;

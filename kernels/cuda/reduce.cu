@@ -14,7 +14,7 @@ namespace tandem::kernels::cuda {
 namespace {
 
 constexpr int kLoads = 4;  // number of loads of a thread that are in flight at the same time
-// Bytes that one block reads. This is small, so that no multiprocessor is idle for long at the end.
+// Maximum bytes of a piece, which one block reads. It is small, so that no multiprocessor is idle for long at the end.
 constexpr int64_t kPieceBytes = 65536;
 constexpr int64_t kPieces = 1024;  // number of blocks that keep every multiprocessor busy
 
