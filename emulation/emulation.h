@@ -20,7 +20,7 @@ void set_device_count(int count);
 void set_peer_access(bool possible);
 /// Sets the number of bytes that can be allocated on a device, at most 4 GiB. The initial value is 1 GiB.
 void set_memory_limit(int device, size_t bytes);
-/// Sets the order in which streams run. 0: With seed 0, work runs as late as the rules of streams allow. With any other
+/// Sets the order in which streams run. With seed 0, work runs as late as the rules of streams allow. With any other
 /// seed, work runs at random moments, in any order of streams that the events permit. The initial value is the
 /// environment variable TANDEM_EMULATION_STREAMS, or 0 if it is unset.
 void set_stream_seed(uint64_t seed);

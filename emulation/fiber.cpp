@@ -21,7 +21,7 @@ constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for all su
 // lines.
 constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
 
-// Fiber that is being started: passes it to Fiber::main, which has no parameters
+// Fiber that is being started. Fiber::main reads it, because main has no parameters.
 static thread_local Fiber* starting = nullptr;
 
 Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {

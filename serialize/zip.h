@@ -17,7 +17,7 @@ class ZipReader {
     uint64_t at = 0;      // position of the local header; after find_data(), position of the data
     uint64_t packed = 0;  // size in the file, in bytes
     uint64_t size = 0;    // size when unpacked, in bytes
-    uint32_t crc = 0;     // 0: checksum; 0 if not computed (torch.serialization.set_crc32_options)
+    uint32_t crc = 0;     // checksum; 0 if not computed (torch.serialization.set_crc32_options)
     bool deflated = false;
   };
   /// Reads the directory of the zip file. @throws Error that names the source and the defect

@@ -8,8 +8,8 @@
 namespace tandem::kernels::cuda {
 
 /// Computes n / d for 0 <= n < 2^63 (2^31 with uint32_t). Let 2^s be the smallest power of two that is at least d, and
-/// B the number of bits of n. The factor f = floor(2^(B + s) / d) + 1 exceeds 2^(B + s) / d by at most 1. So n f / 2^(B
-/// + s) exceeds n / d by at most n / 2^(B + s) < 1 / d, which is too little to reach the next integer.
+/// B the number of bits of n. The factor f = floor(2^(B + s) / d) + 1 exceeds 2^(B + s) / d by at most 1. So n * f /
+/// 2^(B + s) exceeds n / d by at most n / 2^(B + s) < 1 / d, which is too little to reach the next integer.
 template <class U> class DividerOf {
  public:
   __extension__ typedef unsigned __int128 Wide;

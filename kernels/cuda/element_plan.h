@@ -9,7 +9,7 @@ namespace tandem::kernels::cuda {
 
 constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;  // maximum number of threads in a block
-// Number of items per thread: if items are vectors, and if items are elements
+// Number of items per thread: kVectors if items are vectors, kSingles if they are single elements.
 constexpr int kVectors = 2, kSingles = 4;
 /// Number of elements in a vector, by compute type.
 template <class C> constexpr int kVectorWidth = 4;
