@@ -1,4 +1,4 @@
-// ChunkBuffer: passes examples from the threads that read chunks to the consumers of batches.
+// ChunkBuffer: a bounded queue from the threads that read chunks of examples to the threads that take batches.
 #pragma once
 #include <cstddef>
 #include <exception>
@@ -13,18 +13,18 @@
 
 namespace tandem::data::detail {
 
-/// Holds the examples of chunks, shuffled within each chunk and grouped into batches. Batch: a std::vector, or a type
-/// with emplace_back, size and operator[].
+/// Holds the examples of chunks, shuffled within each chunk and grouped into batches. `Batch` is a std::vector, or a
+/// type with emplace_back, size and operator[].
 template <class Batch, class ExampleSampler> class ChunkBuffer {
  public:
-  /// @param capacity   number of examples from which on writers wait; at least batch_size
-  /// @param writers    number of threads that add chunks; each calls writer_done() at its end
+  /// @param capacity   number of buffered examples at which writers start to wait; at least batch_size
+  /// @param writers    number of threads that call add(); each calls writer_done() when it ends
   ChunkBuffer(size_t batch_size, size_t capacity, size_t writers, ExampleSampler& sampler)
       : batch_size_(batch_size), capacity_(capacity), writers_(writers), sampler_(sampler) {}
 
-  /// Waits for a full batch. After the last writer has ended, returns an incomplete batch if one is left, and then
-  /// nullopt.
-  /// @throws WorkerException for a chunk that could not be read
+  /// Waits for a full batch and returns it. After the last writer has ended, also returns an incomplete last batch.
+  /// Returns nullopt when no examples are left.
+  /// @throws WorkerException if a chunk could not be read
   std::optional<Batch> get() {
     std::unique_lock lock(mutex_);
     can_read_.wait(lock, [&] {
@@ -44,7 +44,8 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     return batch;
   }
 
-  /// Waits until there is room. Fills the last batch first, if it is incomplete.
+  /// Waits while the buffer is full, then appends the shuffled examples of a chunk. Completes the last batch before it
+  /// starts another.
   /// @throws Error if the sampler does not return one index for each example, or an index is too large
   void add(Batch chunk) {
     std::unique_lock lock(mutex_);
@@ -85,10 +86,10 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
 
  private:
   const size_t batch_size_, capacity_;
-  size_t writers_, examples_ = 0;  // examples in all batches_
+  size_t writers_, examples_ = 0;  // examples_: number in all batches_
   bool stopped_ = false;
-  ExampleSampler& sampler_;          // used only under the mutex
-  std::map<size_t, Batch> batches_;  // by number; all but the last are full
+  ExampleSampler& sampler_;          // used only while mutex_ is held
+  std::map<size_t, Batch> batches_;  // batches by batch number; all but the last are full
   size_t next_batch_ = 0;
   std::vector<std::pair<std::exception_ptr, std::string>> errors_;
   std::mutex mutex_;

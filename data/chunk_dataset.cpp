@@ -1,4 +1,4 @@
-// ChunkDatasetOptions: checks of the options. ChunkDataset itself is a template, in the header.
+// Constructor of ChunkDatasetOptions, which checks the options. ChunkDataset itself is a template in the header.
 #include "tandem/data/chunk_dataset.h"
 
 #include "tandem/core/internal.h"

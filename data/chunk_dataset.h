@@ -1,4 +1,4 @@
-// ChunkDataset: examples that threads of the dataset read in chunks, for example from large files.
+// ChunkDataset: a dataset whose own threads read the examples in chunks, for example from large files.
 #pragma once
 #include <atomic>
 #include <exception>
@@ -11,7 +11,8 @@
 
 namespace tandem::data::datasets {
 
-/// Reads chunks: files, or parts of a file. If there are several preloaders, several threads call read_chunk at once.
+/// Base class of readers of chunks. A chunk is, for example, a file or a part of a file. If
+/// ChunkDatasetOptions::preloader_count is more than 1, several threads call read_chunk at the same time.
 template <class Example, class Chunk = std::vector<Example>> class ChunkDataReader {
  public:
   using ExampleType = Example;
@@ -35,17 +36,17 @@ class ChunkDatasetOptions {
                       size_t cross_chunk_shuffle_count = 1);
   /// Number of threads that read chunks.
   TANDEM_ARG(size_t, preloader_count);
-  /// Size of all batches but the last.
+  /// Number of examples in each batch; the last batch of an epoch may be smaller.
   TANDEM_ARG(size_t, batch_size);
-  /// Number of examples that are kept in advance. No chunk is added while there are as many.
+  /// Number of examples to buffer in advance. Preloaders wait while this many examples are buffered.
   TANDEM_ARG(size_t, cache_size) = 2048;
   /// Number of chunks that are read together, and whose examples are shuffled together.
   TANDEM_ARG(size_t, cross_chunk_shuffle_count) = 1;
 };
 
 /// A stateful dataset of chunks. The chunk sampler determines the order of the chunks, and the example sampler the
-/// order of the examples of a chunk. With several preloaders, chunks may arrive in a different order. reset() begins an
-/// epoch; loaders call it. A ChunkDataset cannot be copied, so it is passed to a loader as
+/// order of the examples of a chunk. With several preloaders, chunks may arrive in a different order. Loaders call
+/// reset() to begin an epoch. A ChunkDataset cannot be copied, so it is passed to a loader as
 /// make_shared_dataset<ChunkDataset<...>>(...).
 template <class ChunkReader, class ChunkSampler = samplers::RandomSampler,
           class ExampleSampler = samplers::RandomSampler>
@@ -58,7 +59,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   using ChunkSamplerType = ChunkSampler;
   using ExampleSamplerType = ExampleSampler;
 
-  /// @param preprocessing_policy   applied to the examples that were read together, before they are shuffled
+  /// @param preprocessing_policy   called with the examples of the chunks that are read together, before they are
+  ///     shuffled
   ChunkDataset(ChunkReader chunk_reader, ChunkSampler chunk_sampler, ExampleSampler example_sampler,
                const ChunkDatasetOptions& options, std::function<void(UnwrappedBatchType&)> preprocessing_policy = {})
       : chunk_reader_(std::move(chunk_reader)),
@@ -70,9 +72,9 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   ChunkDataset(const ChunkDataset&) = delete;
   ChunkDataset& operator=(const ChunkDataset&) = delete;
 
-  /// Returns the next batch; nullopt at the end of the epoch.
+  /// Returns the next batch, or nullopt at the end of the epoch.
   /// @throws Error before the first reset(), and if batch_size is not the batch size of the options; WorkerException if
-  /// a chunk could not be read. The batches of other chunks follow after that exception.
+  /// a chunk could not be read. After a WorkerException, the following calls return the batches of the other chunks.
   BatchType get_batch(size_t batch_size) override {
     TANDEM_CHECK(buffer_, "ChunkDataset: reset() must be called before get_batch()");
     TANDEM_CHECK(batch_size == options_.batch_size(), "ChunkDataset: a batch of ", batch_size,
@@ -81,7 +83,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   }
   BatchType get_batch() { return get_batch(options_.batch_size()); }
 
-  /// Begins an epoch, or continues at the position that load() has read. Waits for the chunks that are being read.
+  /// Begins an epoch or, after load(), continues at the loaded position. First waits until the preloaders have finished
+  /// reading their current chunks.
   void reset() override {
     stop();
     if (!std::exchange(loaded_, false)) {
@@ -96,7 +99,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
     try {
       for (size_t i = 0; i < options_.preloader_count(); ++i)
         preloaders_.start("a chunk dataset", [this] { preload(); });
-    } catch (...) {  // no more threads are available: ends those that have started
+    } catch (...) {  // a thread could not be created: end the threads that have started
       stop();
       throw;
     }
@@ -106,14 +109,14 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   /// Returns the chunk sampler, so that its epoch can be set. Do not use it during an epoch.
   ChunkSampler& chunk_sampler() { return chunk_sampler_; }
 
-  /// Writes the position of the chunk sampler. Chunks that were read, or are being read, do not come again after
-  /// load().
+  /// Writes the position of the chunk sampler. After load(), chunks that had been read, or were being read, are not
+  /// read again.
   void save(serialize::OutputArchive& archive) const override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.save(archive);
     streams_.save(archive, chunks_);
   }
-  /// Reads a position. The next reset() continues there.
+  /// Reads a position that save() wrote. The next reset() continues there.
   void load(serialize::InputArchive& archive) override {
     const std::lock_guard lock(chunk_mutex_);
     chunk_sampler_.load(archive);
@@ -138,7 +141,7 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           ++chunks_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchStreams guard(streams);  // for reading and shuffling the chunks
+        const data::detail::BatchStreams guard(streams);  // random streams for reading and shuffling these chunks
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());
@@ -152,14 +155,15 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
         error = std::current_exception();
       }
       if (!error) continue;
-      // Outside of the catch block, which also refers to the exception, so that the receiver is the last to release it.
+      // This is outside of the catch block, because the catch block holds a reference to the exception. The thread that
+      // receives the exception must be the last to release it.
       const bool is_chunk = what.starts_with("chunk");
       buffer_->add_error(std::move(error), std::move(what));
-      if (!is_chunk) break;  // a sampler that throws may do so every time
+      if (!is_chunk) break;  // the sampler threw, and might throw at every call
     }
     buffer_->writer_done();
   }
-  /// Ends the preloaders, after the chunks that they are reading.
+  /// Ends the preloader threads once they have finished reading their current chunks.
   void stop() {
     stopping_ = true;
     if (buffer_) buffer_->stop();

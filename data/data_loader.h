@@ -1,4 +1,5 @@
-// DataLoader: batches of a dataset, in the order of a sampler or of the dataset itself, made in advance by workers.
+// Data loaders: load the batches of a dataset in advance by worker threads, in the order of a sampler or of a stateful
+// dataset.
 #pragma once
 #include <concepts>
 
@@ -31,8 +32,7 @@ class StatelessDataLoader
   }
   /// Returns the sampler, so that its epoch can be set.
   Sampler& sampler() noexcept { return sampler_; }
-  /// Returns the number of batches of an epoch, as len() of a loader in Python; nullopt if the sampler has no
-  /// epoch_size().
+  /// Returns the number of batches in an epoch, like len(loader) in Python; nullopt if the sampler has no epoch_size().
   std::optional<size_t> size() const {
     if constexpr (requires { sampler_.epoch_size(); }) {
       const size_t examples = sampler_.epoch_size(), batch = this->options_.batch_size;
@@ -42,10 +42,11 @@ class StatelessDataLoader
     }
   }
 
-  /// Writes the loader's position: after the batches that it has returned, not after those that workers have made in
-  /// advance; or between two epochs, once a loop has reached the end of an epoch. The sampler must be copyable.
-  /// @throws Error if there are workers and enforce_ordering is false, because the returned batches then define no
-  /// position
+  /// Writes the loader's position, which is after the last batch that it has returned. Batches that workers have made
+  /// in advance do not count. Once a loop has reached the end of an epoch, the position is the start of the next epoch.
+  /// The sampler must be copyable.
+  /// @throws Error if there are workers and enforce_ordering is false, because the order of the batches is then not
+  ///     defined
   void save(serialize::OutputArchive& archive) const {
     TANDEM_CHECK(this->options_.workers == 0 || this->options_.enforce_ordering,
                  "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",
@@ -63,8 +64,8 @@ class StatelessDataLoader
     here.save(archive);
     this->streams_.save(archive, position);
   }
-  /// Reads a position that save() wrote. If it is within an epoch, the next begin() continues that epoch, without the
-  /// batches returned before. @throws Error if the position does not fit this loader's sampler
+  /// Reads a position that save() wrote. If the position is within an epoch, the next begin() continues that epoch
+  /// after the batches that had been returned. @throws Error if the position does not fit this loader's sampler
   void load(serialize::InputArchive& archive) {
     const bool in_epoch = samplers::detail::read_number(archive, "in_epoch", 0, 1) == 1;
     sampler_.load(archive);
@@ -81,7 +82,7 @@ class StatelessDataLoader
   size_t set_epoch() const override { return detail::set_epoch_of(sampler_); }
   void start_epoch() override {
     start_position_ = this->position_;
-    // With workers, the sampler is ahead of the returned batches.
+    // With workers, the sampler is ahead of the returned batches, so save() needs a copy from the start of the epoch.
     if constexpr (std::copy_constructible<Sampler>)
       if (this->options_.workers > 0) start_.emplace(sampler_);
   }
@@ -92,13 +93,14 @@ class StatelessDataLoader
     return request;
   }
   Sampler sampler_;
-  std::optional<Sampler> start_;  // copy from the beginning of the epoch
-  size_t start_position_ = 0;     // number of the epoch's examples before the first one that begin() requested
+  std::optional<Sampler> start_;  // copy of sampler_ at the beginning of the epoch
+  // Number of the epoch's examples that were skipped because load() continued within the epoch
+  size_t start_position_ = 0;
 };
 template <class Dataset, class Sampler> using DataLoader = StatelessDataLoader<Dataset, Sampler>;
 
-/// Loads batches of a dataset that itself determines what comes next, and when its epoch ends. All workers use the same
-/// dataset, so its get_batch must be thread-safe. drop_last is ignored.
+/// Loads the batches of a stateful dataset, which determines its own order and the end of its epoch. All workers use
+/// the same dataset, so its get_batch must be thread-safe. The option drop_last is ignored.
 template <class Dataset>
 class StatefulDataLoader
     : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
@@ -133,14 +135,14 @@ concept IsSampler = requires(S sampler) {
 };
 }  // namespace detail
 
-/// Returns a loader of a dataset, in the order of a sampler.
+/// Returns a loader that loads a dataset's examples in the order of a sampler.
 /// @throws Error if batch_size or max_jobs is 0
 template <class Dataset, detail::IsSampler Sampler>
 requires(!Dataset::is_stateful) std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(
     Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
   return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
 }
-/// Creates a sampler for the dataset's size, which must be known.
+/// Returns a loader with a new Sampler(*dataset.size()); dataset.size() must not be nullopt.
 template <detail::IsSampler Sampler = samplers::RandomSampler, class Dataset>
 requires(!Dataset::is_stateful && std::constructible_from<Sampler, size_t>)
     std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
@@ -149,7 +151,7 @@ requires(!Dataset::is_stateful && std::constructible_from<Sampler, size_t>)
   TANDEM_CHECK(size, "make_data_loader: the dataset does not know its size; give it a sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
-/// Returns a loader of a stateful dataset, which takes no sampler.
+/// Returns a loader of a stateful dataset, without a sampler.
 template <class Dataset>
 requires(Dataset::is_stateful) std::unique_ptr<StatefulDataLoader<Dataset>> make_data_loader(
     Dataset dataset, DataLoaderOptions options = {}) {

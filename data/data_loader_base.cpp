@@ -1,4 +1,4 @@
-// detail::describe: names a batch by its first indices, for error messages.
+// Implements detail::describe, which describes a batch by its first indices, for error messages.
 #include "tandem/data/data_loader_base.h"
 
 #include <sstream>

@@ -15,7 +15,7 @@ namespace detail {
 std::string describe(ArrayRef<size_t> indices);
 inline std::string describe(const std::vector<size_t>& indices) { return describe(ArrayRef<size_t>(indices)); }
 template <class Request> std::string describe(const Request&) { return ""; }
-/// Number of examples in a request; 1 if the request does not say.
+/// Returns the number of examples in a request; 1 if the request has no size().
 template <class Request> size_t count_of(const Request& request) {
   if constexpr (requires { size_t{request.size()}; })
     return request.size();
@@ -26,15 +26,16 @@ template <class Request> size_t count_of(const Request& request) {
 }
 }  // namespace detail
 
-/// Iterate over it once per epoch: `for (auto& batch : *loader)`. begin() starts a new epoch, even if the last epoch
-/// has not reached its end; iterators of earlier epochs then throw when they advance. A loader may be destroyed at any
-/// time. Its workers end after the batches that they are making.
+/// Base class of loaders. Iterate over a loader once per epoch: `for (auto& batch : *loader)`. begin() starts a new
+/// epoch, even if the previous epoch has not reached its end; iterators of earlier epochs then throw when they advance.
+/// A loader may be destroyed at any time; its destructor waits until the workers have finished their current batches.
 template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
  public:
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
 
-  /// @param main_thread_dataset   dataset for batches made without workers, or by all workers together
+  /// @param main_thread_dataset   dataset that makes the batches if there are no workers, or if all workers share one
+  ///     dataset
   /// @throws Error for invalid options, and if pin_memory or device is set but TensorTree does not know the type of the
   /// batch
   explicit DataLoaderBase(const DataLoaderOptions& options, std::unique_ptr<Dataset> main_thread_dataset = nullptr)
@@ -76,7 +77,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   }
   /// Returns the position after the last batch.
   Iterator<Batch> end() { return Iterator<Batch>(); }
-  /// Ends the workers. Batches that were not fetched are lost. The destructor does so, too.
+  /// Ends the workers, and drops the batches that they have made in advance. The destructor calls join(), too.
   void join() {
     workers_.reset();
     joined_ = true;
@@ -84,7 +85,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions& options() const noexcept { return options_; }
 
  protected:
-  using Staged = std::optional<detail::StagedBatch<Batch>>;  // nullopt: a stateful dataset's epoch is over
+  using Staged = std::optional<detail::StagedBatch<Batch>>;  // nullopt if a stateful dataset's epoch is over
   /// A request and the random streams of its examples; see Note [Random numbers of examples].
   struct Job {
     BatchRequest request;
@@ -92,24 +93,24 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   };
   using Workers = detail::Prefetcher<Job, Staged>;
 
-  /// Returns the next request; nullopt at the end of the epoch.
+  /// Returns the next request, or nullopt at the end of the epoch.
   virtual std::optional<BatchRequest> get_batch_request() = 0;
-  /// Begins an epoch. No request is waiting then, but workers may still be making batches of the last epoch.
+  /// Begins an epoch. Called while no request is queued; workers may still be making batches of the previous epoch.
   virtual void reset() = 0;
-  /// Called before the first request of an epoch, or of the rest of an epoch that was loaded.
+  /// Called before the first request of an epoch, also if load() makes the epoch continue in its middle.
   virtual void start_epoch() {}
-  /// Returns the positions of the examples that the next request asks for.
+  /// Returns the positions, within the epoch, of the examples that the next request asks for.
   virtual detail::Positions next_positions() const { return {position_}; }
-  /// Returns the epoch of the sampler's set_epoch(); 0 if there is none.
+  /// Returns the epoch that was passed to the sampler's set_epoch(); 0 if the sampler has no set_epoch().
   virtual size_t set_epoch() const { return 0; }
 
-  /// Makes a batch, and starts moving it to the memory that the options name.
+  /// Makes a batch, and starts moving it to the memory that the options pin_memory and device ask for.
   static Staged make_batch(Dataset& dataset, const detail::Staging& staging, Job& job) {
     const detail::BatchStreams streams(job.streams);
     BatchRequest& request = job.request;
     const auto get = [&] {
       if constexpr (std::is_convertible_v<BatchRequest&, typename Dataset::BatchRequestType>)
-        return dataset.get_batch(request);  // the request is kept for error messages
+        return dataset.get_batch(request);  // the request is not moved, because error messages may need it
       else
         return dataset.get_batch(std::move(request));
     };
@@ -128,11 +129,11 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions options_;
   std::unique_ptr<Dataset> main_thread_dataset_;
   detail::Staging staging_;
-  std::unique_ptr<Workers> workers_;  // declared after what workers use, so that they end first
-  bool in_epoch_ = false;             // an epoch has begun, and a loop has not reached its end
-  bool resumes_ = false;              // the next begin() continues the epoch that was loaded
-  size_t handed_out_ = 0;             // batches returned in this epoch, or in the loaded rest of it
-  size_t position_ = 0;               // examples requested in this epoch
+  std::unique_ptr<Workers> workers_;  // ends before the members that the workers use, because it is declared after them
+  bool in_epoch_ = false;             // whether an epoch has begun whose end was not reached
+  bool resumes_ = false;              // whether the next begin() continues the loaded epoch
+  size_t handed_out_ = 0;             // number of batches returned in this epoch (since load(), if it was loaded)
+  size_t position_ = 0;               // number of examples requested in this epoch
   detail::EpochStreams streams_;
 
  private:
@@ -172,7 +173,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       auto result = workers_->pop(options_.timeout);
       TANDEM_CHECK(result, "DataLoader: no batch came from the workers within ",
                    options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms");
-      if (!result->error && !*result->batch) {  // batches of earlier requests may still come
+      // nullopt: the epoch is over, but batches of earlier requests may still arrive
+      if (!result->error && !*result->batch) {
         exhausted_ = true;
         continue;
       }

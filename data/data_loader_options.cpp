@@ -1,4 +1,4 @@
-// FullDataLoaderOptions: the checks of the options, and the default of max_jobs.
+// Implements FullDataLoaderOptions, which checks the options and computes the default of max_jobs.
 #include "tandem/data/data_loader_options.h"
 
 #include "tandem/core/internal.h"

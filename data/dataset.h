@@ -1,4 +1,4 @@
-// Datasets: examples by index, and `map`, which applies a transform to a dataset's batches.
+// Base classes of datasets, and `map`, which applies a transform to a dataset's batches.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace tandem::data::datasets {
 
-/// A dataset whose batches pass through a transform. dataset.map(transform) returns it.
+/// A dataset that applies a transform to another dataset's batches. dataset.map(transform) returns a MapDataset.
 template <class SourceDataset, class AppliedTransform> class MapDataset;
 /// Returns a dataset whose batches pass through the transform, as dataset.map(transform) does.
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform);
@@ -18,18 +18,19 @@ template <class T> inline constexpr bool kIsOptional = false;
 template <class T> inline constexpr bool kIsOptional<std::optional<T>> = true;
 }  // namespace detail
 
-/// Base class of datasets, which answer a request, usually a list of indices, with a batch.
+/// Base class of datasets. A dataset returns a batch for each request, which is usually a list of indices.
 template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = ArrayRef<size_t>> class BatchDataset {
  public:
   using SelfType = Self;
   using BatchType = Batch;
   using BatchRequestType = BatchRequest;
-  /// Whether a request may be answered with nullopt, at an end that only the dataset knows; see StatefulDataset.
+  /// Whether the dataset itself determines the end of an epoch: get_batch then returns a std::optional, and nullopt at
+  /// the end. See StatefulDataset.
   static constexpr bool is_stateful = detail::kIsOptional<Batch>;
   virtual ~BatchDataset() = default;
   /// Returns the batch for a request.
   virtual Batch get_batch(BatchRequest request) = 0;
-  /// Returns the number of examples; nullopt if it is not known.
+  /// Returns the number of examples, or nullopt if the number is not known.
   virtual std::optional<size_t> size() const = 0;
 
   /// Returns this dataset with a transform applied to each batch.
@@ -41,7 +42,7 @@ template <class Self, class Batch = std::vector<Example<>>, class BatchRequest =
   }
 };
 
-/// Base class of most datasets: one example for each index. Each of a loader's workers uses a copy of the dataset.
+/// Base class of datasets that return one example for each index. Each worker of a loader uses a copy of the dataset.
 template <class Self, class SingleExample = Example<>>
 class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
  public:
@@ -50,7 +51,8 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
   virtual SingleExample get(size_t index) = 0;
   std::vector<SingleExample> get_batch(ArrayRef<size_t> indices) override;
 };
-// Outside of the class, so that it can be compiled once for the library's own datasets (extern template).
+// Defined outside of the class, so that `extern template` can prevent its compilation in every file for the library's
+// own datasets.
 template <class Self, class SingleExample>
 std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size_t> indices) {
   std::vector<SingleExample> batch;
@@ -63,8 +65,8 @@ std::vector<SingleExample> Dataset<Self, SingleExample>::get_batch(ArrayRef<size
   return batch;
 }
 
-/// A dataset that returns examples in an order of its own. A request is the number of examples
-/// (samplers::StreamSampler).
+/// A dataset that chooses the order of its examples itself. A request is the number of examples in the batch;
+/// samplers::StreamSampler makes such requests.
 template <class Self, class Batch = std::vector<Example<>>>
 using StreamDataset = BatchDataset<Self, Batch, /*BatchRequest=*/size_t>;
 
@@ -86,8 +88,8 @@ concept StacksBatches = GathersBatches<D> && requires(D dataset, ArrayRef<size_t
 };
 }  // namespace detail
 
-/// A dataset with a transform applied to its batches. If the source is stateful, so is this dataset, and it ends with
-/// the source.
+/// A dataset with a transform applied to its batches. If the source is stateful, this dataset is stateful, too, and its
+/// epoch ends when the source's epoch ends.
 template <class SourceDataset, class AppliedTransform>
 class MapDataset
     : public BatchDataset<
@@ -115,7 +117,8 @@ class MapDataset
       return transform_.apply_batch(dataset_.get_batch(std::move(request)));
     }
   }
-  /// Returns the examples at these indices as one stacked batch, if the source can gather it at once.
+  /// Returns the examples at these indices as one stacked batch. Only declared if the source and the transform support
+  /// stacked batches.
   auto get_stacked(ArrayRef<size_t> indices) requires detail::KeepsBatches<AppliedTransform, SourceDataset> {
     return transform_.apply_stacked(dataset_.get_stacked(indices));
   }

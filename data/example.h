@@ -17,7 +17,7 @@ template <class Data = Tensor, class Target = Tensor> struct Example {
   Example(Data data, Target target) : data(std::move(data)), target(std::move(target)) {}
   /// The input.
   Data data;
-  /// Value that a model should predict from the input, such as a class.
+  /// Value that a model should predict from `data`, such as the index of a class.
   Target target;
 };
 

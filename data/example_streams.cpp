@@ -1,4 +1,5 @@
-// EpochStreams, BatchStreams and EachExample: number the streams by epoch, rank and position, and switch between them.
+// Implements EpochStreams, BatchStreams and EachExample: number the random streams by epoch, rank and position, and
+// switch between streams.
 #include "tandem/data/example_streams.h"
 
 #include <atomic>
@@ -14,9 +15,11 @@
 namespace tandem::data::detail {
 namespace {
 
-constexpr uint64_t kSeedStream = uint64_t{1} << 63;  // models do not draw from it: their streams are numbers of ranks
-constexpr int kRankShift = 40;                       // a stream's number has the epoch in its lower 40 bits
-constexpr int kExampleShift = 32;                    // each example has 2^32 blocks of its stream
+// Index of the random stream from which seeds are drawn. Models never draw from this stream: their stream indices are
+// ranks.
+constexpr uint64_t kSeedStream = uint64_t{1} << 63;
+constexpr int kRankShift = 40;     // a stream's index is rank << 40 | epoch
+constexpr int kExampleShift = 32;  // example i draws the Philox blocks from i << 32 on
 constexpr uint64_t kSeedBits = (uint64_t{1} << 63) - 1;
 
 struct DataRank : RankPart {
@@ -24,8 +27,9 @@ struct DataRank : RankPart {
 };
 std::atomic<int>& data_rank() { return RankContext::current().state().part<DataRank>().rank; }
 
-/// Returns a seed, and the number of the manual_seed that it comes from. manual_seed resets every generator, including
-/// this one, to block 0. The block is then set to a number that no other manual_seed of this process has.
+/// Returns a seed, and the number of the manual_seed() call that determines it. manual_seed() resets every generator,
+/// including this one, to block 0. If the block is 0, it is therefore set to the start of a range that belongs to no
+/// earlier manual_seed() of this process.
 std::pair<uint64_t, uint64_t> next_seed() {
   static std::mutex mutex;
   static uint64_t seedings = 0;
@@ -72,7 +76,7 @@ struct BatchStreamsState {
     at = i;
   }
   void select(size_t i) {
-    if (i >= batch.count) i = 0;  // more examples than were requested: the batch's first stream
+    if (i >= batch.count) i = 0;  // examples beyond the requested count use the first example's stream
     if (i == at) return;
     if (drawn.empty()) drawn.resize(batch.count);
     drawn[at] = generator.get_state().offset - start_of(at);
@@ -82,10 +86,10 @@ struct BatchStreamsState {
   const StreamsOfBatch batch;
   Generator generator;
   GeneratorGuard guard;
-  std::vector<uint64_t> drawn;  // blocks already drawn from each example's stream
+  std::vector<uint64_t> drawn;  // number of blocks already drawn from each example's stream
   size_t at = 0;
   bool in_loop = false;
-  BatchStreamsState* outer = nullptr;  // the streams that this thread used before
+  BatchStreamsState* outer = nullptr;  // the state that was current on this thread before this one
 };
 
 namespace {

@@ -1,4 +1,5 @@
-// Random streams of examples: one for each example of an epoch, independent of the thread that makes the example.
+// Random streams of examples: each example of an epoch has its own stream of random numbers, whichever thread makes the
+// example.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +20,18 @@ class OutputArchive;
 // A loader (and a ChunkDataset, for its chunks) takes its seed when it is constructed: the n-th loader since
 // manual_seed takes the n-th number of a stream that nothing else draws from. A begin() after another manual_seed takes
 // a new seed. begin() counts the epochs; if the sampler has a set_epoch(), that epoch is used instead. If the sampler
-// divides an epoch among ranks, positions count in the epoch of all ranks; with other samplers the rank is a part of
-// the stream's number. A loader's save() and load() include seed, epoch and position.
+// divides an epoch among the ranks of a job, positions are positions in the epoch of all ranks together; with other
+// samplers, the rank is a part of the stream's index. A loader's save() and load() include seed, epoch and position.
 
 namespace tandem::data::detail {
 
 /// Positions of the next examples in the epoch: first, first + stride, ...
 struct Positions {
   uint64_t first = 0, stride = 1;
-  bool of_all_ranks = false;  // positions count in the epoch of all ranks; else each rank counts its own examples
+  bool of_all_ranks = false;  // true: positions in the epoch of all ranks together; false: in this rank's own epoch
 };
-/// Returns the positions of the indices that a sampler returns next; `counted` is the number of examples before them.
+/// Returns the positions, within the epoch, of the indices that a sampler returns next. `counted` is the number of
+/// examples that were requested earlier in the epoch.
 template <class Sampler> Positions positions_of(const Sampler& sampler, size_t counted) {
   if constexpr (requires { sampler.positions(); })
     return sampler.positions();
@@ -37,7 +39,7 @@ template <class Sampler> Positions positions_of(const Sampler& sampler, size_t c
     return {counted};
 }
 
-/// Returns the epoch of the sampler's set_epoch(); 0 if it has none.
+/// Returns the epoch that was passed to the sampler's set_epoch(); 0 if the sampler has no epoch().
 template <class Sampler> size_t set_epoch_of(const Sampler& sampler) {
   if constexpr (requires { size_t{sampler.epoch()}; })
     return sampler.epoch();
@@ -45,29 +47,29 @@ template <class Sampler> size_t set_epoch_of(const Sampler& sampler) {
     return 0;
 }
 
-/// Identifies the streams of a batch's examples.
+/// Identifies the random streams of a batch's examples.
 struct StreamsOfBatch {
   uint64_t seed = 0, stream = 0;
   Positions positions;
   size_t count = 1;
 };
 
-/// Seed and epoch of a loader, from which the streams of its batches follow.
+/// Seed and epoch of a loader, which determine the random streams of its batches.
 class EpochStreams {
  public:
   EpochStreams();
-  /// Begins the next epoch, or epoch `set` if `set` has changed since the last call.
+  /// Begins the next epoch; or epoch `set`, if `set` differs from the value at the last call.
   void begin_epoch(size_t set = 0);
   StreamsOfBatch batch(const Positions& positions, size_t count) const;
-  /// Write and read seed, epoch and a position in the epoch. Files of older versions lack them; load() then changes
-  /// nothing.
+  /// Write and read the seed, the epoch and a position in the epoch. If the file lacks them, because an older version
+  /// wrote it, load() changes nothing.
   void save(serialize::OutputArchive& archive, size_t position) const;
   void load(serialize::InputArchive& archive, size_t& position);
 
  private:
   void take_seed();
   static uint64_t current_seeding();
-  uint64_t seeding_ = 0;  // number of the manual_seed that the seed comes from
+  uint64_t seeding_ = 0;  // number of the manual_seed() call that determines the seed
   uint64_t seed_ = 0;
   size_t epoch_ = 0, set_ = 0;
   bool begun_ = false;
@@ -75,8 +77,8 @@ class EpochStreams {
 
 struct BatchStreamsState;
 
-/// While one lives, random operations of this thread draw from the streams of a batch: from the first example's stream,
-/// or from the stream that an EachExample has selected.
+/// Scope guard. While it exists, random operations of this thread draw from the streams of a batch: from the first
+/// example's stream, or from the stream that an EachExample has selected.
 class BatchStreams {
  public:
   explicit BatchStreams(const StreamsOfBatch& batch);
@@ -87,8 +89,8 @@ class BatchStreams {
   std::unique_ptr<BatchStreamsState> state_;
 };
 
-/// A loop over the examples of a batch, which selects their streams. Inside another EachExample it does nothing,
-/// because the outer loop's example is the one that is being made.
+/// Scope guard of a loop over the examples of a batch; begin(i) selects the random stream of example i. Inside another
+/// EachExample it does nothing, because the example of the outer loop is being made.
 class EachExample {
  public:
   EachExample();
@@ -99,10 +101,10 @@ class EachExample {
   void begin(size_t i);
 
  private:
-  BatchStreamsState* streams_;  // null: there is no batch, or an outer loop selects
+  BatchStreamsState* streams_;  // null if no BatchStreams exists, or if an outer EachExample does
 };
 
-/// Sets this rank's number, for samplers that do not depend on the rank. It is 0 until then.
+/// Sets the rank that selects the random streams if the sampler does not divide the examples among ranks. Initially 0.
 void set_data_rank(int rank);
 
 }  // namespace tandem::data::detail

@@ -1,4 +1,5 @@
-// read_idx: reads an IDX file, plain or gzipped, into a tensor; find_idx: finds a file under one of several names.
+// Implements read_idx, which reads an IDX file (plain or gzipped) into a tensor, and find_idx, which finds a file under
+// one of several names.
 #include "tandem/data/idx.h"
 
 #include <zlib.h>
@@ -14,9 +15,9 @@
 namespace tandem::data {
 namespace {
 
-constexpr uint64_t kMaxRatio = 1032;  // greatest ratio of deflate: no file expands further
+constexpr uint64_t kMaxRatio = 1032;  // maximum compression ratio of deflate
 
-/// A file's bytes in order, inflated on the way if it is gzipped.
+/// Reads a file's bytes in order, and decompresses them if the file is gzipped.
 class Source {
  public:
   explicit Source(const std::string& path) : path_(path) {
@@ -36,17 +37,18 @@ class Source {
   }
   Source(const Source&) = delete;
 
-  /// Returns the maximum number of bytes that the file can hold.
+  /// Returns the maximum number of bytes that the file can hold after decompression.
   uint64_t capacity() const { return gzipped_ ? file_size_ * kMaxRatio : file_size_; }
 
-  /// Reads up to `wanted` bytes, and fewer only at the end.
+  /// Reads `wanted` bytes, or fewer at the end of the file. Returns the number of bytes that were read.
   size_t read(uint8_t* to, size_t wanted) {
     size_t got = 0;
     while (got < wanted && !ended_)
       got += gzipped_ ? inflate_some(to + got, wanted - got) : copy_some(to + got, wanted - got);
     return got;
   }
-  /// Checks that no bytes are left. At the end of a gzip stream zlib has also verified the checksum.
+  /// Checks that no bytes are left. If the file is gzipped, zlib has verified the checksum when it reached the end of
+  /// the stream.
   void expect_end(uint64_t bytes) {
     uint8_t extra;
     TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " goes on after the ", bytes,
@@ -90,8 +92,7 @@ class Source {
     return room - stream_.avail_out;
   }
 
-  /// Continues with the next gzip member, if there is one. Files that were joined, or compressed in parts, have
-  /// several.
+  /// Continues with the next gzip member, if there is one. Concatenated gzip files have several members.
   bool begin_member() {
     constexpr uint8_t kFirst = 0x1f;  // first byte of a gzip member
     if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
@@ -128,8 +129,8 @@ Tensor read_idx(const std::string& path, int rank) {
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
                  " announces sizes ", sizes, ", more than memory can address");
   }
-  // Keeps a damaged header from requesting too much memory. The 4096 bytes leave slight truncation to the check below,
-  // which reports the actual size.
+  // This check keeps a damaged header from requesting too much memory. The 4096 extra bytes let a slightly truncated
+  // file pass to the check below, whose message states the actual size.
   TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " announces sizes ", sizes, ", ", bytes,
                " bytes; a file of its length holds at most ", source.capacity());
   Tensor out = core::empty(sizes, kUInt8, kCPU);
@@ -141,7 +142,7 @@ Tensor read_idx(const std::string& path, int rank) {
 }
 
 std::string find_idx(const std::string& root, const std::string& name) {
-  std::string dotted = name;  // train-images.idx3-ubyte, as some archives name the file
+  std::string dotted = name;  // the name with a dot, as in train-images.idx3-ubyte; some archives use it
   if (const size_t at = name.find("-idx"); at != std::string::npos) dotted[at] = '.';
   std::vector<std::string> paths;
   for (const std::string& each : {name, dotted})

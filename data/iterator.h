@@ -43,7 +43,8 @@ template <class Batch> class Iterator {
   /// Returns the current batch. @throws Error at the end
   Batch* operator->() const { return &**this; }
 
-  /// Two iterators are equal if both are at the end and one of them is loader.end(), or if one is a copy of the other.
+  /// Two iterators are equal if one is a copy of the other, or if both are at the end and at least one of them is
+  /// loader.end().
   friend bool operator==(const Iterator& a, const Iterator& b) {
     if (!a.state_) return b.at_end();
     if (!b.state_) return a.at_end();

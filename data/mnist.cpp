@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
 
 void to_floats(const uint8_t* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) / 255.f;  // PyTorch's ToTensor divides too
+  // Divides by 255 like PyTorch's ToTensor, for equal rounding
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) / 255.f;
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// MNIST and FashionMNIST, read from their published files.
+// The datasets MNIST and FashionMNIST, read from their published files.
 #pragma once
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {
 
 namespace detail {
-/// Images as bytes, which are converted when a batch is made. They take a quarter of the memory of floats.
+/// Images stored as bytes, which take a quarter of the memory of floats. They are converted to float32 when a batch is
+/// made.
 class ImageSet {
  public:
   ImageSet(const char* dataset, const std::string& root, bool train);
@@ -27,7 +28,7 @@ template <class Self> class ImageDataset : public Dataset<Self> {
   Example<> get_stacked(ArrayRef<size_t> indices) const { return set_.get_stacked(indices); }
   std::optional<size_t> size() const override { return set_.size(); }
   bool is_train() const noexcept { return mode_ == Mode::kTrain; }
-  /// Returns all images, (N, 1, 28, 28) float32 in [0, 1], newly converted at each call.
+  /// Returns all images, (N, 1, 28, 28) float32 in [0, 1]. Each call converts them again.
   Tensor images() const { return set_.images(); }
   /// Returns all labels, (N) int64.
   const Tensor& targets() const { return set_.targets(); }
@@ -42,10 +43,10 @@ template <class Self> class ImageDataset : public Dataset<Self> {
 };
 }  // namespace detail
 
-/// Handwritten digits: data (1, 28, 28) float32 in [0, 1], target a scalar int64 in [0, 10).
-/// `root` holds train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or as .gz;
-/// ".idx3-ubyte" may stand for "-idx3-ubyte".
-/// @throws Error that names file and values if a file is missing or damaged, or images and labels do not match
+/// Handwritten digits: data (1, 28, 28) float32 in [0, 1], target a scalar int64 in [0, 10). `root` holds
+/// train-images-idx3-ubyte, train-labels-idx1-ubyte (t10k-... for kTest), each plain or with the suffix .gz; the names
+/// may contain ".idx" instead of "-idx".
+/// @throws Error that names file and values if a file is missing or damaged, or the numbers of images and labels differ
 class MNIST final : public detail::ImageDataset<MNIST> {
  public:
   explicit MNIST(const std::string& root, Mode mode = Mode::kTrain);

@@ -1,4 +1,4 @@
-// Prefetcher: worker threads that turn requests into batches, ahead of the consumer.
+// Prefetcher: worker threads that make batches from queued requests in advance.
 #pragma once
 #include <exception>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tandem::data::detail {
 
-/// Turns requests into batches for one consumer thread, which calls every method.
+/// Makes batches from requests on worker threads. One thread, the consumer, calls all methods.
 template <class Request, class Batch> class Prefetcher {
  public:
   using Work = std::function<Batch(Request&)>;
@@ -23,11 +23,11 @@ template <class Request, class Batch> class Prefetcher {
     std::exception_ptr error;  // set if there is no batch
   };
 
-  /// Starts one thread for each `work`, in the RankContext of the calling thread.
+  /// Starts one thread for each function in `work`, in the RankContext of the calling thread.
   Prefetcher(std::vector<Work> work, bool ordered) : ordered_(ordered) {
     try {
       for (Work& w : work) threads_.start("a data loader", [this, w = std::move(w)] { serve(w); });
-    } catch (...) {  // no more threads are available: ends those that have started
+    } catch (...) {  // a thread could not be created: end the threads that have started
       stop();
       throw;
     }
@@ -42,12 +42,11 @@ template <class Request, class Batch> class Prefetcher {
     }
     job_came_.notify_one();
   }
-  /// Returns the number of requests whose results pop() has not returned yet.
+  /// Returns the number of submitted requests whose results pop() has not returned yet.
   size_t in_flight() const { return next_submitted_ - popped_; }
 
-  /// Returns the next result, in the order of the requests if `ordered`, else as results arrive. in_flight() must not
-  /// be 0.
-  /// Returns nullopt if `timeout` passes first.
+  /// Waits for the next result and returns it: in the order of the requests if `ordered`, else in the order in which
+  /// results are ready. in_flight() must not be 0. Returns nullopt if no result is ready within `timeout`.
   std::optional<Result> pop(std::optional<std::chrono::milliseconds> timeout) {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return !done_.empty() && (!ordered_ || done_.begin()->first == next_ordered_); };
@@ -63,9 +62,9 @@ template <class Request, class Batch> class Prefetcher {
     return result;
   }
 
-  /// Discards all requests. Results that are still being made are dropped when they arrive.
+  /// Discards all requests. Results of requests that workers are processing are dropped when they are ready.
   void clear() {
-    std::map<size_t, Result> dropped;  // destroyed after the lock is released
+    std::map<size_t, Result> dropped;  // declared before the lock, so that the results are destroyed after its release
     const std::lock_guard lock(mutex_);
     waiting_.clear();
     dropped.swap(done_);
@@ -96,7 +95,7 @@ template <class Request, class Batch> class Prefetcher {
       lock.lock();
       --at_work_;
       if (job.key() >= first_valid_) done_.emplace(job.key(), std::move(result));
-      result_came_.notify_one();  // there is one consumer, which waits for a result or for all workers to be idle
+      result_came_.notify_one();  // notify_one suffices, because only one thread (the consumer) waits
     }
   }
   void stop() {
@@ -111,10 +110,10 @@ template <class Request, class Batch> class Prefetcher {
   const bool ordered_;
   std::mutex mutex_;
   Condition job_came_, result_came_;
-  std::map<size_t, Request> waiting_;  // by number
-  std::map<size_t, Result> done_;      // by number
+  std::map<size_t, Request> waiting_;  // requests by their number
+  std::map<size_t, Result> done_;      // results by the number of the request
   size_t next_submitted_ = 0, next_ordered_ = 0, popped_ = 0, first_valid_ = 0;
-  size_t at_work_ = 0;  // workers that are making a batch
+  size_t at_work_ = 0;  // number of workers that are making a batch
   bool stopping_ = false;
   WorkerThreads threads_;
 };

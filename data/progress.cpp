@@ -60,7 +60,7 @@ std::string detail::progress_line(const std::string& label, size_t done, std::op
   const double part = *total == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(*total));
   char percent[8];
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(100 * part));
-  const size_t used = prefix.size() + 6 + end.size();  // 6: the percentage and the bar's two ends
+  const size_t used = prefix.size() + 6 + end.size();  // 6 columns: the percentage and the bar's two ends
   if (used + 4 > width) return (prefix + percent + end).substr(0, width);
   std::string bar(std::min<size_t>(width - used, 40), ' ');
   std::fill_n(bar.begin(), static_cast<size_t>(part * static_cast<double>(bar.size())), '#');
@@ -91,8 +91,8 @@ void detail::ProgressBar::end() {
 void detail::ProgressBar::draw() {
   drawn_ = Clock::now();
   const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
-  // One column is left free, because some terminals move to the next line after the last column. \033[K clears the rest
-  // of the old line.
+  // The last column stays empty, because some terminals would move to the next line after it. The escape sequence
+  // \033[K clears the rest of the line.
   const std::string line = progress_line(label_, done_, total_, seconds, postfix_, terminal_width() - 1);
   std::fprintf(stderr, "\r%s\033[K", line.c_str());
   std::fflush(stderr);

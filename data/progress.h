@@ -12,12 +12,13 @@ namespace tandem::data {
 
 namespace detail {
 
-/// Returns "epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s, loss 0.31]", or the parts of it that are known,
-/// in up to `width` columns.
+/// Returns "epoch 1:  42%|####      | 197/469 [00:03<00:04, 62.1it/s, loss 0.31]", cut to `width` columns. If `total`
+/// is nullopt, leaves out the parts that depend on it.
 std::string progress_line(const std::string& label, size_t done, std::optional<size_t> total, double seconds,
                           const std::string& postfix, size_t width);
 
-/// Draws the line on standard error, ten times a second, if that is a terminal. Otherwise writes nothing.
+/// Draws the progress line on standard error, at most ten times a second, if standard error is a terminal. Otherwise
+/// writes nothing.
 class ProgressBar {
  public:
   ProgressBar(std::string label, std::optional<size_t> total);
@@ -40,7 +41,7 @@ class ProgressBar {
   Clock::time_point start_, drawn_;
 };
 
-/// Iterates as `Base` does, and advances the bar.
+/// Wraps the iterator `Base`, and advances the bar at each increment.
 template <class Base, class End> class ProgressIterator {
  public:
   ProgressIterator(Base base, ProgressBar& bar) : base_(std::move(base)), bar_(&bar) {}
@@ -64,7 +65,7 @@ template <class Base, class End> class ProgressIterator {
 
 }  // namespace detail
 
-/// Range that progress() returns. It iterates as the range that was passed in.
+/// Range that progress() returns. It iterates over the range that was passed to progress().
 template <class Range> class Progress {
  public:
   Progress(Range&& range, std::string label, std::optional<size_t> total)
@@ -82,7 +83,7 @@ template <class Range> class Progress {
     using std::end;
     return end(range_);
   }
-  /// Sets the text at the end of the line, such as "loss 0.31". It appears with the next drawing.
+  /// Sets the text at the end of the line, such as "loss 0.31". It appears when the line is next drawn.
   void set_postfix(std::string text) { bar_->set_postfix(std::move(text)); }
 
  private:
@@ -92,7 +93,7 @@ template <class Range> class Progress {
     else
       return {};
   }
-  Range range_;  // a reference if progress() was given an lvalue
+  Range range_;  // a reference if progress() was called with an lvalue
   tandem::detail::Owned<detail::ProgressBar> bar_;
 };
 

@@ -1,4 +1,5 @@
-// stack_rows and gather_rows: copy bytes row by row, or call stack and index_select if autograd records.
+// Implements stack_rows and gather_rows: copy bytes row by row, or call stack and index_select if autograd must record
+// the operation.
 #include "tandem/data/rows.h"
 
 #include <cstring>

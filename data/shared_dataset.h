@@ -1,4 +1,4 @@
-// SharedBatchDataset: one dataset that several loaders or workers use, instead of a copy for each.
+// SharedBatchDataset: lets several loaders or workers share one dataset, instead of using one copy each.
 #pragma once
 #include "tandem/data/dataset.h"
 

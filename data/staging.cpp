@@ -1,4 +1,4 @@
-// Staging: checks the device, and gets the stream on which batches are copied.
+// Constructor of Staging: checks the device, and gets the stream on which batches are copied.
 #include "tandem/data/staging.h"
 
 #include "tandem/core/internal.h"

@@ -1,4 +1,5 @@
-// Moves batches to a GPU through page-locked memory, on a separate stream, while the last batch is computed.
+// Staging: moves batches to page-locked memory or to a GPU. Copies to a GPU run on a separate stream, while the model
+// computes the previous batch.
 #pragma once
 #include "tandem/core/cuda/cuda.h"
 #include "tandem/core/tensor_tree.h"
@@ -7,18 +8,18 @@ namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
-  std::optional<cuda::Event> arrived;  // recorded after the copies to a GPU; nullopt if there are none
+  std::optional<cuda::Event> arrived;  // event after the copies to a GPU; nullopt if nothing is copied to a GPU
 };
 
-/// Moves a batch to the memory that a DataLoader's options name, in two steps: when it is made, and when it is
-/// returned.
+/// Moves a batch to the memory that a DataLoader's options ask for. A worker calls send() when it has made the batch,
+/// and the consumer calls receive() before it returns the batch.
 class Staging {
  public:
   /// @throws Error if there is no such device
   Staging(bool pin_memory, std::optional<Device> device);
   bool does_nothing() const { return !pin_ && !device_; }
 
-  /// Starts moving the batch. Called on the thread that made it.
+  /// Starts moving the batch. Called on the thread that made the batch.
   template <class Batch> StagedBatch<Batch> send(Batch batch) const {
     StagedBatch<Batch> out{std::move(batch), {}};
     if (pin_) each_defined(out.batch, pin);
@@ -33,8 +34,8 @@ class Staging {
     }
     return out;
   }
-  /// Makes the consumer's stream wait for the batch, and keeps the batch's memory until that stream has used it. Called
-  /// on the consumer's thread.
+  /// Makes the consumer's stream wait for the batch, and keeps the allocator from reusing the batch's memory before the
+  /// consumer's stream is done with it. Called on the consumer's thread.
   template <class Batch> Batch receive(StagedBatch<Batch> staged) const {
     if (staged.arrived) {
       const cuda::Stream stream = cuda::current_stream(*device_);
@@ -54,14 +55,14 @@ class Staging {
   static void pin(Tensor& x) {
     if (x.is_cpu()) x = x.pin_memory();
   }
-  /// If x is on a GPU, makes the copies wait for this thread's stream, which may still be computing x.
+  /// If x is on a GPU, makes the copy stream wait for this thread's current stream, which may still be computing x.
   void await_source(const Tensor& x) const {
     if (x.is_cuda()) copies_->wait_stream(cuda::current_stream(x.device()));
   }
 
   bool pin_;
   std::optional<Device> device_;
-  std::optional<cuda::Stream> copies_;  // set if the device is a GPU
+  std::optional<cuda::Stream> copies_;  // stream for copies; set if the device is a GPU
 };
 
 }  // namespace tandem::data::detail

@@ -1,15 +1,16 @@
-// StatefulDataset: a dataset that keeps its own position in the epoch, and determines when the epoch ends.
+// StatefulDataset: base class of datasets that keep their own position in the epoch, and determine when the epoch ends.
 #pragma once
 #include "tandem/data/dataset.h"
 
 namespace tandem::data::datasets {
 
-/// Answers requests, usually batch sizes, until the epoch is over, and then returns nullopt. A loader of it takes no
-/// sampler, and all its workers use the same dataset, so several threads call get_batch at once.
+/// A dataset whose get_batch returns a batch for each request, usually for a batch size, and nullopt when the epoch is
+/// over. A loader of a StatefulDataset takes no sampler. All workers of the loader use the same dataset, so several
+/// threads may call get_batch at the same time.
 template <class Self, class Batch = std::vector<Example<>>, class BatchRequest = size_t>
 class StatefulDataset : public BatchDataset<Self, std::optional<Batch>, BatchRequest> {
  public:
-  /// Begins an epoch. No get_batch is running meanwhile.
+  /// Begins an epoch. Never called while get_batch runs.
   virtual void reset() = 0;
   /// Writes the dataset's position.
   virtual void save(serialize::OutputArchive& archive) const = 0;

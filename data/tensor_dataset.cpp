@@ -1,4 +1,4 @@
-// TensorDataset and TensorPairDataset: one row as an example, and many rows as one batch.
+// Implements TensorDataset and TensorPairDataset, which return one row as an example, and many rows as a batch.
 #include "tandem/data/tensor_dataset.h"
 
 #include "tandem/core/internal.h"

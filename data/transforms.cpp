@@ -1,4 +1,4 @@
-// Stack: combines a list of examples into one batch.
+// Implements the Stack transform, which combines a list of examples into one batch.
 #include "tandem/data/transforms.h"
 
 #include "tandem/core/internal.h"

@@ -89,12 +89,13 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
   FunctionType function_;
 };
 
-/// Computes (x - mean) / stddev by channel: x is (C, H, W), and mean and stddev hold C values, or one for all channels.
+/// Computes (x - mean) / stddev per channel of an image x (C, H, W). mean and stddev hold C values, or one value for
+/// all channels.
 template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
       : mean(data::detail::by_channel(mean)), stddev(data::detail::by_channel(stddev)) {}
   Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
-  /// Normalizes a stacked batch, (N, C, H, W), at once, with the same arithmetic.
+  /// Normalizes a stacked batch (N, C, H, W) in one operation, with the same results.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
 
   Tensor mean, stddev;  // (C, 1, 1) float32

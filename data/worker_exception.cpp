@@ -1,4 +1,4 @@
-// WorkerException: builds its message from the original exception's message.
+// Constructor of WorkerException, which builds the message from the original exception's message.
 #include "tandem/data/worker_exception.h"
 
 namespace tandem::data {

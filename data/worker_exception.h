@@ -1,4 +1,4 @@
-// WorkerException: an exception of a loader's worker, as the iterating thread receives it.
+// WorkerException: the exception that the iterating thread receives if a worker of the loader throws.
 #pragma once
 #include <exception>
 
@@ -6,14 +6,15 @@
 
 namespace tandem::data {
 
-/// An exception in a worker. what() has the original message, and names the batch that was being made.
+/// An exception that a worker threw. what() contains the original message and describes the batch that the worker was
+/// making.
 class WorkerException : public Error {
  public:
   /// @param batch   description of what was being made, such as "the batch of examples 3, 4"; omitted if empty
   explicit WorkerException(const std::exception_ptr& original, const std::string& batch = "");
   /// Exception that was thrown in the worker.
   std::exception_ptr original_exception;
-  std::string message;  // what() as a string
+  std::string message;  // the message that what() returns
 };
 
 }  // namespace tandem::data

@@ -1,4 +1,4 @@
-// WorkerThreads and Condition: the std::thread and std::condition_variable behind their pointers.
+// Implements WorkerThreads and Condition by std::thread and std::condition_variable.
 #include "tandem/data/worker_threads.h"
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ WorkerThreads::~WorkerThreads() { join(); }
 void WorkerThreads::start(const char* what, std::function<void()> run) {
   RankContext context = RankContext::current();
   context.state();              // creates the state now, so that all threads share it
-  context.generator = nullptr;  // a guard's generator may be gone before the thread ends
+  context.generator = nullptr;  // the generator of a GeneratorGuard may be destroyed before the thread ends
   threads_->all.push_back(start_thread(what, [run = std::move(run), context = std::move(context)]() mutable {
     const RankContextGuard guard(std::move(context));
     run();

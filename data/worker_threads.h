@@ -1,5 +1,5 @@
-// Threads of loaders, and a condition variable for them. Both are behind pointers, because <thread> and
-// <condition_variable> would slow the compilation of every file that includes this one. Internal.
+// Threads of loaders, and a condition variable for them. They hold pointers to the std types, so that files that
+// include this header need not compile <thread> and <condition_variable>. Internal.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -9,7 +9,7 @@
 
 namespace tandem::data::detail {
 
-/// Threads that are joined by join(), or by the destructor.
+/// A group of threads, which join() or the destructor joins.
 class WorkerThreads {
  public:
   WorkerThreads();
@@ -35,7 +35,7 @@ class Condition {
   void notify_one();
   void notify_all();
   void wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ready);
-  /// Returns whether ready() was true before the timeout passed.
+  /// Waits until ready() is true or the timeout has passed. Returns ready().
   bool wait_for(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
                 const std::function<bool()>& ready);
 

@@ -1,4 +1,5 @@
-// Reserves an address range for a device; allocates and frees pages of it, with a guard page after each allocation.
+// Implements Arena: reserves an address range, and allocates and frees pages in it, with a guard page after each
+// allocation.
 #include "tandem/emulation/arena.h"
 
 #include <sys/mman.h>
@@ -15,14 +16,16 @@
 namespace tandem::emulation {
 namespace {
 
-constexpr size_t kRedzone = 256;  // before the data, which is then aligned to 256 bytes and, as on a GPU, to no more
+// Bytes between the page's start and the data: as on a GPU, data is aligned to 256 bytes only
+constexpr size_t kRedzone = 256;
 
-/// Page size: 4, 16 or 64 KiB. Not a global variable, because other globals may allocate before it is initialised.
+/// Page size: 4, 16 or 64 KiB. A function instead of a global variable, because the initialisation of other globals may
+/// allocate memory first.
 size_t page() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
-/// Returns the bytes of the pages that an allocation takes, without its guard page.
+/// Returns the size in bytes of the pages that an allocation of `bytes` bytes takes, without the guard page.
 size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + page() - 1) / page() * page(); }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Memory of one emulated device, or page-locked memory of the host. Each arena has its own address range, so a pointer
-// shows whose memory it is; kernels use it as ordinary memory. Pages between allocations, and pages that were freed,
-// cannot be accessed; within a page AddressSanitizer checks the bounds. New memory is filled with NaN (bytes 0xFF).
-// Freed addresses are reused as late as possible.
+// Arena: the memory of one emulated device, or the page-locked memory of the host. Each arena has its own address
+// range, so the address determines the device that memory belongs to. Kernels access it as ordinary memory. Pages
+// between allocations, and pages that were freed, cannot be accessed; within a page AddressSanitizer checks the bounds.
+// New memory is filled with NaN (bytes 0xFF). Freed addresses are reused as late as possible.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace tandem::emulation {
 
-/// Size of an arena's address range; memory limits are at most this.
+/// Size of an arena's address range, and therefore the maximum memory of a device.
 constexpr size_t kArenaBytes = size_t(4) << 30;
 constexpr int kFresh = 0xFF;                     // byte that fills new and discarded memory: NaN in all floating types
-constexpr int kPageLocked = -1, kPageable = -2;  // used in place of a device index
+constexpr int kPageLocked = -1, kPageable = -2;  // values that are used instead of a device index for host memory
 
-/// Allocator of the range. Not thread-safe: callers hold the runtime's lock.
+/// Allocator of an address range. Not thread-safe: callers hold the runtime's lock.
 class Arena {
  public:
   /// @param device  device index, or kPageLocked
@@ -22,20 +22,21 @@ class Arena {
   ~Arena();
   Arena(const Arena&) = delete;
 
-  /// Returns null if there is no free range of this size.
+  /// Allocates memory; returns null if there is no free range of this size.
   void* allocate(size_t bytes);
-  /// Frees an allocation. Returns false unless `memory` was returned by allocate() and has not been released since.
+  /// Frees an allocation. Returns false if `memory` is not the start of a live allocation.
   bool release(const void* memory);
   /// Returns whether the address is in this arena's range.
   bool contains(const void* memory) const;
-  /// Returns an empty string if the whole range is in one live allocation, otherwise a description of the memory there.
+  /// Returns an empty string if the whole range is within one live allocation, otherwise a description of the problem,
+  /// for error messages.
   std::string problem(const void* memory, size_t bytes) const;
   size_t used() const { return used_; }
 
  private:
   std::string owner() const;
-  /// Returns the offset of a free range of `bytes` bytes, searched from the cursor and then from the start; capacity_
-  /// if there is none.
+  /// Returns the offset of a free range of `bytes` bytes, or capacity_ if there is none. Searches from cursor_ to the
+  /// end, then from the start.
   size_t find(size_t bytes) const;
   void take(size_t offset, size_t bytes);
   void give_back(size_t offset, size_t bytes);
@@ -43,10 +44,10 @@ class Arena {
   const int device_;
   const size_t capacity_;
   char* base_;
-  std::map<size_t, size_t> free_;  // free ranges: offset and size; adjacent ranges are merged
-  std::map<size_t, size_t> live_;  // live allocations: offset of the data, and requested size
-  size_t cursor_ = 0;              // end of the last allocation, where the next search starts
-  size_t high_ = 0;                // end of the highest range that was ever allocated
+  std::map<size_t, size_t> free_;  // maps the offset of each free range to its size; adjacent free ranges are merged
+  std::map<size_t, size_t> live_;  // maps the offset of each live allocation's data to the requested size
+  size_t cursor_ = 0;              // end of the latest allocation, where the next search starts
+  size_t high_ = 0;                // maximum end offset of all allocations so far
   size_t used_ = 0;
 };
 

@@ -2,9 +2,9 @@
 // memory to another block, both sides need a fence:
 //   partial[blockIdx.x] = sum;                               // write
 //   __threadfence();
-//   last = atomicAdd(&count, 1u) == gridDim.x - 1;           // whoever reads this count ...
+//   last = atomicAdd(&count, 1u) == gridDim.x - 1;           // the block that reads the last count ...
 //   __threadfence();
-//   if (last) total = add_up(partial);                       // ... may read all writes before the first fence
+//   if (last) total = add_up(partial);                       // ... sees all writes before the first fence
 // ThreadSanitizer is told exactly this order (fences.h), so it detects a missing fence. Memory that the host changes
 // too (page-locked memory) requires the system-wide operations (atomicCAS_system); other atomic operations on it throw.
 #pragma once
@@ -40,7 +40,8 @@ template <class T, class F> T atomic_update_of_system(T* address, F f) {
 #endif
   return old;
 }
-/// Throws if the address is page-locked memory: device-wide atomic operations are not atomic with respect to the host.
+/// Throws if the address is in page-locked host memory, because device-wide atomic operations are not atomic with
+/// respect to the host.
 void check_is_no_host_memory(const void* address);
 template <class T, class F> T atomic_update(T* address, F f) {
   check_is_no_host_memory(address);
@@ -53,7 +54,7 @@ template <class T, class F> T atomic_update(T* address, F f) {
   template <tandem::emulation::OneOf<__VA_ARGS__> T> T word(T* address, std::type_identity_t<T> v) { \
     return tandem::emulation::atomic_update(address, [v](T x) -> T { return expression; });          \
   }
-// Signed sums wrap around on overflow.
+// atomicAdd. For signed integers, sums wrap around on overflow.
 TANDEM_ATOMIC(atomicAdd, x + v, unsigned, unsigned long long, float, double)
 inline int atomicAdd(int* address, int v) {
   return static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(address), static_cast<unsigned>(v)));

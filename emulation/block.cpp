@@ -1,4 +1,4 @@
-// Scheduling of the threads of a block. synchronize.cpp implements the operations that make them wait.
+// Implements Block: schedules the threads of a block. The operations that make threads wait are in synchronize.cpp.
 #include "tandem/emulation/block.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace tandem::emulation {
 
 constinit thread_local Position position;
-static thread_local Block* current = nullptr;  // the block whose thread runs on this host thread
+static thread_local Block* current = nullptr;  // block whose CUDA threads run on this host thread, or null
 
 namespace {
-/// Thrown in a waiting thread to end it, so that the objects on its stack are destroyed.
+/// Exception that ends a waiting CUDA thread, so that the objects on its stack are destroyed.
 struct Cancelled {};
 }  // namespace
 
@@ -159,7 +159,7 @@ void Block::become(Thread& thread) {
   position.lane = thread.number % kWarp;
 }
 
-/// Runs a thread until it waits or has ended; then the same fiber may run further threads.
+/// Runs `thread` until it waits or ends. If it ends, its fiber continues with threads that have not started yet.
 void Block::go_on(Thread& thread) {
   become(thread);
   const size_t identity = identity_of(thread);
@@ -174,17 +174,18 @@ void Block::go_on(Thread& thread) {
   if (fiber->ended()) fibers_.give(identity, fiber);
 }
 
-/// Runs on a fiber: runs the thread that the fiber was started for, then threads that have not started yet. Most
-/// threads never wait, so they need no switch.
+/// Main function of a fiber. Runs the thread that the fiber was started for, then threads that have not started yet.
+/// Most threads never wait, so this saves a switch of fibers for each.
 void Block::work() {
   Fiber* const fiber = running_->fiber;
   for (Thread* thread = running_;;) {
     run_thread(*thread);
     thread->fiber = nullptr;
-    if (kFindsRaces || error_) return;  // for ThreadSanitizer each thread needs the fiber of its own identity
+    // With ThreadSanitizer, a fiber has a fixed identity, so it cannot continue with a thread of another identity.
+    if (kFindsRaces || error_) return;
     thread = pick();
     if (!thread) return;
-    if (thread->fiber) {  // the thread waits on its own fiber, which only the host can resume
+    if (thread->fiber) {  // the thread has its own fiber, which only the host can resume
       picked_ = thread;
       return;
     }
@@ -208,7 +209,8 @@ void Block::run_thread(Thread& thread) {
 
 void Block::wait(Thread& thread) {
   thread.fiber->pause();
-  // A destructor that waits while its thread is being cancelled continues at once.
+  // If the thread is already being unwound by Cancelled, a destructor that calls wait() returns from it at once,
+  // because it must not throw.
   if (cancelling_ && std::uncaught_exceptions() == uncaught_) throw Cancelled();
 }
 
@@ -218,7 +220,7 @@ void Block::yield() {
   wait(thread);
 }
 
-/// Ends the waiting threads, so that their stacks are unwound.
+/// Ends all waiting threads by Cancelled, so that their stacks are unwound.
 void Block::cancel() {
   cancelling_ = true;
   picked_ = nullptr;

@@ -1,6 +1,6 @@
-// One block of CUDA threads. Each thread is a fiber: it runs until it waits (at a barrier, or for other lanes of its
-// warp), and then another thread runs. If all threads wait, the block is in a deadlock, which is reported with the
-// place where each thread waits.
+// Block: emulates one block of CUDA threads. Each CUDA thread is a fiber: it runs until it waits (at a barrier, or for
+// other lanes of its warp), and then another thread runs. If all threads wait, the block is in a deadlock, which is
+// reported with the source location at which each thread waits.
 #pragma once
 #include <array>
 #include <exception>
@@ -17,7 +17,7 @@
 
 namespace tandem::emulation {
 
-/// Pool of fibers for reuse. Each fiber belongs to one of a few ThreadSanitizer identities.
+/// Pool of fibers for reuse, by the ThreadSanitizer identity of each fiber.
 class FiberPool {
  public:
   Fiber* take(size_t identity);
@@ -32,7 +32,7 @@ class FiberPool {
   std::vector<std::unique_ptr<Actor>> actors_;
 };
 
-/// Parameters that all blocks of a grid share.
+/// Launch parameters, which are the same for all blocks of a grid.
 struct Launch {
   const char* name;
   dim3 grid, block;
@@ -40,26 +40,26 @@ struct Launch {
   const std::function<void()>& thread;
 };
 
-/// Runs blocks, one after another, all on the host thread that constructed it.
+/// Runs the blocks of grids one after another, on the host thread that constructed this object.
 class Block {
  public:
   static constexpr unsigned kWarp = 32;
-  /// Called before the first block of a grid; `launch` must outlive the call of end_grid().
+  /// Must be called before the first block of a grid. `launch` must exist until end_grid() has returned.
   void begin_grid(const Launch& launch, OrderSetting order);
-  /// Runs the block at `index`; none of its threads is left afterwards. @throws CudaError on a deadlock or damaged
-  /// shared memory; an exception that a thread throws
+  /// Runs the block with this blockIdx, and returns when all its threads have ended. @throws CudaError on a deadlock or
+  /// damaged shared memory; an exception that a thread throws
   void run(uint3 index);
   void end_grid();
 
-  // Functions for the running thread: see running_thread.h.
+  // Implementations of the functions in running_thread.h, where the documentation is.
   Votes barrier(const char* word, bool vote, SourceLocation place);
   struct Answer {
-    uint64_t value;  // value of lane `source`; 0 if `source` is negative
+    uint64_t value;  // value that lane `source` passed; 0 if `source` is negative
     unsigned lanes;  // lanes that met
   };
   Answer meet(const char* word, unsigned mask, uint64_t value, int source, uint64_t* all, SourceLocation place);
   void yield();
-  void* shared_array(const SharedArray* declaration, size_t bytes);  // null: the dynamic array
+  void* shared_array(const SharedArray* declaration, size_t bytes);  // null declaration: the dynamic array
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
@@ -69,20 +69,21 @@ class Block {
   struct Thread {
     uint3 index{};
     unsigned number = 0;
-    Fiber* fiber = nullptr;      // null before the thread starts and after it has ended
-    const char* word = nullptr;  // CUDA function that the thread waits in, or null
+    Fiber* fiber = nullptr;      // fiber that runs the thread; null before its start and after its end
+    const char* word = nullptr;  // name of the CUDA function in which the thread waits, or null
     SourceLocation place{};
-    unsigned mask = 0;  // lanes that the thread waits for; 0: all threads of the block
+    unsigned mask = 0;  // bit mask of the lanes that the thread waits for; 0: it waits for the whole block
     int source = -1;
     uint64_t value = 0;
     Answer answer{};
     uint64_t* all = nullptr;
     std::string waits() const;
   };
-  struct WarpGroup {  // lanes that meet under one mask
+  struct WarpGroup {  // lanes that wait for each other with the same mask
     unsigned mask = 0, arrived = 0, meetings = 0;
-    std::array<SyncPoint, 2> order{};  // used alternately: a lane that has left one meeting must not be ordered with
-                                       // lanes that are still leaving it
+    // Used alternately for consecutive meetings. With a single SyncPoint, a lane that arrives at the next meeting would
+    // be ordered before lanes that are still leaving this one.
+    std::array<SyncPoint, 2> order{};
   };
   struct Warp {
     unsigned alive = 0;
@@ -97,7 +98,7 @@ class Block {
   Thread* pick();
   void make_runnable(Thread& thread);
   void make_next(Thread& thread);
-  /// Makes the threads that pass the filter runnable, in thread order or in reverse.
+  /// Appends the threads that pass the filter to the queue of runnable threads, in thread order or in reverse.
   template <class Filter> void make_all_runnable(Filter filter) {
     const bool backwards = order_.order == ThreadOrder::reverse;
     for (size_t i = 0; i < threads_.size(); ++i)
@@ -114,8 +115,9 @@ class Block {
   std::string who() const;
 
   const Launch* launch_ = nullptr;
-  int uncaught_ = 0;  // std::uncaught_exceptions() at the start of the grid: a destructor that runs during unwinding
-                      // may start a grid
+  // Value of std::uncaught_exceptions() at the start of the grid. It is not 0 if a destructor launches the grid while
+  // an exception unwinds the stack.
+  int uncaught_ = 0;
   OrderSetting order_;
   Chance chance_;
   FiberPool fibers_;
@@ -127,10 +129,10 @@ class Block {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned alive_ = 0;
-  std::vector<Thread*> queue_;  // ring buffer of the threads that can run
+  std::vector<Thread*> queue_;  // ring buffer of the runnable threads
   size_t queue_head_ = 0, queue_size_ = 0;
   Thread* running_ = nullptr;
-  Thread* picked_ = nullptr;  // thread taken from the queue by a fiber that cannot run it
+  Thread* picked_ = nullptr;  // thread that a fiber took from the queue, but could not run
   struct {
     unsigned arrived = 0, yes = 0, meetings = 0;
     const Thread* first = nullptr;

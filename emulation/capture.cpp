@@ -1,4 +1,5 @@
-// Records the work of capturing streams as nodes of a graph, and refuses calls that CUDA refuses during a capture.
+// Implements stream capture: records the work of capturing streams as nodes of a graph, and refuses calls that CUDA
+// refuses during a capture.
 #include "tandem/emulation/capture.h"
 
 #include <algorithm>
@@ -19,13 +20,13 @@ void invalidate(const std::shared_ptr<Capture>& capture) {
 void check_valid(const char* call, const Capture& capture) {
   if (capture.invalid) fail_capture(call, "cudaErrorStreamCaptureInvalidated");
 }
-/// Returns the stream's lane: streams are numbered in the order in which they join the capture.
+/// Returns the index of the stream among the streams of the capture, in the order in which they joined.
 size_t lane_of(Capture& capture, const gpu::StreamTag& stream) {
   const auto at = std::find_if(capture.streams.begin(), capture.streams.end(),
                                [&](const auto& each) { return each.get() == &stream; });
   return static_cast<size_t>(at - capture.streams.begin());
 }
-/// Returns for each node whether a node in `of` depends on it (or is it).
+/// Returns, for each node, whether it is in `of` or a node in `of` depends on it.
 std::vector<bool> ancestors(const std::vector<GraphNode>& nodes, const std::vector<size_t>& of) {
   std::vector<bool> reached(nodes.size());
   std::vector<size_t> open = of;
@@ -188,7 +189,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
     streams.push(lanes.back(), {.name = "start of a graph", .wait = start});
     for (const auto& end : graph.last) streams.push(lanes.back(), {.name = "last launch of a graph", .wait = end});
   }
-  // Every node that a node of another lane depends on gets a mark.
+  // If a node of another lane depends on a node, the node gets a Mark, for which the other lane waits.
   std::vector<std::shared_ptr<Mark>> marks(graph.nodes.size());
   for (const GraphNode& node : graph.nodes)
     for (const size_t before : node.after)
@@ -216,7 +217,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
 
 namespace tandem::detail::gpu {
 
-using namespace emulation;  // NOLINT(google-build-using-namespace): this file is the emulation
+using namespace emulation;  // NOLINT(google-build-using-namespace): this file implements the emulation
 
 void begin_capture(StreamHandle handle) {
   enter("begin_capture");
@@ -233,7 +234,7 @@ GraphHandle end_capture(StreamHandle handle) {
     const std::lock_guard lock(state().mutex);
     graph = state().captures.end(state().streams.find(handle, "end_capture"));
   }
-  enter("end_capture");  // after the end: the capture is over even if this throws
+  enter("end_capture");  // called last, because the capture ends even if enter() throws
   return graph.release();
 }
 bool is_capturing(StreamHandle handle) {

@@ -11,7 +11,8 @@
 namespace tandem::emulation {
 namespace {
 
-/// Functions that can fail. Functions that are noexcept cannot, and functions that only describe the build do not.
+/// Functions that fail_call() accepts. The list excludes noexcept functions, and functions that only describe the
+/// build.
 constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocate_host",     "allow_shared_memory",
                                                   "begin_capture",      "call_on_host",      "can_access_peer",
                                                   "check_launch",       "copy_async",        "copy_peer_async",
@@ -23,8 +24,8 @@ constexpr std::array<std::string_view, 28> kCalls{"allocate",           "allocat
                                                   "synchronize",        "synchronize_event", "synchronize_stream",
                                                   "wait_event"};
 
-/// Returns the number from 0 to `most` in an environment variable, or `otherwise` if it is unset. If the value is
-/// invalid, describes the problem in `wrong`.
+/// Reads a number from 0 to `most` from an environment variable. Returns `otherwise` if the variable is unset. If the
+/// value is invalid, describes the problem in `wrong`.
 uint64_t number_from(const char* variable, uint64_t otherwise, uint64_t most, std::string& wrong) {
   const char* const text = std::getenv(variable);
   if (!text || !*text) return otherwise;

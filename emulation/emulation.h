@@ -1,6 +1,6 @@
-// Test controls of the emulated CUDA runtime: the number of devices, failing calls, and the order in which streams run.
-// Only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation.md describes how the emulation works and which
-// errors it cannot detect.
+// Functions by which tests control the emulated CUDA runtime: the number of devices, failing calls, and the order in
+// which streams run. They exist only in builds with TANDEM_WITH_CUDA=EMULATED. docs/cuda_emulation.md describes how the
+// emulation works and which errors it cannot detect.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,43 +12,47 @@
 
 namespace tandem::emulation {
 
-/// Sets the number of devices, 0 to kMaxDevices. Initially TANDEM_EMULATED_DEVICES, or 8.
+/// Sets the number of devices, 0 to kMaxDevices. The initial value is the environment variable TANDEM_EMULATED_DEVICES,
+/// or 8 if it is unset.
 void set_device_count(int count);
-/// Sets whether devices can be peers of each other. Initially TANDEM_EMULATED_PEERS (0 or 1), or true. False also
-/// revokes access that was enabled before.
+/// Sets whether devices can access each other's memory (peer access). The initial value is the environment variable
+/// TANDEM_EMULATED_PEERS (0 or 1), or true if it is unset. False also revokes access that was enabled before.
 void set_peer_access(bool possible);
-/// Sets the number of bytes that a device can allocate, at most 4 GiB. Initially 1 GiB.
+/// Sets the number of bytes that can be allocated on a device, at most 4 GiB. The initial value is 1 GiB.
 void set_memory_limit(int device, size_t bytes);
-/// Sets the order in which streams run. 0: work runs as late as the rules of streams allow. Any other seed: work runs
-/// at random moments, in any order of streams that the events permit. Initially TANDEM_EMULATION_STREAMS, or 0.
+/// Sets the order in which streams run. With seed 0, work runs as late as the rules of streams allow. With any other
+/// seed, work runs at random moments, in any order of streams that the events permit. The initial value is the
+/// environment variable TANDEM_EMULATION_STREAMS, or 0 if it is unset.
 void set_stream_seed(uint64_t seed);
-/// Makes the n-th call from now of a function of core/cuda/gpu_runtime.h (or of "launch") fail with a CudaError; n = 1
-/// is the next call.
-/// @throws Error if there is no such function, if it cannot fail, or if n is less than 1
+/// Makes one call of a function of core/cuda/gpu_runtime.h (or of "launch") fail with a CudaError: the n-th call from
+/// now, where n = 1 is the next call.
+/// @throws Error if there is no such function, if the function cannot fail, or if n is less than 1
 void fail_call(const std::string& function, int n = 1);
 /// Runs the queued work that can run, drops the rest, clears all errors, and restores the initial settings. Streams,
-/// events and memory stay.
+/// events and allocations remain.
 void reset();
 
 /// Returns the number of items queued on the streams of a device.
 size_t pending(int device);
-/// Returns whether forbidden accesses cause a fault: host code that touches device memory, and a kernel that touches
-/// the memory of a device that is not its peer. This requires a processor with memory protection keys, or
-/// TANDEM_EMULATION_GUARD=1 at the start.
+/// Returns whether forbidden accesses cause a fault. Host code must not access device memory, and a kernel must not
+/// access the memory of a device without peer access. The check requires a processor with memory protection keys, or
+/// the environment variable TANDEM_EMULATION_GUARD=1 at the start of the process.
 bool guards_memory();
 
-/// Work that several streams do together, such as a collective: it starts when all the streams have reached it, and no
-/// stream continues before it is done. The streams may belong to several devices and be driven by several host threads.
-/// If one of these devices fails first, the work never starts, and the other streams wait until cancel().
+/// Work that several streams do together, such as a collective. The work starts when all of the streams have reached
+/// it, and no stream continues before the work is done. The streams may belong to several devices and be driven by
+/// several host threads. If one of these devices fails first, the work never starts, and the other streams wait until
+/// cancel().
 class StreamBarrier {
  public:
   /// @param streams  number of streams that have to join
-  /// @param work     runs once, with access to the memory of all devices; an exception is an error of all of them
+  /// @param work     function that runs once, with access to the memory of all devices; if it throws, work of all the
+  ///     streams' devices has failed
   StreamBarrier(const std::string& name, int streams, std::function<void()> work);
   /// Queues the barrier on a stream. The work may run before this returns, so it must not need a lock that the caller
   /// holds.
   void join(gpu::StreamHandle stream);
-  /// Lets the streams continue without the work, as an aborted communicator does.
+  /// Lets the streams continue without the work, as if a communicator had been aborted.
   void cancel();
 
  private:

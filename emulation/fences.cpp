@@ -1,4 +1,5 @@
-// ThreadFences: tells ThreadSanitizer the order that a thread's fences and atomic operations establish.
+// Implements ThreadFences, which tells ThreadSanitizer the order that a thread's fences and atomic operations
+// establish.
 #include "tandem/emulation/fences.h"
 
 #include <algorithm>

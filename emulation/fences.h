@@ -1,7 +1,8 @@
-// The order that fences and atomic operations establish, for ThreadSanitizer, which does not understand fences.
-// A fence followed by an atomic operation on x by the same thread releases everything before the fence. A thread that
-// reads x by an atomic operation and then executes a fence acquires it. Block fences work within the block only.
-// (Accesses between the fence and the atomic operation count as released too, so some races are missed.)
+// Tells ThreadSanitizer, which does not understand fences, the order that fences and atomic operations establish. If a
+// thread executes a fence and then an atomic operation on x, it releases all its accesses before the fence. If another
+// thread then executes an atomic operation on x and then a fence, it acquires these accesses. Block fences order only
+// threads of the same block. (Accesses between the first fence and the atomic operation count as released too, so some
+// races are missed.)
 #pragma once
 #include <map>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace tandem::emulation {
 
-/// Released states, by the address of the atomic variable.
+/// Maps the address of each atomic variable to the SyncPoint that threads released through it.
 class Handovers {
  public:
   void release(const void* address) { points_[address].release(); }
@@ -25,7 +26,7 @@ class Handovers {
   std::map<const void*, SyncPoint> points_;
 };
 
-/// Fences and atomic operations of one CUDA thread.
+/// State of one CUDA thread: the fences and atomic operations that it has executed.
 class ThreadFences {
  public:
   void fence(FenceScope scope, Handovers& block, Handovers& device);
@@ -34,7 +35,7 @@ class ThreadFences {
 
  private:
   bool fenced_block_ = false, fenced_device_ = false;
-  std::vector<const void*> read_;  // addresses with a released state that were read since the last device fence
+  std::vector<const void*> read_;  // addresses in Handovers that were read since the last device fence
 };
 
 }  // namespace tandem::emulation

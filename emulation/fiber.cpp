@@ -1,4 +1,4 @@
-// Switches between stacks by a few lines of assembly, and reports each switch to the sanitizers.
+// Implements Fiber: switches between stacks by a few lines of assembly, and reports each switch to the sanitizers.
 #include "tandem/emulation/fiber.h"
 
 #include <cstdint>
@@ -13,15 +13,16 @@
 
 namespace tandem::emulation {
 
-// Size of a stack. It only reserves address space: a page takes memory once it is touched. Large enough for
-// unoptimised and instrumented kernels.
+// Size of a stack, large enough for unoptimised and instrumented kernels. A stack only reserves address space: a page
+// takes memory once it is accessed.
 constexpr size_t kStackBytes = 256 * 1024;
-constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for any page size
+constexpr size_t kStackGuardBytes = 64 * 1024;  // at least one page, for all supported page sizes
 // Stacks start at different offsets; with equal offsets, the used parts of all stacks would compete for a few cache
 // lines.
 constexpr size_t kStagger = 7 * 64, kStaggerRange = 16 * 1024;
 
-static thread_local Fiber* starting = nullptr;  // passes the fiber to Fiber::main, which has no parameters
+// Fiber that is being started. Fiber::main reads it, because main has no parameters.
+static thread_local Fiber* starting = nullptr;
 
 Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
   void* const memory = mmap(nullptr, kStackGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
@@ -34,7 +35,8 @@ Fiber::Fiber(const RaceIdentity& identity) : identity_(identity) {
 }
 
 Fiber::~Fiber() {
-  allow_access(mapping_ + kStackGuardBytes, kStackBytes);  // Fiber::main never returns: its frame is still poisoned
+  // AddressSanitizer still has the frame of Fiber::main poisoned, because it never returns
+  allow_access(mapping_ + kStackGuardBytes, kStackBytes);
   munmap(mapping_, kStackGuardBytes + kStackBytes);
 }
 
@@ -58,7 +60,7 @@ void Fiber::main() {
   std::abort();  // unreachable: an ended fiber is not resumed, only started again
 }
 
-// Both sanitizers are told of a switch before it happens; AddressSanitizer also after it.
+// Each switch of stacks is reported to both sanitizers before it happens, and to AddressSanitizer also afterwards.
 
 void Fiber::enter() {
 #if defined(TANDEM_EMULATION_ASAN)
@@ -81,7 +83,7 @@ void Fiber::arrive() {
 void Fiber::leave([[maybe_unused]] bool for_good) {
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_start_switch_fiber(for_good ? nullptr : &own_fake_, host_bottom_, host_bytes_);
-  if (for_good) own_fake_ = nullptr;  // the call above has freed it
+  if (for_good) own_fake_ = nullptr;  // the call above has freed the fake stack
 #endif
   RaceIdentity::become(host_identity_);
   switch_out();
@@ -132,8 +134,9 @@ tandem_switch_stack:
 )");
 
 void Fiber::prepare() {
-  // The stack looks as if main had been called: main's return address (0, where debuggers stop) is at an address that
-  // is 8 modulo 16. Below it are the values that the switch pops: six registers and the return address, which is main.
+  // Prepare the stack as if Fiber::main had just been called. The return address of main is 0, at which debuggers stop;
+  // its own address is 8 modulo 16, as the ABI requires. Below it are the values that tandem_switch_stack pops: six
+  // registers, and the address of main, to which it returns.
   auto* top = reinterpret_cast<uintptr_t*>(mapping_ + kStackGuardBytes + usable_);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(&Fiber::main);

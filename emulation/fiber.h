@@ -13,12 +13,13 @@
 
 namespace tandem::emulation {
 
-/// A stack on which functions run, one after another. It belongs to the host thread that constructed it. A stack
-/// overflow hits an inaccessible guard page.
+/// A stack on which functions run, one after another. Only the host thread that constructed the fiber may use it. A
+/// stack overflow hits an inaccessible guard page.
 class Fiber {
  public:
-  /// @param identity  ThreadSanitizer identity of everything that runs on this fiber. It is fixed because the stack is
-  ///                  reused: accesses of two identities to the stack would count as a race. Must outlive the fiber.
+  /// @param identity  ThreadSanitizer identity of everything that runs on this fiber. It never changes, although the
+  ///     fiber runs many functions: accesses of two identities to the same stack would count as a race. Must outlive
+  ///     the fiber.
   explicit Fiber(const RaceIdentity& identity);
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -27,7 +28,7 @@ class Fiber {
   void start(void (*body)(void*), void* argument);
   /// Continues the body where it paused; returns when it pauses again or has ended.
   void resume();
-  /// Called on the fiber: returns to the caller of start() or resume().
+  /// Must be called on the fiber. Pauses the body, and returns to the caller of start() or resume().
   void pause() { leave(/*for_good=*/false); }
   bool ended() const { return ended_; }
 
@@ -53,8 +54,8 @@ class Fiber {
 #endif
   void* host_identity_ = nullptr;
 #if defined(TANDEM_EMULATION_ASAN)
-  // AddressSanitizer must know the current stack: fake stacks of the fiber and the host, and bounds of the host's
-  // stack.
+  // Data for AddressSanitizer, which must know the current stack: the fake stacks of the fiber and of the host, and the
+  // bounds of the host's stack.
   void *own_fake_ = nullptr, *host_fake_ = nullptr;
   const void* host_bottom_ = nullptr;
   size_t host_bytes_ = 0;

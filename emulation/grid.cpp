@@ -1,4 +1,4 @@
-// run_grid: checks a launch's shape, and runs its blocks in the chosen order.
+// Implements run_grid, which checks a launch's shape and runs its blocks in the selected order.
 #include "tandem/emulation/grid.h"
 
 #include <optional>
@@ -35,8 +35,9 @@ static Rearrangement order_of_blocks(OrderSetting setting, uint64_t count) {
 
 void run_grid(const char* name, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& thread) {
   check_shape(name, grid, block, shared_bytes);
-  // The block is kept for later grids, because fibers are expensive. Destructors of other thread-local objects may
-  // still run kernels after `kept` is destroyed; those use a temporary block.
+  // The Block is kept for later grids, because its fibers are expensive to create. At the end of the host thread,
+  // destructors of other thread-local objects may still run kernels after `kept` is destroyed; these kernels use a
+  // temporary Block.
   thread_local bool gone = false;
   struct Kept : Block {
     ~Kept() { gone = true; }

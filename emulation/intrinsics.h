@@ -1,4 +1,4 @@
-// CUDA's small functions for simt.h: bit operations, conversions, min and max, fast math, cached loads.
+// Small functions of CUDA, included by simt.h: bit operations, conversions, min and max, fast math, cached loads.
 #pragma once
 #include <math.h>
 
@@ -28,7 +28,8 @@ inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
 }
-/// Upper (lower) 32 bits of high:low, shifted left (right) by shift modulo 32.
+/// __funnelshift_l returns the upper 32 bits of the 64-bit number high:low shifted left; __funnelshift_r the lower 32
+/// bits of high:low shifted right. The shift is taken modulo 32.
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>(((static_cast<uint64_t>(high) << 32 | low) << (shift & 31)) >> 32);
 }
@@ -82,10 +83,11 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return x > 0.0f ? fminf(x, 1.0f) : 0.0f; }
 inline float __fdividef(float x, float y) { return x / y; }
-// The C library declares this name too, with noexcept.
+// noexcept, because the C library declares a function of this name with noexcept.
 inline float __expf(float x) noexcept { return expf(x); }
 
-/// Operations that are rounded once each, and never contracted into a fused multiply-add.
+/// Defines arithmetic functions whose result is rounded once, and which compilers do not contract to a fused
+/// multiply-add.
 #define TANDEM_ROUNDED(word, T, expression) \
   inline T word(T x, T y) {                 \
     T result = expression;                  \

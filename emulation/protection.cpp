@@ -1,4 +1,4 @@
-// Grants and revokes access to device memory by protection keys or mprotect, and explains faults in a signal handler.
+// Implements access control for device memory by protection keys or mprotect, and explains faults in a signal handler.
 #include "tandem/emulation/protection.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@
 namespace tandem::emulation {
 namespace {
 
-constexpr int kMaxKeys = 15;  // of 16 keys; the first is for all other memory
+constexpr int kMaxKeys = 15;  // the processor has 16 keys; key 0 is for all other memory
 struct Keys {
   int count = 0;
   std::array<int, kMaxKeys> key{};
@@ -37,12 +37,12 @@ const Keys& keys() {
   return all;
 }
 
-/// Replacement for protection keys if TANDEM_EMULATION_GUARD=1: a device's memory is accessible to all threads while
-/// one thread may touch it, and to none otherwise.
+/// Access control by mprotect, the replacement for protection keys if TANDEM_EMULATION_GUARD=1. A device's memory is
+/// accessible to all threads while at least one thread may access it, and otherwise to no thread.
 struct Pages {
   std::mutex mutex;
-  std::array<int, kMaxDevices> users{};                         // number of threads that may touch the device's memory
-  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // allocated pages: address and size
+  std::array<int, kMaxDevices> users{};                         // number of threads that may access the device's memory
+  std::array<std::map<uintptr_t, size_t>, kMaxDevices> memory;  // maps the address of allocated pages to their size
 
   static bool guard() {
     static const bool asked = [] {
@@ -54,8 +54,8 @@ struct Pages {
   static bool protect(uintptr_t begin, size_t bytes, bool accessible) {
     return mprotect(reinterpret_cast<void*>(begin), bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
   }
-  /// Returns whether the address is allocated memory of the device; false if another thread holds the lock. Only for
-  /// messages about faults.
+  /// Returns whether the address is allocated memory of the device, or false if another thread holds the lock. Used
+  /// only for messages about faults.
   bool holds(size_t device, uintptr_t address) {
     const std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock) return false;
@@ -79,7 +79,7 @@ Pages& pages() {
   return only;
 }
 
-thread_local uint64_t allowed = 0;  // bit mask of the devices whose memory this thread may touch
+thread_local uint64_t allowed = 0;  // bit mask of the devices whose memory this thread may access
 thread_local const char* running = nullptr;
 
 void set_rights(uint64_t devices) {
@@ -97,8 +97,8 @@ void set_rights(uint64_t devices) {
 struct Watched {
   std::atomic<uintptr_t> begin{0}, end{0};
 };
-std::array<Watched, kMaxDevices + 1> watched;  // the last element is for page-locked memory
-struct sigaction before;                       // signal action to which faults are passed on
+std::array<Watched, kMaxDevices + 1> watched;  // one per device; the last is for page-locked memory
+struct sigaction before;                       // the previous signal handler, which is called after the explanation
 std::atomic<bool> explained{false};
 
 void explain(int signal, siginfo_t* info, void* context) {
@@ -128,7 +128,7 @@ void explain(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else {
-    sigaction(signal, &usual, nullptr);  // the access is repeated, and the default action ends the program
+    sigaction(signal, &usual, nullptr);  // on return, the access is repeated, and the default action ends the program
   }
 }
 

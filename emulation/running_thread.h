@@ -1,5 +1,5 @@
-// Functions that a running CUDA thread calls on its block, defined in block.cpp; simt.h and atomics.h implement CUDA's
-// built-ins with them. They throw CudaError if called outside a kernel.
+// Functions that a running CUDA thread calls on its block (defined in block.cpp). simt.h and atomics.h implement CUDA's
+// built-ins by these functions. They throw CudaError if called outside a kernel.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +21,11 @@ extern constinit thread_local Position position;
 struct Votes {
   unsigned yes, cast;
 };
-/// Waits for all threads of the block that have not ended. `word` is the name of the CUDA function, for messages.
+/// Waits until all threads of the block that have not ended have called barrier(), and returns their votes. `word` is
+/// the name of the CUDA function, for messages.
 Votes barrier(const char* word, bool vote, SourceLocation place);
 
-/// Waits for the lanes of `mask`, then returns the value of lane `source`. Does not order memory accesses.
+/// Waits for the lanes of `mask`, then returns the value that lane `source` passed. Does not order memory accesses.
 uint64_t exchange(const char* word, unsigned mask, uint64_t value, int source, SourceLocation place);
 /// Waits for the lanes of `mask`, then writes their values to `all` (0 for other lanes), and returns the mask of the
 /// lanes that took part.
@@ -39,7 +40,7 @@ void* dynamic_shared_array();
 
 enum class FenceScope { block, device };
 void fence(FenceScope scope);
-/// Called before and after an atomic operation, to tell ThreadSanitizer which accesses it orders.
+/// Must be called before and after each atomic operation, to tell ThreadSanitizer which accesses the operation orders.
 void before_atomic(const void* address);
 void after_atomic(const void* address);
 

@@ -1,4 +1,4 @@
-// The functions of core/cuda/gpu_runtime.h for the emulated devices.
+// Implements the functions of core/cuda/gpu_runtime.h for the emulated devices.
 #include <chrono>
 #include <cstring>
 
@@ -12,18 +12,18 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool timing;
-  std::shared_ptr<emulation::Mark> recorded;         // by the last record_event; null before that, or if captured
+  std::shared_ptr<emulation::Mark> recorded;         // mark of the last record_event; null if none, or if captured
   std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
-  std::vector<size_t> nodes = {};                    // captured nodes that the event records
+  std::vector<size_t> nodes = {};                    // nodes of the capture that the event waits for
 };
 
 namespace {
 
-using namespace emulation;  // NOLINT(google-build-using-namespace): this file is the emulation
+using namespace emulation;  // NOLINT(google-build-using-namespace): this file implements the emulation
 
 thread_local int current = 0;
 
-/// Runs items until `goal` is passed, then throws if work of the device has failed.
+/// Runs queued items until all positions in `goal` are passed. @throws CudaError if work of the device has failed
 void finish(Lock& lock, const char* call, int device, const std::vector<StreamPoint>& goal) {
   state().streams.finish(lock, goal);
   check_usable(call, device);
@@ -38,7 +38,7 @@ StreamPoint put(Lock& lock, const std::shared_ptr<StreamTag>& stream, Item item)
   return point;
 }
 
-/// Returns the memory range passed to a call. @throws CudaError unless it is live memory
+/// Returns the memory range that was passed to a call. @throws CudaError if the range is not within live memory
 Range checked_range(const std::string& what, const char* role, const void* memory, size_t bytes) {
   const Range range{memory, bytes, state().owner(memory)};
   const std::string problem = state().problem(range);
@@ -76,7 +76,7 @@ void put_copy(Lock& lock, const std::string& what, const char* call, const std::
     return problem.empty() ? b() : problem;
   };
   const StreamPoint point = put(lock, stream, std::move(item));
-  // A copy between two host memories is done when the call returns.
+  // If source and target are both in host memory, the copy is complete when the call returns.
   if (to.device < 0 && from.device < 0 && !stream->capture) finish(lock, call, stream->device, {point});
 }
 
@@ -159,7 +159,8 @@ void* allocate(int device, size_t bytes) {
 void release(int device, void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
-  if (!state().captures.unsafe("release").empty()) return;  // the error is reported by the invalid capture only
+  // release() must not throw, so the only sign of this error is that the capture becomes invalid.
+  if (!state().captures.unsafe("release").empty()) return;
   state().streams.finish(lock, state().streams.ends(device));
   std::string& error = state().streams.errors[static_cast<size_t>(device)];
   if (!state().arena(device).release(memory) && error.empty())
@@ -168,7 +169,7 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find(handle, "discard");
-  if (stream->queue.empty() && !stream->capture) {  // a stream without work must still have none afterwards
+  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: do it at once
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFresh, bytes);
     return;
@@ -177,7 +178,7 @@ void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   item.work = [memory, bytes] { std::memset(memory, kFresh, bytes); };
   item.problem = recheck("memory", checked_range("discard", "memory", memory, bytes));
   state().streams.push(stream, std::move(item));
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): discard is optional
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): discard() need not succeed
 }
 void* allocate_host(size_t bytes) {
   enter("allocate_host");
@@ -191,7 +192,7 @@ void release_host(void* memory) noexcept {
   if (!memory) return;
   Lock lock(state().mutex);
   if (!state().captures.unsafe("release_host").empty()) return;
-  if (!state().page_locked.release(memory)) std::abort();  // like free() of an invalid pointer
+  if (!state().page_locked.release(memory)) std::abort();  // aborts like free() of an invalid pointer
   state().streams.finish(lock, state().streams.ends(current));
 }
 PointerInfo pointer_info(const void* memory) {

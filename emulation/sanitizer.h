@@ -2,8 +2,9 @@
 // no-op.
 //
 // Kernels are compiled with -fsanitize=thread, so ThreadSanitizer sees their reads and writes. The emulation itself is
-// compiled without it, because its own accesses are not part of the CUDA threads. It tells ThreadSanitizer who runs
-// (RaceIdentity) and what is ordered (SyncPoint); nothing else orders two CUDA threads.
+// compiled without it, because its own accesses are not part of the CUDA threads. It tells ThreadSanitizer which CUDA
+// thread runs (RaceIdentity) and which accesses are ordered (SyncPoint). Nothing else orders the accesses of two CUDA
+// threads.
 #pragma once
 #include <cstddef>
 
@@ -14,7 +15,8 @@
 #define TANDEM_EMULATION_ASAN 1
 #endif
 #endif
-// The build defines TANDEM_EMULATION_TSAN, because the files that use it are compiled without -fsanitize=thread.
+// TANDEM_EMULATION_TSAN is defined by the build instead of here: the emulation is compiled without -fsanitize=thread,
+// so it cannot detect ThreadSanitizer by a predefined macro.
 
 #if defined(TANDEM_EMULATION_ASAN)
 #include <sanitizer/asan_interface.h>
@@ -60,15 +62,16 @@ class RaceIdentity {
   RaceIdentity(RaceIdentity&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   void* handle() const { return handle_; }
   static void* current() { return __tsan_get_current_fiber(); }
-  /// Makes `handle` the acting identity. Orders nothing.
+  /// Makes `handle` the identity to which ThreadSanitizer attributes accesses from now on. Does not order any accesses.
   static void become(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
 
  private:
   void* handle_;
 };
 
-/// Orders everything before a release() before everything after a later acquire(). ThreadSanitizer stores the clock by
-/// address until that memory is freed, hence one heap byte for each SyncPoint.
+/// Tells ThreadSanitizer that all accesses before release() happen before all accesses after a later acquire(). Each
+/// SyncPoint allocates one byte on the heap, because ThreadSanitizer keeps a clock per address until the memory is
+/// freed.
 class SyncPoint {
  public:
   SyncPoint() : address_(std::malloc(1)) {}
@@ -85,8 +88,8 @@ class SyncPoint {
   void* address_;
 };
 
-/// Hides memory accesses, allocations and frees in its scope from ThreadSanitizer: they neither race with CUDA threads
-/// nor order them.
+/// Scope guard that hides memory accesses, allocations and frees from ThreadSanitizer: they neither race with CUDA
+/// threads nor order them.
 class Unseen {
  public:
   Unseen() { __tsan_ignore_thread_begin(); }
@@ -107,7 +110,7 @@ struct SyncPoint {
   void acquire() {}
 };
 struct Unseen {
-  Unseen() {}  // user-provided, so that compilers do not warn of an unused variable
+  Unseen() {}  // not defaulted, because compilers would then warn of unused variables
 };
 #endif
 

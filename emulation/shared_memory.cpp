@@ -1,4 +1,5 @@
-// Allocates a block's shared arrays between guard zones, and reports writes outside them.
+// Implements SharedMemory: allocates a block's shared arrays between guard zones, and reports writes outside of the
+// arrays.
 #include "tandem/emulation/shared_memory.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace tandem::emulation {
 
 constexpr size_t kAlignment = 128;
-constexpr size_t kGuardBytes = 256;  // minimum size of the guard zones; the second one is extended to the alignment
+// Minimum size of a guard zone; the zone after an array is extended to a multiple of kAlignment
+constexpr size_t kGuardBytes = 256;
 constexpr unsigned char kNan = 0xff, kGuard = 0xa5;
 static const SharedArray dynamic_declaration{"dynamic shared memory", {"", 0}};
 
@@ -25,8 +27,8 @@ void* SharedMemory::array(const SharedArray& declaration, size_t bytes) {
   static_bytes_ += bytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ <= kStaticLimit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kStaticLimit);
-  // The larger limit requires allow_shared_memory(), which a launch calls if it has more than kStaticLimit dynamic
-  // bytes.
+  // As in CUDA, the larger limit requires a call of allow_shared_memory(), which a launch makes only if it has more
+  // than kStaticLimit dynamic bytes.
   const size_t limit = dynamic_bytes_ > kStaticLimit ? kLimit : kStaticLimit;
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,
@@ -53,7 +55,8 @@ void* SharedMemory::make(const SharedArray& declaration, size_t bytes) {
 }
 
 std::string SharedMemory::damage() const {
-  if constexpr (kFindsAccesses) return "";  // AddressSanitizer has reported it; guard zones cannot be read
+  // AddressSanitizer reports such writes itself, and forbids reading guard zones
+  if constexpr (kFindsAccesses) return "";
   const Unseen unseen;
   const auto damaged = [](char byte) { return static_cast<unsigned char>(byte) != kGuard; };
   for (const auto& [declaration, memory, bytes] : pieces_) {

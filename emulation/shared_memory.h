@@ -1,6 +1,6 @@
-// Shared memory of a block. Every array has its own allocation between guard zones and is filled with NaN. A write
-// outside an array is reported (at its line under AddressSanitizer, otherwise when the block has ended); a read before
-// any write shows up as NaN in results.
+// SharedMemory: the shared memory of an emulated block. Every array has its own allocation between guard zones, and is
+// filled with NaN. A write outside of an array is reported (under AddressSanitizer at once, otherwise when the block
+// has ended). An element that is read before it is written gives NaN, which shows in the results.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tandem::emulation {
 
-/// A declaration TANDEM_SHARED(...) in a kernel. Its address identifies the array.
+/// A TANDEM_SHARED(...) declaration in a kernel. The address of this object identifies the shared array.
 struct SharedArray {
   const char* name;
   SourceLocation place;
@@ -18,15 +18,17 @@ struct SharedArray {
 
 class SharedMemory {
  public:
-  static constexpr size_t kStaticLimit = 48 * 1024;  // maximum bytes of static arrays, as in nvcc
-  static constexpr size_t kLimit = 227 * 1024;  // maximum of static and dynamic bytes: a block of compute capability 9
+  static constexpr size_t kStaticLimit = 48 * 1024;  // maximum bytes of all static arrays together, as in nvcc
+  // Maximum bytes of static and dynamic arrays, as in compute capability 9
+  static constexpr size_t kLimit = 227 * 1024;
 
   SharedMemory() = default;
   SharedMemory(const SharedMemory&) = delete;
   ~SharedMemory() { clear(); }
   /// Sets the number of dynamic bytes for the blocks of a launch.
   void set_dynamic_bytes(size_t bytes) { dynamic_bytes_ = bytes; }
-  /// Returns the running block's array for this declaration. @throws CudaError if it exceeds the shared memory
+  /// Returns the running block's array for this declaration; allocates it at the first call. @throws CudaError if the
+  /// block then has too much shared memory
   void* array(const SharedArray& declaration, size_t bytes);
   /// Returns the dynamic array of the launch; every call returns the same array.
   void* dynamic_array();
@@ -37,7 +39,7 @@ class SharedMemory {
  private:
   struct Piece {
     const SharedArray* declaration;
-    char* memory;  // guard zone, array, guard zone
+    char* memory;  // start of the first guard zone; the array follows, then the second guard zone
     size_t bytes;  // size of the array
   };
   void* make(const SharedArray& declaration, size_t bytes);

@@ -2,9 +2,9 @@
 // plain C++ with this header, behaves as under nvcc. This file defines indices, barriers, shuffles, votes and shared
 // memory; atomics.h, intrinsics.h and vector_types.h define the rest.
 //
-// Where CUDA leaves behaviour open, the emulation gives no guarantee either: shared memory starts as NaN, threads run
-// in a selectable order (thread_order.h), and __activemask() contains the calling lane only. A thread that polls for
-// another thread must call __nanosleep(), or it waits forever.
+// If CUDA does not define a behaviour, the emulation guarantees nothing either: shared memory starts as NaN, threads
+// run in a selectable order (thread_order.h), and __activemask() contains the calling lane only. A thread that polls
+// for another thread must call __nanosleep(), or it waits forever.
 #pragma once
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__  // an initialised table that is never written
+#define __constant__  // __constant__ tables are initialised, and never written to
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -30,7 +30,8 @@
 
 namespace tandem::emulation {
 
-/// Queues a kernel on a stream (runtime.cpp). The stream runs it by run_grid (grid.h) when its turn comes.
+/// Queues a kernel on a stream (defined in runtime.cpp). When the kernel is at the front of the stream's queue, the
+/// stream runs it by run_grid (grid.h).
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle stream,
             std::function<void()> thread);
 
@@ -82,7 +83,8 @@ inline void __syncwarp(unsigned mask = 0xffffffffu,
                        tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   tandem::emulation::sync_warp(mask, place);
 }
-/// Returns the lanes that run together: only the calling lane, which CUDA allows.
+/// Returns a mask of the calling lane only. CUDA guarantees no more: it need not run any other lane together with the
+/// calling lane.
 inline unsigned __activemask() { return 1u << tandem::emulation::position.lane; }
 
 namespace tandem::emulation {
@@ -104,7 +106,7 @@ inline void check_width(const char* word, int width, SourceLocation place) {
 
 }  // namespace tandem::emulation
 
-/// Returns the value of lane `source` within each group of `width` lanes.
+/// Returns the value that lane number `source` passed, counted within the caller's group of `width` lanes.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32,
               tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -112,8 +114,8 @@ T __shfl_sync(unsigned mask, T value, int source, int width = 32,
   const int lane = static_cast<int>(tandem::emulation::position.lane), first = lane & ~(width - 1);
   return tandem::emulation::shuffle("__shfl_sync", mask, value, first | (source & (width - 1)), place);
 }
-/// Returns the value of lane (lane ^ bits), or the caller's own value if that lane is in a later group of `width`
-/// lanes.
+/// Returns the value that lane (lane ^ bits) passed, or the caller's own value if that lane is in a later group of
+/// `width` lanes.
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
                   tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -122,8 +124,8 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
   return tandem::emulation::shuffle("__shfl_xor_sync", mask, value, source <= (lane | (width - 1)) ? source : lane,
                                     place);
 }
-/// Returns the value of lane (lane - delta), or the caller's own value if that lane is before its group of `width`
-/// lanes.
+/// Returns the value that lane (lane - delta) passed, or the caller's own value if that lane is before the caller's
+/// group of `width` lanes.
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
                  tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -132,8 +134,8 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
   return tandem::emulation::shuffle("__shfl_up_sync", mask, value, source >= (lane & ~(width - 1)) ? source : lane,
                                     place);
 }
-/// Returns the value of lane (lane + delta), or the caller's own value if that lane is after its group of `width`
-/// lanes.
+/// Returns the value that lane (lane + delta) passed, or the caller's own value if that lane is after the caller's
+/// group of `width` lanes.
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
                    tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
@@ -145,7 +147,7 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
 
 namespace tandem::emulation {
 
-/// Folds the values of the lanes of `mask`; `fold` must not depend on the order.
+/// Reduces the values of the lanes of `mask` by `fold`, which must be associative and commutative.
 template <class T, class Fold> T reduce(const char* word, unsigned mask, T value, Fold fold, SourceLocation place) {
   uint64_t all[32];
   unsigned rest = gather(word, mask, static_cast<uint64_t>(value), all, place);
@@ -161,7 +163,7 @@ inline unsigned ballot(const char* word, unsigned mask, bool vote, SourceLocatio
 
 }  // namespace tandem::emulation
 
-/// Returns the lanes whose predicate is not zero.
+/// Returns a mask of the lanes whose predicate is not zero.
 inline unsigned __ballot_sync(unsigned mask, int predicate,
                               tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   return tandem::emulation::ballot("__ballot_sync", mask, predicate != 0, place);
@@ -174,7 +176,7 @@ inline int __all_sync(unsigned mask, int predicate,
                       tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {
   return tandem::emulation::ballot("__all_sync", mask, predicate == 0, place) == 0;
 }
-/// Returns the lanes with the same value as the calling lane.
+/// Returns a mask of the lanes whose value is equal to the caller's value.
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value,
                           tandem::emulation::SourceLocation place = tandem::emulation::SourceLocation::here()) {

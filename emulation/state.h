@@ -1,5 +1,5 @@
-// Entire state of the emulated runtime, behind one lock. Kernels, copies and host functions run without holding the
-// lock.
+// The entire state of the emulated runtime, which one mutex protects. Kernels, copies and host functions run without
+// holding it.
 #pragma once
 #include <array>
 #include <map>
@@ -14,19 +14,20 @@
 
 namespace tandem::emulation {
 
-/// Settings of emulation.h, initialised from the environment.
+/// Settings that the functions of emulation.h change; initialised from environment variables.
 struct Settings {
   int devices = 8;
-  std::string wrong;  // describes an environment variable with an invalid value; then there are no devices
+  // Description of an environment variable with an invalid value; if not empty, there are no devices
+  std::string wrong;
   bool peers = true;
   bool wait_for_launches = false;
   uint64_t seed = 0;
   std::array<size_t, kMaxDevices> memory{};
-  std::map<std::string, int> failures;  // number of calls until a function fails, by its name
+  std::map<std::string, int> failures;  // maps a function's name to the number of calls until it fails
   Settings();
 };
 
-/// Memory range passed to a call. `device` is a device index, kPageLocked or kPageable.
+/// Memory range that was passed to a call. `device` is a device index, kPageLocked or kPageable.
 struct Range {
   const void* memory;
   size_t bytes;
@@ -38,28 +39,29 @@ struct State {
   Settings settings;
   Streams streams{mutex};
   Captures captures;
-  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // null for devices that never had an allocation
+  std::array<std::unique_ptr<Arena>, kMaxDevices> arenas;  // null for devices on which nothing was allocated yet
   Arena page_locked{kPageLocked};
   std::array<uint64_t, kMaxDevices> peers{};  // bit mask of the peers whose memory each device may access
 
   State() { streams.set_seed(settings.seed); }
   Arena& arena(int device);
-  /// Returns the device whose address range contains `memory` (allocated or not), kPageLocked or kPageable.
+  /// Returns the index of the device whose address range contains `memory` (allocated or not), kPageLocked or
+  /// kPageable.
   int owner(const void* memory) const;
-  /// Returns an empty string if the range is in one live allocation or is pageable memory, otherwise a description of
-  /// the problem.
+  /// Returns an empty string if the range is within one live allocation, or in pageable memory; otherwise a description
+  /// of the problem.
   std::string problem(const Range& range) const;
   uint64_t reachable(int device) const { return (uint64_t(1) << device) | peers[static_cast<size_t>(device)]; }
 };
-/// Never destroyed: tensors with static storage outlive other statics.
+/// Returns the state, which is never destroyed, because static tensors may outlive other static objects.
 State& state();
 
-/// Called first by every function that can fail. @throws CudaError if fail_call() requested it, or if the caller is a
-/// host function of a stream
+/// Every function that can fail calls this first, with its own name. @throws CudaError if fail_call() requested that
+/// this call fails, or if the caller is a host function of a stream
 void enter(const char* call);
 /// @throws CudaError if there is no such device
 void check_exists(const char* call, int device);
-/// @throws CudaError if there is no such device, or if its work has failed before
+/// @throws CudaError if there is no such device, or if work of the device has failed before
 void check_usable(const char* call, int device);
 
 }  // namespace tandem::emulation

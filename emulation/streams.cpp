@@ -1,4 +1,4 @@
-// Queues the work of streams, and chooses the next item to run when a host thread waits.
+// Implements Streams: queues the work of streams, and chooses the next item to run when a host thread waits.
 #include "tandem/emulation/streams.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ gpu::StreamHandle Streams::create(int device) {
 }
 void Streams::destroy(gpu::StreamHandle stream) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [stream](const auto& s) { return s.get() == stream; });
-  if (at == streams_.end() || stream->destroyed) std::abort();  // like free() of an invalid pointer
+  if (at == streams_.end() || stream->destroyed) std::abort();  // aborts like free() of an invalid pointer
   stream->destroyed = true;
   if (stream->capture) stream->capture->invalid = true;
   if (stream->queue.empty()) streams_.erase(at);
@@ -101,7 +101,8 @@ void Streams::finish(Lock& lock, const std::vector<StreamPoint>& goal) {
     if (gpu::StreamTag* const stream = pick(goal)) {
       run_next(lock, *stream);
     } else {
-      changed_.wait(lock);  // another thread runs the item, or has yet to queue its arrival at a barrier
+      // Another host thread runs the item, or has not yet queued the arrival of its stream at a barrier.
+      changed_.wait(lock);
     }
   }
 }
@@ -129,7 +130,7 @@ void Streams::drain(Lock& lock) {
       break;
     }
   }
-  for (const auto& stream : streams_) {  // their items wait for a barrier that no other stream will reach
+  for (const auto& stream : streams_) {  // the remaining items wait for a barrier that some stream will never reach
     for (const Item& item : stream->queue)
       if (item.arrive) reached(item.arrive);
     stream->finished += stream->queue.size();
@@ -151,8 +152,8 @@ void Streams::set_seed(uint64_t seed) {
   eagerness_ = kEagerness[seed % kEagerness.size()];
 }
 
-/// Returns the stream whose front item is the first that has to run to pass `goal`; null if other threads run it, or if
-/// other streams have to reach a barrier first.
+/// Returns the stream whose front item must run next, so that the positions in `goal` are passed. Returns null if
+/// another thread already runs this item, or if other streams have to reach a barrier first.
 gpu::StreamTag* Streams::next_for(const std::vector<StreamPoint>& goal) const {
   for (const StreamPoint& point : goal) {
     gpu::StreamTag& stream = *point.stream;
@@ -203,7 +204,7 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   if (!problem.empty()) {
     const std::string where = " on cuda:" + std::to_string(stream.device) + ": ";
     std::vector<int> devices{stream.device};
-    if (item.arrive)  // a barrier that fails is an error of all devices that reached it
+    if (item.arrive)  // if a barrier's work fails, work of all devices that reached the barrier has failed
       for (const StreamPoint& other : item.arrive->arrivals) devices.push_back(other.stream->device);
     for (const int device : devices) {
       std::string& error = errors[static_cast<size_t>(device)];
@@ -219,7 +220,8 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   changed_.notify_all();
 }
 
-// Host functions run on a separate thread, because the thread that waits may hold a lock that they need.
+// Passes a stream to the thread that runs host functions. They need a separate thread, because the thread that waits
+// for the stream may hold a lock that they need.
 void Streams::hand_over(gpu::StreamTag& stream) {
   for_host_.push_back(&stream);
   to_host_.notify_one();

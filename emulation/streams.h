@@ -23,67 +23,69 @@ namespace emulation {
 
 struct Capture;
 
-/// A position in a stream: passed when the stream has finished `items` items.
+/// A position in a stream, which is passed when the stream has finished `items` items.
 struct StreamPoint {
   std::shared_ptr<gpu::StreamTag> stream;
   uint64_t items;
   bool passed() const;
 };
 
-/// An event record, or a barrier of several streams: reached when all arrivals are done.
+/// A recorded event, or a barrier of several streams. It is reached when all arrivals are done.
 struct Mark {
   int missing = 1;                    // number of arrivals that are not done
-  bool reached = false;               // all arrivals and the work are done
-  std::function<void()> work;         // run by the last arrival; may be empty
+  bool reached = false;               // whether all arrivals and the work are done
+  std::function<void()> work;         // work of a barrier, which the last arrival runs; may be empty
   std::vector<StreamPoint> arrivals;  // arrivals that are queued
   std::chrono::steady_clock::time_point time;
 };
 
 /// Entry of a stream's queue.
 struct Item {
-  std::string name = {};            // for messages, for example "kernel relu"
-  std::function<void()> work = {};  // empty for arrivals and waits
+  std::string name = {};            // description for messages, for example "kernel relu"
+  std::function<void()> work = {};  // empty if the item is only an arrival or a wait
   std::shared_ptr<Mark> arrive = {}, wait = {};
   uint64_t devices = 0;  // bit mask of the devices whose memory the work touches
-  bool on_host = false;  // the work is a host function
+  bool on_host = false;  // whether the work is a host function
   /// Called with the lock held before the work runs; returns why the work cannot run, or an empty string.
   std::function<std::string()> problem = {};
 };
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// All streams, and the functions that run them. Callers hold the runtime's lock. Functions that take `lock` may run
-/// work, and release the lock while they do.
+/// All streams, and the functions that run their items. Callers hold the runtime's lock. Functions with a parameter
+/// `lock` may run items, and release the lock meanwhile.
 class Streams {
  public:
   explicit Streams(std::mutex& mutex) : mutex_(mutex) {}
 
   gpu::StreamHandle create(int device);
-  /// Destroys the stream after its queued work, which still runs.
+  /// Destroys the stream once its queued work has run.
   void destroy(gpu::StreamHandle stream);
-  /// @throws CudaError unless `stream` is a live stream
+  /// Returns the stream of a handle. @throws CudaError if `stream` is not a live stream
   std::shared_ptr<gpu::StreamTag> find(gpu::StreamHandle stream, const char* call) const;
 
   /// Queues an item and returns its position. If the stream is capturing, the item becomes part of the capture instead,
   /// and the returned position is already passed.
   StreamPoint push(const std::shared_ptr<gpu::StreamTag>& stream, Item item);
-  /// With a seed, runs some items that are ready, as a device does while the host continues.
+  /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
   void stir(Lock& lock);
-  /// Return the current ends of the queue of a stream, and of all non-empty queues of a device.
+  /// end() returns the current end of a stream's queue; ends() returns the current ends of all non-empty queues of a
+  /// device.
   StreamPoint end(const std::shared_ptr<gpu::StreamTag>& stream) const;
   std::vector<StreamPoint> ends(int device) const;
   /// Runs items until all positions in `goal` are passed.
   void finish(Lock& lock, const std::vector<StreamPoint>& goal);
-  /// Returns whether all positions in `goal` are passed. If not, runs one item, so that a polling loop ends.
+  /// Returns whether all positions in `goal` are passed. If not, runs one item first, so that a loop that polls comes
+  /// to an end.
   bool poll(Lock& lock, const std::vector<StreamPoint>& goal);
   void reached(const std::shared_ptr<Mark>& mark);
-  /// Runs every item that can run, then drops the others.
+  /// Runs every queued item that can run, then drops the others.
   void drain(Lock& lock);
 
   size_t pending(int device) const;
   void set_seed(uint64_t seed);
-  /// Message of the first work that failed on each device; empty if none did. After a failure no more work of the
-  /// device runs until the message is cleared.
+  /// Error message of the first failed work of each device; empty if no work has failed. After a failure, no more work
+  /// of the device runs until the message is cleared.
   std::array<std::string, kMaxDevices> errors;
 
  private:
@@ -91,7 +93,8 @@ class Streams {
   /// Returns whether the front item can run now: the mark that it waits for is reached, or its device has failed.
   bool is_free(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
-  /// Returns false for a barrier if one of its devices has failed; its other streams then wait until it is cancelled.
+  /// Returns false if the mark is a barrier and one of its devices has failed. The other streams of the barrier then
+  /// wait until it is cancelled.
   bool can_happen(const Mark& mark) const;
   gpu::StreamTag* next_for(const std::vector<StreamPoint>& goal) const;
   gpu::StreamTag* any_ready();
@@ -103,17 +106,18 @@ class Streams {
   bool chance(double probability) { return std::bernoulli_distribution(probability)(random_); }
 
   std::mutex& mutex_;
-  std::condition_variable changed_;  // notified when an item was finished or queued, or a barrier cancelled
+  std::condition_variable changed_;  // notified when an item is finished or queued, and when a barrier is cancelled
   std::condition_variable to_host_;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams_;
-  std::deque<gpu::StreamTag*> for_host_;  // streams whose next item is a host function, for the host function thread
+  // Queue of the thread that runs host functions: streams whose next item is a host function
+  std::deque<gpu::StreamTag*> for_host_;
   bool host_thread_ = false;
   bool shuffled_ = false;
   double eagerness_ = 0;  // probability that work runs right after it is queued
   std::mt19937_64 random_;
 };
 
-/// Returns true on the thread that runs host functions, which must not call the runtime.
+/// Returns whether this thread is the thread that runs host functions, which must not call the runtime.
 bool in_host_function();
 
 }  // namespace emulation
@@ -122,12 +126,12 @@ namespace detail::gpu {
 struct StreamTag {
   int device;
   std::deque<emulation::Item> queue;
-  uint64_t finished = 0;                             // number of items that are done
-  bool running = false;                              // some thread runs the front item
-  bool destroyed = false;                            // the stream ends when its queue is empty
-  std::shared_ptr<emulation::Capture> capture = {};  // the capture that the stream takes part in (capture.h)
-  std::vector<size_t> tails = {};                    // nodes of the capture that the stream's next node depends on
-  mutable bool visited = false;                      // set while next_for() searches the stream
+  uint64_t finished = 0;                             // number of finished items
+  bool running = false;                              // whether a thread is running the front item
+  bool destroyed = false;                            // whether the stream is to be deleted once its queue is empty
+  std::shared_ptr<emulation::Capture> capture = {};  // the capture in which the stream takes part (capture.h), or null
+  std::vector<size_t> tails = {};                    // nodes on which the stream's next captured node will depend
+  mutable bool visited = false;                      // true while next_for() searches the stream
 };
 }  // namespace detail::gpu
 }  // namespace tandem

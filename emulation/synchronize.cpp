@@ -1,4 +1,5 @@
-// Operations that make the threads of a block wait: barriers of the block, and operations of lanes of a warp.
+// Implements the operations of Block that make threads wait: barriers of the block, and operations of the lanes of a
+// warp.
 #include <atomic>
 #include <bit>
 #include <sstream>
@@ -34,7 +35,7 @@ Votes Block::barrier(const char* word, bool vote, SourceLocation place) {
   }
   wait(me);
   order.acquire();
-  return barrier_.result;  // the next barrier cannot open before this thread reaches it
+  return barrier_.result;  // still valid: the next barrier cannot change it before this thread arrives there
 }
 
 void Block::open_barrier() {
@@ -64,7 +65,7 @@ Block::Answer Block::meet(const char* word, unsigned mask, uint64_t value, int s
                           SourceLocation place) {
   Thread& me = *running_;
   const unsigned lane = me.number % kWarp;
-  const bool orders = source < 0 && !all;  // __syncwarp
+  const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
   unsigned turn = 0;
   {
     const Unseen unseen;
@@ -107,7 +108,7 @@ void Block::finish_meeting(size_t warp, WarpGroup& group) {
     if (!thread.all) continue;
     for (unsigned i = 0; i < kWarp; ++i) thread.all[i] = arrived >> i & 1 ? lanes[i].value : 0;
   }
-  // These lanes run before other warps do: the data of 32 threads fits the L1 cache.
+  // These lanes run next, before other warps, because the data of 32 threads fits into the L1 cache.
   const bool backwards = order_.order == ThreadOrder::reverse;
   for (unsigned i = 0; i < kWarp; ++i)
     if (const unsigned lane = backwards ? i : kWarp - 1 - i; arrived >> lane & 1) make_next(lanes[lane]);
@@ -119,7 +120,7 @@ void Block::thread_ended(const Thread& thread) {
   Warp& warp = warps_[w];
   warp.alive &= ~(1u << thread.number % kWarp);
   if (error_) return;
-  // This thread may have been the only one that the others still waited for.
+  // Other threads may have waited for this thread only.
   if (barrier_.arrived && barrier_.arrived == alive_) open_barrier();
   for (WarpGroup& group : warp.groups)
     if (group.arrived && group.arrived == (group.mask & warp.alive)) finish_meeting(w, group);

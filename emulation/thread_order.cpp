@@ -1,4 +1,5 @@
-// set_thread_order and thread_order: the order comes from a test, or from TANDEM_EMULATION_ORDER.
+// Implements set_thread_order and thread_order. The order is set by a test, or by the environment variable
+// TANDEM_EMULATION_ORDER.
 #include "tandem/emulation/thread_order.h"
 
 #include <atomic>
@@ -9,7 +10,7 @@
 
 namespace tandem::emulation {
 
-static std::atomic<int> chosen_order{-1};  // -1: the environment sets the order
+static std::atomic<int> chosen_order{-1};  // -1 if no test has set the order
 static std::atomic<uint64_t> chosen_seed{0};
 
 void set_thread_order(ThreadOrder order, uint64_t seed) {

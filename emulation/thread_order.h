@@ -1,5 +1,6 @@
-// The order in which the blocks of a grid run, and the threads of a block between two barriers. CUDA guarantees no
-// order, so a kernel that depends on one is wrong. Tests run kernels in several orders to find such errors.
+// The order in which the emulation runs the blocks of a grid, and the threads of a block between two barriers. CUDA
+// guarantees no order, so a kernel that depends on one is wrong. Tests run kernels in several orders to find such
+// errors.
 #pragma once
 #include <cstdint>
 #include <numeric>
@@ -9,20 +10,20 @@ namespace tandem::emulation {
 enum class ThreadOrder {
   forward,  // 0, 1, 2, ...
   reverse,
-  shuffle,  // random choice among the threads that can run; depends only on the seed and the kernel's name
+  shuffle,  // in random order, which depends only on the seed and the kernel's name
 };
 struct OrderSetting {
   ThreadOrder order = ThreadOrder::forward;
   uint64_t seed = 0;
 };
 
-/// Sets the order of grids that start after this call, on all host threads. Until then, the environment sets it:
-/// TANDEM_EMULATION_ORDER=forward|reverse|shuffle:SEED.
+/// Sets the order for grids that start after this call, on all host threads. The initial order is set by the
+/// environment variable TANDEM_EMULATION_ORDER=forward|reverse|shuffle:SEED.
 void set_thread_order(ThreadOrder order, uint64_t seed = 0);
-/// Returns the current order. @throws Error if TANDEM_EMULATION_ORDER names no order
+/// Returns the current order. @throws Error if TANDEM_EMULATION_ORDER has an invalid value
 OrderSetting thread_order();
 
-/// Small random number generator (splitmix64; every seed is equally good).
+/// Small random number generator: splitmix64, which accepts any seed.
 class Chance {
  public:
   explicit Chance(uint64_t seed = 0) : state_(seed) {}
@@ -38,7 +39,7 @@ class Chance {
   uint64_t state_;
 };
 
-/// Permutation of 0 to n - 1 that needs no memory: i -> (a i + b) mod n, where a and n have no common divisor.
+/// Permutation of 0 to n - 1 that needs no memory: i -> (a * i + b) mod n, where a and n have no common divisor.
 class Rearrangement {
  public:
   explicit Rearrangement(uint64_t n = 1) : n_(n) {}

@@ -6,7 +6,7 @@ struct dim3 {
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 
-// The alignment lets one instruction load or store a vector whose size is a power of two.
+// Vectors whose size is a power of two are aligned to their size, so that one instruction loads or stores a vector.
 #define TANDEM_VECTOR1(T, name) \
   struct name##1 {              \
     T x;                        \

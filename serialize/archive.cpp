@@ -1,4 +1,4 @@
-// OutputArchive and InputArchive: writing, finding and reading of keys; pickle_save and pickle_load.
+// Implements OutputArchive and InputArchive (writing, finding and reading values by key), pickle_save and pickle_load.
 #include "tandem/serialize/archive.h"
 
 #include <cstring>
@@ -38,8 +38,8 @@ Tensor as_stored(const Tensor& tensor, bool is_buffer) {
   return is_buffer && tensor.defined() && tensor.requires_grad() ? tensor.detach() : tensor;
 }
 
-/// Sets `to` to the tensor `from`. If `to` is defined, its TensorImpl takes over from's layout, so that other handles
-/// see the change.
+/// Sets `to` to the tensor `from`. If `to` is defined, its TensorImpl is changed in place to the storage, sizes and
+/// dtype of `from`, so that all other handles to the same tensor see the change.
 void assign(Tensor& to, const Tensor& from, bool is_buffer) {
   const Tensor read = as_stored(from, is_buffer);
   if (!to.defined()) {
@@ -47,13 +47,13 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
     return;
   }
   const NoGradGuard guard;
-  // A tensor that was saved for backward has changed.
+  // Increase the version, so that backward detects the change if the tensor was saved for it.
   const uint32_t version = to.impl()->version().load(std::memory_order_relaxed) + 1;
   to.impl()->take_layout(*read.impl());
   to.impl()->version().store(version, std::memory_order_relaxed);
 }
 
-/// Reads a source in any of the formats.
+/// Reads a source in any of the supported formats, which the content determines.
 IValue read_source(const ByteSource& source, Device device, SafetensorsMetadata& metadata) {
   metadata.clear();
   const FileFormat format = format_of(source);

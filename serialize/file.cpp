@@ -1,4 +1,4 @@
-// ByteSource from a file or from memory, and FileSink, which writes a temporary file and renames it.
+// Implements FileSource and MemorySource, which read bytes, and FileSink, which writes a temporary file and renames it.
 #include "tandem/serialize/file.h"
 
 #include <fcntl.h>
@@ -53,14 +53,14 @@ std::shared_ptr<char> FileSource::map_file() const {
 }
 
 void MemorySource::read_some(uint64_t at, char* to, uint64_t bytes) const {
-  if (bytes > 0) std::memcpy(to, data_ + at, bytes);  // if there are no bytes, either pointer may be null
+  if (bytes > 0) std::memcpy(to, data_ + at, bytes);  // memcpy does not accept null pointers, even for 0 bytes
 }
 
 FileSink::FileSink(const char* op, const std::string& path) : op_(op), path_(path) {
-  struct stat status;  // a device or a pipe would be replaced instead of written to
+  struct stat status;  // only regular files: commit() would replace a device or a pipe
   TANDEM_CHECK(::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), op_, ": ", path,
                " exists and is not a file");
-  static std::atomic<uint64_t> count{0};  // makes the name unique among threads
+  static std::atomic<uint64_t> count{0};  // makes the temporary name unique within the process
   temporary_ = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   TANDEM_CHECK(fd_ >= 0, op_, ": cannot open ", temporary_, ": ", std::strerror(errno));
@@ -84,7 +84,8 @@ void FileSink::commit() {
   TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot put ", path_,
                " in place: ", std::strerror(errno));
   temporary_.clear();
-  // The rename is on the disk once the folder is synced. If folders cannot be synced, there is nothing to wait for.
+  // Sync the folder, so that the rename reaches the disk. Errors are ignored, because some file systems cannot sync
+  // folders.
   const size_t slash = path_.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-// Sources of bytes that are read at positions, and a file that gets its name when it is complete.
+// ByteSource, which reads bytes from a position in a file or in memory, and FileSink, a file that gets its name when it
+// is complete.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,7 +10,8 @@
 
 namespace tandem::detail {
 
-/// Calls f. If f throws an Error whose message does not contain `name`, puts `name` in front of the message.
+/// Calls f and returns its result. If f throws an Error whose message does not contain `name`, puts `name` in front of
+/// the message.
 template <class F> decltype(auto) naming(const std::string& name, F&& f) {
   try {
     return f();
@@ -19,14 +21,15 @@ template <class F> decltype(auto) naming(const std::string& name, F&& f) {
   }
 }
 
-/// Bytes that are read at positions. Error messages use the source's name: a path, or a description.
+/// Base class of sources of bytes with random access. Error messages contain the source's name, which is a path or a
+/// description.
 class ByteSource {
  public:
   explicit ByteSource(std::string name) : name_(std::move(name)) {}
   virtual ~ByteSource() = default;
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
-  /// Reads `bytes` bytes from position `at`. @throws Error that names the source if it is shorter
+  /// Reads `bytes` bytes, starting at position `at`. @throws Error that names the source if it ends earlier
   void read(uint64_t at, void* to, uint64_t bytes) const;
 
  protected:
@@ -37,14 +40,14 @@ class ByteSource {
   std::string name_;
 };
 
-/// A regular file. Opening a pipe is an error, and does not block.
+/// A ByteSource that reads a regular file. Opening a pipe is an error, and does not block.
 class FileSource : public ByteSource {
  public:
   FileSource(const char* op, const std::string& path);
   ~FileSource() override;
   FileSource(const FileSource&) = delete;
-  /// Maps the whole file, which must not be empty. Changes to the memory do not reach the file. The mapping outlives
-  /// the source.
+  /// Maps the whole file to memory; the file must not be empty. Changes to the memory do not reach the file. The
+  /// mapping exists as long as the returned pointer, even after the source is destroyed.
   std::shared_ptr<char> map_file() const;
 
  private:
@@ -53,7 +56,7 @@ class FileSource : public ByteSource {
   int fd_ = -1;
 };
 
-/// Memory, which must outlive the source.
+/// A ByteSource that reads from memory. The memory must outlive the source.
 class MemorySource : public ByteSource {
  public:
   MemorySource(std::string name, const char* data, uint64_t size) : ByteSource(std::move(name)), data_(data) {
@@ -65,8 +68,8 @@ class MemorySource : public ByteSource {
   const char* data_;
 };
 
-/// A file that is written beside `path` under a temporary name. commit() renames it to `path`. Without commit() it is
-/// removed, and `path` stays as it was.
+/// Writes a file in the folder of `path` under a temporary name. commit() renames the file to `path`. If commit() is
+/// not called, the destructor removes the file, and a file at `path` is unchanged.
 class FileSink {
  public:
   FileSink(const char* op, const std::string& path);

@@ -1,4 +1,4 @@
-// format_of: checks a file's first and last bytes for zip, old pickles and safetensors.
+// Implements format_of, which recognises zip files, old pickles and safetensors by the first and last bytes of a file.
 #include "tandem/serialize/file_format.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace tandem::detail {
 namespace {
 
-/// Pickled magic number at the beginning of files that torch.save wrote before PyTorch 1.6, or writes without
-/// _use_new_zipfile_serialization.
+/// Pickled magic number at the beginning of files that torch.save wrote before PyTorch 1.6, and that it still writes
+/// with _use_new_zipfile_serialization=False.
 constexpr char kLegacy[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr size_t kLegacyBytes = sizeof kLegacy - 1;
-constexpr uint64_t kZipEndBytes = 22;  // an end record without a comment
+constexpr uint64_t kZipEndBytes = 22;  // size of a zip file's end record without a comment
 
 bool ends_as_zip(const ByteSource& source) {
   if (source.size() < kZipEndBytes) return false;
@@ -28,7 +28,7 @@ FileFormat format_of(const ByteSource& source) {
   const uint64_t size = source.size();
   char start[16] = {};
   source.read(0, start, std::min<uint64_t>(size, sizeof start));
-  uint64_t header = 0;  // length of the JSON, if this is safetensors
+  uint64_t header = 0;  // length of the JSON header, if the file is safetensors
   for (int i = 0; i < 8; ++i) header |= uint64_t{static_cast<uint8_t>(start[i])} << (8 * i);
   const bool fits = size > 8 && header <= std::min(kMaxSafetensorsHeader, size - 8);
   const bool has_brace = size > 8 && start[8] == '{';
@@ -41,7 +41,7 @@ FileFormat format_of(const ByteSource& source) {
   if (legacy + 1 >= kLegacyBytes) return FileFormat::legacy;
   const bool begins_as_zip = std::memcmp(start, "PK\3\4", 4) == 0 || std::memcmp(start, "PK\5\6", 4) == 0;
   if (begins_as_zip || ends_as_zip(source)) return FileFormat::zip;
-  // Truncated safetensors, or safetensors with a wrong length.
+  // The file is a truncated safetensors file, or has a wrong length.
   if (has_brace && (size == 9 || start[9] == '"' || start[9] == '}' || start[9] == ' ')) return FileFormat::safetensors;
   if (start[0] == '\x80' && 2 <= start[1] && start[1] <= 5) return FileFormat::pickle;
   return fits ? FileFormat::safetensors : FileFormat::unknown;

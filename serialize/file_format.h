@@ -1,19 +1,19 @@
-// Detects the format of state files.
+// format_of: detects the format of a file of saved tensors.
 #pragma once
 #include "tandem/serialize/file.h"
 
 namespace tandem::detail {
 
 enum class FileFormat {
-  zip,          // written by torch.save
+  zip,          // file that torch.save writes
   safetensors,  //
-  legacy,       // written by torch.save before PyTorch 1.6
+  legacy,       // file that torch.save wrote before PyTorch 1.6
   pickle,       // a pickle without a zip file around it
   unknown
 };
 
-/// Returns the format of a file; for a damaged file, the format that it resembles most. A safetensors file may begin
-/// with any byte, so its whole beginning is checked before the few bytes that identify the other formats.
+/// Returns the format of a file or, if the file is damaged, the format that it resembles most. Safetensors is checked
+/// first: such a file may begin with any byte, so it may also begin like one of the other formats.
 FileFormat format_of(const ByteSource& source);
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// nn::Module::save and load, save_module and load_module, for all file formats.
+// Implements nn::Module::save and load, save_module and load_module, for all file formats.
 #include "tandem/serialize/module.h"
 
 #include "tandem/autograd/value_container.h"
@@ -8,10 +8,12 @@
 namespace tandem {
 namespace {
 
-/// Appends the tensors of a dict and of the dicts within it. Nesting is less deep than ValueContainer::kMaxDepth.
+/// Appends the tensors of a dict and of nested dicts to `out`. The recursion is limited, because values are nested less
+/// deeply than ValueContainer::kMaxDepth.
 void flatten(const IValue& value, const std::string& prefix, bool skip_others, uint64_t& bytes,
              std::vector<std::pair<std::string, Tensor>>& out) {
-  constexpr uint64_t kMaxBytes = uint64_t{1} << 26;  // of all names: one dict may be in many places
+  // Maximum bytes of all names, because a small file may refer to the same dict many times
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 26;
   const bool skip = skip_others || ValueContainer::of(value)->kind == ValueContainer::Kind::object;
   for (const IValue::Entry& entry : value.entries()) {
     const std::string name =
@@ -70,7 +72,7 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
   try {
     module.load_state_dict(state);
   } catch (const Error&) {
-    if (all.size() > state.size()) module.load_state_dict(all);  // this error also lists the unexpected names
+    if (all.size() > state.size()) module.load_state_dict(all);  // throws an error that also lists the unexpected names
     throw;
   }
 }

@@ -1,4 +1,4 @@
-// save and load of tensors, modules and optimizers, like torch::save and torch::load.
+// save and load for tensors, modules and optimizers, like torch::save and torch::load.
 #pragma once
 #include "tandem/nn/module.h"
 #include "tandem/optim/optimizer.h"
@@ -6,9 +6,10 @@
 
 namespace tandem {
 
-/// Writes a module's parameters and buffers under their names, like Python's state_dict(). Reads files of Python's
-/// state_dict(), LibTorch's archives and safetensors. Values are copied into the module's existing tensors.
-/// @throws Error that names the file and the reason; after a failed load the module is as it was
+/// Save and load a module. Saving writes the parameters and buffers under their names, like Python's state_dict().
+/// Loading accepts a saved Python state_dict(), LibTorch's archives and safetensors, and copies the values into the
+/// module's existing tensors.
+/// @throws Error that names the file and the reason; a failed load does not change the module
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<nn::Module>& module);
 template <class M>
@@ -21,14 +22,14 @@ template <class M> serialize::InputArchive& operator>>(serialize::InputArchive& 
   return archive;
 }
 
-/// Writes an optimizer's state tensors (momenta, step counts) and the options of its groups, like Python's
-/// state_dict(). After loading, the optimizer uses the saved learning rate, whatever it was constructed with.
-/// Safetensors without options only restore the state. @throws Error as above; after a failed load the optimizer is as
-/// it was
+/// Save and load an optimizer: its state tensors (momenta, step counts) and the options of its parameter groups, like
+/// Python's state_dict(). After loading, the optimizer uses the saved learning rate instead of the learning rate with
+/// which it was constructed. A safetensors file without options restores the state tensors only.
+/// @throws Error that names the file and the reason; a failed load does not change the optimizer
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const optim::Optimizer& optimizer);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, optim::Optimizer& optimizer);
 
-/// Writes any value in place of the archive's dict. Reads any value, or a map of tensors.
+/// Write any value as the only content of the archive, and read any value, or a map of tensors.
 /// @throws Error if the file holds something else
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const IValue& value);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, IValue& value);
@@ -51,13 +52,13 @@ template <class Value, class... From> void load(Value& value, From&&... from) {
   archive.load_from(std::forward<From>(from)...);
   archive >> value;
 }
-/// As save and load, for a module by reference. @throws Error as above
+/// Save and load a module that is given by reference instead of by shared_ptr. @throws Error as save() and load() do
 void save_module(const nn::Module& module, const std::string& path);
 void load_module(nn::Module& module, const std::string& path);
 
 namespace detail {
-/// Loads the tensors whose names are in the module, and ignores the others.
-/// @throws Error as Module::load_state_dict of all tensors if some are missing or have another shape
+/// Loads the tensors whose names the module has, and ignores the other tensors.
+/// @throws Error like Module::load_state_dict if tensors are missing or have another shape
 void load_tensors(nn::Module& module, const std::vector<std::pair<std::string, Tensor>>& tensors);
 }  // namespace detail
 

@@ -1,4 +1,5 @@
-// Converts options and state between Tandem's optimizers and Python's state_dict; Optimizer::save and load.
+// Implements Optimizer::save and load, and the conversion of options and state between Tandem's optimizers and Python's
+// state_dict.
 #include "tandem/serialize/optimizer_state.h"
 
 #include <cstdio>
@@ -15,16 +16,17 @@ namespace {
 using optim::Optimizer;
 using optim::OptimizerParamGroup;
 
-/// Two settings that are one tuple in Python.
+/// Two settings of Tandem's optimizers that are one tuple in Python, such as betas.
 struct TupleSetting {
   const char *name, *first, *second;
 };
 constexpr TupleSetting kTupleSettings[] = {
     {"betas", "beta1", "beta2"}, {"etas", "etaminus", "etaplus"}, {"step_sizes", "step_size_min", "step_size_max"}};
-constexpr char kLineSearch[] = "strong_wolfe";  // a flag in Tandem; in Python the value of line_search_fn, or None
-constexpr char kSetting[] = "options.";         // prefix of the names of settings in the metadata of safetensors
+// Name of a bool setting of LBFGS; in Python, line_search_fn has this value or is None
+constexpr char kLineSearch[] = "strong_wolfe";
+constexpr char kSetting[] = "options.";  // prefix of names of settings in safetensors metadata
 
-/// Returns whether a setting is a count, which Python takes only as an int.
+/// Returns whether a setting is a count. Python requires an int for these settings; Tandem stores a double.
 bool is_count(const std::string& name) { return name == "max_iter" || name == "max_eval" || name == "history_size"; }
 
 std::string text_of(double value) {
@@ -33,12 +35,14 @@ std::string text_of(double value) {
   return digits;
 }
 
-/// Returns a number. Python keeps some numbers in tensors.
+/// Returns the number that a value holds. The value may also be a tensor with one element, because Python stores some
+/// numbers in tensors.
 double number_of(const IValue& value) {
   const bool one = value.isTensor() && value.toTensor().numel() == 1;
   return one ? value.toTensor().item<double>() : value.toScalar().to<double>();
 }
-/// Reads a count of parameters or groups from LibTorch's file. Throws if it exceeds the number of entries in `of`.
+/// Reads the number of parameters or groups from a file that LibTorch wrote. Throws if it exceeds the number of entries
+/// in `of`.
 size_t count_of(const IValue& value, const IValue& of) {
   const double count = number_of(value);
   TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file announces ", count,
@@ -46,7 +50,8 @@ size_t count_of(const IValue& value, const IValue& of) {
   return static_cast<size_t>(count);
 }
 
-IValue options_value(OptimizerParamGroup group, size_t first) {  // by value, because a visitor may write
+// `group` is a copy, because visit() passes pointers to mutable options
+IValue options_value(OptimizerParamGroup group, size_t first) {
   std::map<std::string, IValue> settings;
   std::vector<std::string> order;
   group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
@@ -77,12 +82,13 @@ IValue options_value(OptimizerParamGroup group, size_t first) {  // by value, be
   return out;
 }
 
-/// A group of a file: its parameters' numbers, and its options.
+/// A parameter group that was read from a file: the indices of its parameters, and its options.
 struct Group {
   std::vector<IValue> params;
   IValue options;
 };
-/// Returns the groups, which Python writes as a list, and LibTorch as an object with "param_groups/0", ...
+/// Returns the parameter groups. In Python's files they are a list; in LibTorch's files, an object with the keys
+/// "param_groups/0", "param_groups/1", ...
 std::vector<Group> groups_of(const IValue& value) {
   std::vector<Group> out;
   if (value.isList()) {
@@ -99,11 +105,11 @@ std::vector<Group> groups_of(const IValue& value) {
   return out;
 }
 
-/// Returns whether an option of Python's determines only how a step is computed, not its result.
+/// Returns whether an option of Python's optimizers affects only how a step is computed, but not its result.
 bool is_about_how(const std::string& name) {
   return name == "foreach" || name == "fused" || name == "capturable" || name == "differentiable";
 }
-/// Returns whether Tandem's optimizers, which lack this option, already do what its value asks for.
+/// Returns whether Tandem's optimizers, which lack the option `name`, nevertheless behave as its value requests.
 bool is_followed(const std::string& name, const IValue& value, bool is_adamw) {
   if (value.isNone() || is_about_how(name)) return true;
   if (name == "decoupled_weight_decay") return value.isBool() && value.toBool() == is_adamw;

@@ -13,14 +13,16 @@ struct OptimizerState {
   optim::Optimizer::Settings settings;
 };
 
-/// Returns the dict that Python's optimizers save:
-/// {"state": {0: {"step": ..., "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0, 1]}]}
+/// Converts an optimizer's state and options to the dict that Python's optimizers save: {"state": {0: {"step": ...,
+/// "exp_avg": ...}}, "param_groups": [{"lr": ..., "betas": (...), "params": [0, 1]}]}
 IValue optimizer_value(const optim::Optimizer& optimizer);
-/// Converts such a dict, or the object that LibTorch's optimizers save, which numbers parameters in its own way.
-/// @throws Error if groups or parameters do not match the optimizer, or an option cannot be followed
+/// Converts the dict that Python's optimizers save, or the object that LibTorch's optimizers save, to the arguments of
+/// load_state. (LibTorch's object uses other keys for the parameters.)
+/// @throws Error if groups or parameters do not match the optimizer, or Tandem does not support the value of an option
 OptimizerState optimizer_state(const IValue& value, const optim::Optimizer& optimizer);
 
-/// Converts the contents of safetensors: tensors "0.exp_avg", and settings in the metadata, "options.0.lr".
+/// Converts the contents of a safetensors file to the arguments of load_state. The tensors have names such as
+/// "0.exp_avg", and the settings are metadata with names such as "options.0.lr".
 OptimizerState optimizer_state(const std::vector<std::pair<std::string, Tensor>>& tensors,
                                const SafetensorsMetadata& metadata);
 bool is_optimizer_value(const IValue& value);

@@ -1,4 +1,5 @@
-// Rebuilds tensors, devices, dtypes and ordered dicts from the functions and classes that a pickle names.
+// Implements the functions and classes ("globals") that a pickle may name: they create tensors, devices, dtypes,
+// ordered dicts and so on.
 #include "tandem/serialize/pickle_globals.h"
 
 #include <charconv>
@@ -49,7 +50,8 @@ constexpr Known kKnown[] = {{"collections", "OrderedDict", Global::ordered_dict}
                             {"torch.jit._pickle", "build_boollist", Global::list},
                             {"torch.jit._pickle", "restore_type_tag", Global::tagged}};
 
-/// Names of PyTorch's dtypes and quantization schemes that Tandem lacks, each between spaces. They are read as strings.
+/// Names of PyTorch's dtypes and quantization schemes that Tandem lacks, each between spaces. When a pickle refers to
+/// one, it becomes a string.
 constexpr std::string_view kOtherDTypes =
     " bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 complex128 complex32 complex64 float4_e2m1fn_x2 float8_e4m3fn "
     "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7 per_channel_affine "
@@ -60,8 +62,8 @@ bool is_other_dtype(const std::string& name) {
   return name.find(' ') == std::string::npos && kOtherDTypes.find(" " + name + " ") != std::string_view::npos;
 }
 
-/// Returns whether a global is a class of tensors or storages: "torch.FloatTensor", "torch.cuda.sparse.HalfTensor",
-/// "torch.QInt8Storage".
+/// Returns whether a global is a class of tensors or storages, such as "torch.FloatTensor",
+/// "torch.cuda.sparse.HalfTensor", "torch.QInt8Storage".
 bool is_tensor_class(const std::string& module, const std::string& name) {
   static constexpr const char* kElements[] = {
       "BFloat16", "Bool", "Byte",   "Char",  "ComplexDouble", "ComplexFloat", "Double", "Float", "Half",
@@ -168,11 +170,13 @@ Device make_device(const Arguments& given, const Global& of) {
   return Device(type + ":" + std::to_string(index));
 }
 
-/// Returns a parameter made of a tensor; without a second argument it requires a gradient.
+/// Returns a parameter that is an alias of the tensor in the first argument. The second argument is requires_grad, by
+/// default true.
 Tensor parameter_of(const Arguments& given, const Global& of) {
   return with_grad(core::alias(value_of(given, 0, of).toTensor()), given.size() < 2 || flag_of(value_of(given, 1, of)));
 }
-/// Returns the tensor that a function makes. Its attributes in Python, and its derived class, are ignored.
+/// Returns the tensor that the function in the first argument makes. The tensor's Python class and attributes are
+/// ignored.
 IValue typed(const Arguments& given, const Global& of, TensorSource& tensors) {
   const auto* const function = given.size() < 3 ? nullptr : std::get_if<std::shared_ptr<const Global>>(&given[0].held);
   TANDEM_CHECK(function && (*function)->what != Global::typed, "it calls ", of.name,
@@ -183,7 +187,7 @@ IValue typed(const Arguments& given, const Global& of, TensorSource& tensors) {
   for (const IValue& value : value_of(given, 2, of).elements()) plain.push_back({value});
   return call_global(**function, plain, tensors);
 }
-/// Returns an OrderedDict made of a dict, or of pairs.
+/// Returns an OrderedDict with the entries of `from`, which is a dict or a list of pairs.
 IValue ordered(const IValue& from) {
   IValue out = IValue::ordered_dict();
   if (from.isGenericDict())
@@ -196,7 +200,7 @@ IValue ordered(const IValue& from) {
     }
   return out;
 }
-/// Returns the bytes that a string stands for, which is how pickles of protocol 2 write bytes.
+/// Returns a string encoded as bytes. Pickles of protocol 2 store bytes as a call of encode() on a string.
 IValue encoded(const Arguments& given, const Global& of) {
   const std::string& text = value_of(given, 0, of).toStringRef();
   const std::string codec = given.size() < 2 ? "utf-8" : value_of(given, 1, of).toStringRef();
@@ -217,7 +221,7 @@ IValue encoded(const Arguments& given, const Global& of) {
   return IValue(std::move(bytes));
 }
 
-/// Appends the text that Python prints for a key.
+/// Appends the text of a dict's key as Python's str() gives it.
 void append_key(const IValue& value, std::string& text, bool within) {
   constexpr size_t kLongest = 1000;
   TANDEM_CHECK(text.size() <= kLongest, "it has a dict with a key of more than ", kLongest, " characters, of tuples");
@@ -295,12 +299,12 @@ IValue int_of(const std::string& bytes) {
 IValue call_global(const Global& global, const Arguments& given, TensorSource& tensors) {
   switch (global.what) {
     case Global::ordered_dict: return given.empty() ? IValue::ordered_dict() : ordered(value_of(given, 0, global));
-    case Global::counter:  // becomes a dict of counts
+    case Global::counter:  // a Counter becomes a dict of counts
       if (given.empty()) return IValue::dict();
       TANDEM_CHECK(value_of(given, 0, global).isGenericDict(), "it calls ", global.name, " with ",
                    value_of(given, 0, global).tagKind(), "; accepted: a dict");
       return value_of(given, 0, global);
-    case Global::set:  // becomes a list, in the file's order
+    case Global::set:  // a set becomes a list, in the order of the file
       if (given.empty()) return IValue::list({});
       TANDEM_CHECK(value_of(given, 0, global).isList() || value_of(given, 0, global).isTuple(), "it calls ",
                    global.name, " with ", value_of(given, 0, global).tagKind(), "; accepted: a list");
@@ -327,7 +331,7 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
                    data.dtype(), " for one of another dtype");
       return with_grad(core::alias(data), flag_of(value_of(given, 3, global)));
     }
-    case Global::parameter:  // the fourth argument, Python's attributes, is ignored
+    case Global::parameter:  // ignores the fourth argument, the parameter's Python attributes
       check_empty(value_of(given, 2, global), "backward hooks");
       return parameter_of(given, global);
     case Global::parameter_class: return parameter_of(given, global);

@@ -1,4 +1,5 @@
-// Globals that a pickle may refer to: those that tensors and containers need, and no others.
+// Globals, which are the functions and classes that a pickle names. Only the globals that tensors and containers need
+// are accepted.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace tandem::detail {
 
-/// A global that a pickle refers to, and what it means to the reader.
+/// A function or class that a pickle names (a "global"), and how the reader treats it.
 struct Global {
   enum What {
     ordered_dict,
@@ -22,26 +23,26 @@ struct Global {
     tensor,
     tensor_v2,
     tensor_v3,
-    cpu_tensor,  // tensor of a device whose tensors are CPU tensors in files
+    cpu_tensor,  // function that rebuilds a tensor of a device that saves its tensors as CPU tensors
     parameter,
     parameter_class,
-    typed,  // calls a function that rebuilds a tensor; the tensor's attributes follow
-    unfit,  // makes a kind of tensor that Tandem lacks
+    typed,  // function that calls another function, which rebuilds a tensor, and then sets attributes
+    unfit,  // function that makes a tensor of a kind that Tandem does not support
     size,
     device,
     storage,
     list,
     tagged,
-    class_name,  // class of tensors or storages; it is only named, never called
+    class_name,  // class of tensors or storages, which pickles only mention and never call
     object
   };
   std::string name;
   What what;
-  std::optional<DType> dtype = {};  // for storages; nullopt: untyped
+  std::optional<DType> dtype = {};  // dtype of a storage class; nullopt for untyped storages
 };
 struct Mark {};
 struct Item;
-using Arguments = std::vector<Item>;  // a tuple with items that are not values
+using Arguments = std::vector<Item>;  // a tuple whose items may be globals or storages
 struct Item {
   std::variant<IValue, Mark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
                std::shared_ptr<const Arguments>>
@@ -49,23 +50,23 @@ struct Item {
   const IValue* value() const { return std::get_if<IValue>(&held); }
 };
 
-/// Accepted contents of pickles, for error messages.
+/// Text that lists the accepted contents of pickles, for error messages.
 extern const char* const kPickleAccepts;
-/// Returns the item for a global. @throws Error that names the global if it is refused
+/// Returns the item for the global with this name. @throws Error that names the global if it is not accepted
 Item find_global(const std::string& module, const std::string& name);
-/// Calls a function, or creates an object of one of Python's or PyTorch's classes. Classes of LibTorch's archives are
-/// handled elsewhere.
-/// @throws Error if it does not take these arguments
+/// Calls a function, or creates an object of one of Python's or PyTorch's classes. PickleReader handles the classes of
+/// LibTorch's archives.
+/// @throws Error if the function or class does not accept these arguments
 IValue call_global(const Global& global, const Arguments& arguments, TensorSource& tensors);
-/// Returns whether pickles create objects of this class without a call.
+/// Returns whether the global is a class whose objects pickles create by the opcode NEWOBJ.
 bool is_class(Global::What what);
 /// Returns the storage that a persistent ID describes. @throws Error if the ID describes something else
 Item find_storage(const Arguments& id);
-/// Converts a dict's key to an int or a string. Keys of other types become their text, such as "(1, 2)"; True is 1, as
-/// in Python. @throws Error for a list, a dict or a tensor
+/// Converts a dict's key to an int or a string. True becomes 1, as in Python. Keys of other types become the text that
+/// Python prints, such as "(1, 2)". @throws Error for a list, a dict or a tensor
 IValue key_of(const IValue& value);
-/// Converts an int of any size, little-endian in two's complement. If it has more than 64 bits, returns a string of its
-/// digits.
+/// Converts the bytes of an int, little-endian in two's complement, to an int value; or to a string of decimal digits
+/// if the int does not fit 64 bits.
 IValue int_of(const std::string& bytes);
 
 }  // namespace tandem::detail

@@ -1,4 +1,4 @@
-// PickleReader: executes a pickle's opcodes on a stack of IValues; read_pickle.
+// Implements read_pickle by PickleReader, which executes a pickle's opcodes on a stack.
 #include "tandem/serialize/pickle_reader.h"
 
 #include <algorithm>
@@ -78,12 +78,13 @@ class PickleReader {
     stack_.pop_back();
     return out;
   }
-  /// Limits copies of values that were read before, because a short text may refer to a value many times.
+  /// Limits the number of copied elements, because a short pickle may copy the same value many times.
   void count_copied(size_t elements) {
     copied_ += elements;
     TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies what it holds many times", kPickleAccepts);
   }
-  /// Converts an item to a value. A class or function becomes its name, a storage a tensor of all its elements.
+  /// Converts an item to a value. A class or function becomes a string, its name; a storage becomes a tensor of all its
+  /// elements.
   IValue to_value(Item item) {
     if (item.value()) return std::move(std::get<IValue>(item.held));
     if (const auto* const storage = std::get_if<std::shared_ptr<const PickledStorage>>(&item.held)) {
@@ -100,7 +101,7 @@ class PickleReader {
     return IValue((*global)->name);
   }
   IValue pop_value() { return to_value(pop()); }
-  /// Removes the last mark, and returns the position of the first item after it.
+  /// Removes the topmost mark from the stack, and returns the position of the first item after the mark.
   size_t pop_mark() {
     size_t i = stack_.size();
     while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].held)) --i;
@@ -114,7 +115,7 @@ class PickleReader {
     stack_.resize(first);
     return out;
   }
-  /// Pops the last `count` items. Throws if one of them is a mark.
+  /// Pops the topmost `count` items. Throws if one of them is a mark.
   std::vector<Item> pop_last(size_t count) {
     std::vector<Item> out(count);
     for (size_t i = count; i-- > 0;) out[i] = pop();
@@ -132,7 +133,8 @@ class PickleReader {
       push(IValue::tuple(values(std::move(items))));
       return;
     }
-    // Arguments may hold the arguments of another call; arguments nested deeper become values.
+    // A tuple of arguments may contain the arguments of another call. Tuples nested more deeply are converted to
+    // values.
     for (Item& item : items) {
       const auto* const inner = std::get_if<std::shared_ptr<const Arguments>>(&item.held);
       const auto is_nested = [](const Item& i) {
@@ -142,8 +144,9 @@ class PickleReader {
     }
     push(Item{std::make_shared<const Arguments>(std::move(items))});
   }
-  /// Returns the container on top, whose kind must be one of `kinds` to be changed this way. A container inside another
-  /// one is already complete; only a pickle of a container that contains itself would still change it.
+  /// Returns the container on top of the stack, in order to change it. Throws if `accepts` refuses its kind, or if it
+  /// is already an element of another container: only a pickle of a container that contains itself would change it
+  /// then.
   ValueContainer& open(const char* kinds, bool (*accepts)(Kind)) {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;
@@ -179,7 +182,7 @@ class PickleReader {
     push(found->second);
   }
 
-  /// Pops the arguments of a call. No function takes more than eight.
+  /// Pops the arguments of a call. Throws if there are more than eight, which no accepted function takes.
   Arguments arguments() {
     Item item = pop();
     if (const auto* const mixed = std::get_if<std::shared_ptr<const Arguments>>(&item.held)) {
@@ -211,7 +214,8 @@ class PickleReader {
     const Item callee = pop();
     call(global_of(callee), given);
   }
-  /// Creates an object: of LibTorch's archives, whose attributes follow by build(), or of one of Python's classes.
+  /// Creates an object of a class: of one of the accepted Python classes, or of a class in LibTorch's archives, whose
+  /// attributes build() sets later.
   void new_object() {
     const Arguments given = arguments();
     const Item type = pop();
@@ -229,8 +233,9 @@ class PickleReader {
     TANDEM_CHECK(state.isGenericDict() && ValueContainer::of(state) != &to, "its pickle builds an object from ",
                  state.tagKind(), "; accepted: a dict");
     ValueContainer::of(state)->inside = true;
-    if (to.kind == Kind::ordered_dict) return;  // _metadata of a state dict: versions of Python's modules
-    count_copied(state.entries().size());       // one dict may build many objects
+    // Ignores _metadata of a state dict: the version numbers of Python's modules
+    if (to.kind == Kind::ordered_dict) return;
+    count_copied(state.entries().size());  // a short pickle may build many objects from one dict
     for (const IValue::Entry& entry : state.entries()) to.insert(entry.key(), entry.value());
   }
   void persistent() { push(find_storage(arguments())); }
@@ -254,7 +259,7 @@ void PickleReader::step(uint8_t op) {
       TANDEM_CHECK(2 <= protocol && protocol <= 5, "its pickle is of protocol ", protocol, "; accepted: 2 to 5");
       return;
     }
-    case 0x95: number(8); return;  // a frame: size of a block to read ahead
+    case 0x95: number(8); return;  // FRAME: the size of a block to read ahead is ignored
     case '(': push(Item{Mark{}}); return;
     case '0': pop(); return;
     case '1': pop_from(pop_mark()); return;
@@ -306,11 +311,11 @@ void PickleReader::step(uint8_t op) {
     case 0x81: new_object(); return;
     case 'b': build(); return;
     case 'Q': persistent(); return;
-    case 'B': push(IValue(string(4))); return;  // bytes and byte arrays, as strings
+    case 'B': push(IValue(string(4))); return;  // bytes and byte arrays become strings
     case 'C': push(IValue(string(1))); return;
     case 0x8e:
     case 0x96: push(IValue(string(8))); return;
-    case 0x8f: push(IValue::list({})); return;  // a set, as a list
+    case 0x8f: push(IValue::list({})); return;  // a set becomes a list
     case 0x90: append(values(pop_from(pop_mark()))); return;
     case 0x91: TANDEM_FAIL("it holds the global 'builtins.frozenset', which is refused", kPickleAccepts);
     default: TANDEM_FAIL("its pickle has the opcode ", int{op}, " at ", at_ - 1, ", which is refused", kPickleAccepts);

@@ -1,4 +1,5 @@
-// Restricted reader of pickles: creates only values that IValue can hold, and runs no code of a pickle.
+// Restricted reader of pickles: creates only values that IValue can hold, and never runs Python code that a pickle
+// names.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,8 +11,8 @@ namespace tandem::detail {
 /// A storage that a pickle refers to. Tensors with the same key share it.
 struct PickledStorage {
   std::string key;
-  std::optional<DType> dtype;  // nullopt: untyped
-  int64_t numel = 0;           // in elements of dtype; in bytes if untyped
+  std::optional<DType> dtype;  // nullopt for untyped storages
+  int64_t numel = 0;           // size in elements of dtype, or in bytes if dtype is nullopt
 };
 /// Provides the elements of tensors.
 class TensorSource {
@@ -24,11 +25,11 @@ class TensorSource {
 
 /// Reads a pickle of protocol 2 to 5, as torch.save and LibTorch's torch::save write them. Accepts the globals that
 /// torch.load(weights_only=True) of PyTorch 2.15 allows; docs/libtorch.md lists the value that each becomes. Objects of
-/// LibTorch's archives (__torch__...) become dicts of their attributes. The memory of the result is proportional to the
-/// text. @throws Error that names the source and the defect, or the global that is refused
+/// LibTorch's archives (__torch__...) become dicts of their attributes. The size of the result is at most proportional
+/// to the size of the pickle. @throws Error that names the source and the defect, or the global that is not accepted
 IValue read_pickle(const std::string& text, const std::string& name, TensorSource& tensors);
 
-/// Names of each dtype, as in "torch.float32", and of its storage class, "FloatStorage".
+/// A dtype with its name in Python, as in "torch.float32", and the name of its storage class, such as "FloatStorage".
 struct PickledDType {
   DType dtype;
   const char *name, *storage;

@@ -1,4 +1,4 @@
-// write_pickle: writes values as opcodes of protocol 2, each shared value once.
+// Implements write_pickle, which writes values as opcodes of protocol 2, and each shared value once.
 #include "tandem/serialize/pickle_writer.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ const PickledDType& pickled(DType dtype) {
   TANDEM_FAIL("save: PyTorch has no name for ", dtype);
 }
 
-/// Returns whether Python can decode text as "utf-8" with "surrogatepass".
+/// Returns whether Python can decode `text` by the codec "utf-8" with the error handler "surrogatepass".
 bool is_utf8(const std::string& text) {
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<uint8_t>(text[i++]);
@@ -47,7 +47,8 @@ class PickleWriter {
     for (int i = 0; i < bytes; ++i) out_.text += static_cast<char>(value >> (8 * i));
   }
   void op(char code) { out_.text += code; }
-  /// Writes a reference to the value remembered under this name or address. Returns false if there is none yet.
+  /// If a value with this key (name or address) was already written, writes a reference to it and returns true.
+  /// Otherwise returns false.
   template <class Key> bool recall(const std::unordered_map<Key, uint32_t>& memo, const Key& key) {
     const auto at = memo.find(key);
     if (at == memo.end()) return false;
@@ -79,7 +80,8 @@ class PickleWriter {
     number(text.size(), 4);
     out_.text += text;
   }
-  /// A string that is not UTF-8 holds bytes, and is written as Python's protocol 2 writes bytes.
+  /// Writes a string. A string that is not UTF-8 is written as bytes, in the way in which Python writes bytes in
+  /// protocol 2.
   void string_or_bytes(const std::string& text) {
     if (is_utf8(text)) return string(text);
     global("_codecs", "encode");
@@ -125,7 +127,7 @@ class PickleWriter {
     name("storage");
     global("torch", dtype.storage);
     string(std::to_string(known->second.first));
-    name(x.is_cpu() ? "cpu" : x.device().str());  // Python has no virtual CPU devices
+    name(x.is_cpu() ? "cpu" : x.device().str());  // PyTorch has no virtual CPU devices
     integer(storage->bytes / x.itemsize());
     op('t');
     op('Q');

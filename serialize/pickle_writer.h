@@ -9,8 +9,9 @@ struct Pickle {
   std::string text;
   std::vector<Storage> storages;
 };
-/// Writes a pickle of protocol 2. Values that are held twice are written once. Tensors that share a storage share it
-/// after loading, too: the whole storage is written, even if the tensors view a small part of it, as in torch.save.
+/// Writes a pickle of protocol 2. A value that occurs several times is written once. Tensors that share a storage share
+/// it after loading, too: as in torch.save, the whole storage is written, even if the tensors view only a small part of
+/// it.
 /// @throws Error for an undefined tensor, and if tensors of two dtypes share a storage
 Pickle write_pickle(const IValue& value);
 

@@ -1,4 +1,4 @@
-// read_pytorch_file and write_pytorch_file: read and write the zip file around the pickle.
+// Implements read_pytorch_file and write_pytorch_file, which read and write the zip file that contains the pickle.
 #include "tandem/serialize/pytorch_file.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 constexpr char kPickle[] = "/data.pkl";
 
-/// Storages of a file. Each is read when the first tensor needs it.
+/// Reads the storages of a file, each one when the first tensor needs it.
 class StorageReader : public TensorSource {
  public:
   StorageReader(const ZipReader& zip, std::string folder, Device device)
       : zip_(zip), folder_(std::move(folder)), device_(device) {
-    const std::string name = folder_ + "/byteorder";  // missing in older files, which are little-endian
+    const std::string name = folder_ + "/byteorder";  // older files lack this entry; they are little-endian
     const auto found = zip_.entries().find(name);
     if (found == zip_.entries().end()) return;
     TANDEM_CHECK(found->second.size <= 16, "its byte order takes ", found->second.size, " bytes");
@@ -91,7 +91,8 @@ void check_is_zip(const ByteSource& source) {
                ": this is a bare pickle; accepted: the zip format, as Python's torch.save writes");
 }
 
-/// Calls f. If f throws an Error that does not mention the kind of file, appends the kind to the message.
+/// Calls f and returns its result. If f throws an Error that does not mention the file format, appends the format to
+/// the message.
 template <class F> IValue naming_format(F&& f) {
   try {
     return f();
@@ -117,7 +118,8 @@ IValue read_zip(const ByteSource& source, Device device) {
                " entries has no data.pkl; accepted: what torch.save writes");
   const std::string name = folder + kPickle;
   const ZipReader::Entry& pickle = zip.entries().at(name);
-  // Each byte of a pickle may create a value, so a pickle with an implausible compression ratio is not unpacked.
+  // Each byte of a pickle may create a value, so a small file could create very many values. Refuse a pickle with an
+  // implausible compression ratio.
   TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
                " bytes; accepted: up to 32 times");
   StorageReader tensors(zip, folder, device);

@@ -1,4 +1,4 @@
-// Zip format of torch.save: a pickle, and an entry of bytes for each storage.
+// Reads and writes the zip format of torch.save: an entry with a pickle, and an entry with the bytes of each storage.
 #pragma once
 #include "tandem/autograd/ivalue.h"
 #include "tandem/serialize/file.h"
@@ -6,8 +6,8 @@
 
 namespace tandem::detail {
 
-/// Reads a file that Python's torch.save or LibTorch's wrote. Each storage is read once, even if several tensors view
-/// it, and moved to `device`.
+/// Reads a file that Python's torch.save or LibTorch's torch::save wrote. Each storage is read once, even if several
+/// tensors view it, and moved to `device`.
 /// @throws Error that names the source, what was found in it and what is accepted
 IValue read_pytorch_file(const ByteSource& source, Device device);
 /// Writes a file that Python's torch.load(weights_only=True) reads. Equal values give equal bytes.

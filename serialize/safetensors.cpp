@@ -1,4 +1,4 @@
-// save_safetensors, load_safetensors, and files in several parts with an index.
+// Implements save_safetensors and load_safetensors, also for models in several files with an index.
 #include "tandem/serialize/safetensors.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void check_bools(const Tensor& tensor, const SafetensorsEntry& entry, const std:
                  "; accepted: 0 and 1");
 }
 
-/// Reads the header, which follows its length. @param data  receives the position of the tensors' bytes
+/// Reads the header of a safetensors file. @param data  receives the position of the tensors' bytes
 SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
   const std::string& path = file.name();
   const uint64_t size = file.size();
@@ -37,7 +37,7 @@ SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
   return parse_safetensors(json, size - data, path);
 }
 
-/// Returns a tensor in the memory of the mapped file or, if its elements are not aligned there, a copy.
+/// Returns a tensor that views the mapped file; or a copy, if the elements are not aligned in the file.
 Tensor mapped(const std::shared_ptr<char>& file, uint64_t at, const SafetensorsEntry& entry) {
   const uint64_t bytes = entry.end - entry.begin;
   if (bytes == 0 || at % static_cast<uint64_t>(element_size(entry.dtype)) != 0) {
@@ -65,7 +65,7 @@ NamedTensors load_file(const std::string& path, SafetensorsMetadata* metadata, b
   return tensors;
 }
 
-/// Loads the files that an index names from the index's folder.
+/// Loads all files that an index names; they must be in the index's folder.
 NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata, bool mmap) {
   const FileSource file("load_safetensors", path);
   TANDEM_CHECK(file.size() <= kMaxSafetensorsHeader, "load_safetensors: the index ", path, " has ", file.size(),
@@ -74,7 +74,7 @@ NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata,
   file.read(0, json.data(), json.size());
   const std::map<std::string, std::string> file_of = parse_safetensors_index(json, path);
   const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::map<std::string, size_t> wanted;  // number of tensors in each file
+  std::map<std::string, size_t> wanted;  // maps each file to the number of its tensors
   for (const auto& [name, shard] : file_of) ++wanted[shard];
   NamedTensors out;
   for (const auto& [shard, count] : wanted) {

@@ -1,4 +1,4 @@
-// Parses and formats the header by nlohmann/json, and checks that the tensors' ranges fit the file.
+// Parses and formats the header of safetensors by nlohmann/json, and checks that the tensors' byte ranges fit the file.
 #include "tandem/serialize/safetensors_header.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ struct DTypeName {
   DType dtype;
   const char* name;
 };
-// In the order of the Python library's enumeration, which determines the order of the tensors' bytes.
+// Dtypes and their names in the format, in the order of the Python library's enumeration, which determines the order of
+// the tensors in a file.
 constexpr DTypeName kNames[] = {{kBool, "BOOL"},   {kUInt8, "U8"},      {kInt8, "I8"},   {kInt16, "I16"},
                                 {kFloat16, "F16"}, {kBFloat16, "BF16"}, {kInt32, "I32"}, {kFloat32, "F32"},
                                 {kFloat64, "F64"}, {kInt64, "I64"}};
@@ -24,10 +25,12 @@ const DTypeName& find(DType dtype) {
   return *std::find_if(std::begin(kNames), std::end(kNames), [&](const DTypeName& n) { return n.dtype == dtype; });
 }
 
-/// Parses JSON. Refuses an object with two equal names, of which the JSON library would keep the last.
+/// Parses JSON. Refuses an object in which a name occurs twice; the JSON library would silently keep the last value.
 Json parse_json(const std::string& text, const std::string& path) {
-  std::vector<std::set<std::string>> names;  // names in each open object
-  constexpr int kMaxDepth = 8;  // names, entries, lists; printing much deeper nesting would overflow the stack
+  std::vector<std::set<std::string>> names;  // stack of the names in each object that is being parsed
+  // The header has three levels: names, entries and lists. Much deeper nesting could overflow the stack when it is
+  // printed.
+  constexpr int kMaxDepth = 8;
   const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
                  " levels");
@@ -71,7 +74,8 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
                          {},
                          unsigned_value(offsets[0], "data_offsets", name, path),
                          unsigned_value(offsets[1], "data_offsets", name, path)};
-  int64_t widest = element_size(entry.dtype);  // sizes of 0 count as 1, so that strides cannot overflow either
+  // Product of sizes in bytes; a size of 0 counts as 1, so that strides cannot overflow either
+  int64_t widest = element_size(entry.dtype);
   for (const Json& s : shape) {
     const uint64_t size = unsigned_value(s, "shape", name, path);
     TANDEM_CHECK(
@@ -106,7 +110,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   uint64_t at = 0;
   for (SafetensorsEntry& e : header.entries) {
     e.begin = at;
-    e.end = at += e.end;  // `end` held the length until here
+    e.end = at += e.end;  // until here, `end` held the length in bytes
   }
   return header;
 }

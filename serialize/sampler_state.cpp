@@ -1,4 +1,5 @@
-// save and load of samplers, and of EpochStreams. The keys are LibTorch's if LibTorch has the sampler.
+// Implements save and load of samplers and of EpochStreams. For samplers that LibTorch has, the keys are the same as
+// LibTorch's.
 #include "tandem/core/internal.h"
 #include "tandem/data/example_streams.h"
 #include "tandem/data/samplers/distributed_samplers.h"
@@ -33,7 +34,7 @@ size_t detail::read_number(const InputArchive& archive, const char* key, size_t 
 }
 void detail::check_same_replicas(const InputArchive& archive, const char* sampler, size_t num_replicas) {
   Tensor saved;
-  if (!archive.try_read("num_replicas", saved, /*is_buffer=*/true)) return;  // LibTorch does not store it
+  if (!archive.try_read("num_replicas", saved, /*is_buffer=*/true)) return;  // missing if LibTorch wrote the file
   const size_t before = read_number(archive, "num_replicas", 1, SIZE_MAX);
   TANDEM_CHECK(before == num_replicas, sampler, ": the position is that of one of ", before,
                " ranks, which take blocks; there are ", num_replicas,
@@ -99,8 +100,8 @@ void ShardSampler::load(InputArchive& archive) {
   Tensor saved;
   if (archive.try_read("num_replicas", saved, /*is_buffer=*/true))
     ranks = read_number(archive, "num_replicas", 1, size_t{1} << 20);
-  // The ranks take turns, so together they have taken the first index * ranks examples of one order, for any number of
-  // ranks.
+  // The ranks take examples in turn from one common order, so all ranks together have taken its first index * ranks
+  // examples. The position can therefore continue with another number of ranks.
   size_t index = read_number(archive, "index", 0, ranks == num_replicas_ ? indices_.size() : size_);
   const bool at_end = ranks != num_replicas_ && index * ranks >= size_;
   TANDEM_CHECK(at_end || index * ranks % num_replicas_ == 0, "ShardSampler: ", ranks, " ranks have taken ", index,

@@ -1,4 +1,4 @@
-// save and load of learning rate schedules. The keys are the keys of PyTorch's state_dict().
+// Implements save and load of learning rate schedulers, with the keys of PyTorch's state_dict().
 #include "tandem/core/internal.h"
 #include "tandem/optim/lr_scheduler.h"
 #include "tandem/optim/reduce_lr_on_plateau.h"
@@ -29,7 +29,7 @@ void LRScheduler::load(InputArchive& archive) {
   const int64_t steps = read_count(archive, "last_epoch");
   IValue rates, continues = schedule_.continues;
   archive.read("_last_lr", rates);
-  archive.try_read("continues", continues);  // PyTorch does not store it
+  archive.try_read("continues", continues);  // missing if PyTorch wrote the file
   std::vector<double> set = rates.toDoubleVector();
   const size_t groups = optimizer_.param_groups().size();
   TANDEM_CHECK(set.size() == groups || set.empty(), archive.name(), ": a schedule has ", set.size(),

@@ -1,4 +1,5 @@
-// Zip files, as far as state files need them: entries that are stored or deflated, and zip64.
+// Reads and writes the parts of the zip format that files of saved tensors need: stored and deflated entries, and
+// zip64.
 #pragma once
 #include <map>
 #include <vector>
@@ -7,21 +8,23 @@
 
 namespace tandem::detail {
 
-/// Entries of a zip file. All sizes and positions in the file are checked against its length, and entries must not
-/// overlap. So the entries are at most as large as deflate can make the file: about 1,000 times its size.
+/// Reads the entries of a zip file. All sizes and positions in the file are checked against its length, and entries
+/// must not overlap. So the total size of the unpacked entries is limited by deflate's compression ratio, to about
+/// 1,000 times the size of the file.
 class ZipReader {
  public:
   struct Entry {
-    uint64_t at = 0;      // position of the local header; after find_data(), of the data
-    uint64_t packed = 0;  // bytes in the file
-    uint64_t size = 0;    // bytes when unpacked
-    uint32_t crc = 0;     // 0: the writer did not compute it (torch.serialization.set_crc32_options)
+    uint64_t at = 0;      // position of the local header; after find_data(), position of the data
+    uint64_t packed = 0;  // size in the file, in bytes
+    uint64_t size = 0;    // size when unpacked, in bytes
+    uint32_t crc = 0;     // checksum; 0 if not computed (torch.serialization.set_crc32_options)
     bool deflated = false;
   };
-  /// @throws Error that names the source and the defect
+  /// Reads the directory of the zip file. @throws Error that names the source and the defect
   explicit ZipReader(const ByteSource& source);
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  /// @throws Error that names the entry if it cannot be unpacked, or its checksum differs
+  /// Read and unpack an entry, to memory or as a string. @throws Error that names the entry if it cannot be unpacked,
+  /// or its checksum differs
   void read(const std::string& name, const Entry& entry, void* to) const;
   std::string text(const std::string& name, const Entry& entry) const;
 
@@ -37,7 +40,8 @@ class ZipReader {
 class ZipWriter {
  public:
   using Write = std::function<void(const void* from, uint64_t bytes)>;
-  /// @param zip64_from  sizes and positions from here on are written in 64 bits; tests use a lower value
+  /// @param zip64_from  sizes and positions of at least this value are written as 64-bit numbers; tests use a lower
+  ///     value
   explicit ZipWriter(Write write, uint64_t zip64_from = 0xffffffff) : write_(std::move(write)), limit_(zip64_from) {}
   void add(const std::string& name, const void* data, uint64_t bytes);
   void finish();

@@ -1,4 +1,4 @@
-// ZipReader: reads a zip file's directory, and its entries, stored or deflated.
+// Implements ZipReader, which reads the directory of a zip file and its entries, stored or deflated.
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tandem::detail {
 namespace {
 
-/// Returns the little-endian number of `bytes` bytes.
+/// Returns the little-endian number that consists of the `bytes` bytes at `from`.
 uint64_t number(const char* from, size_t bytes) {
   uint64_t out = 0;
   for (size_t i = 0; i < bytes; ++i) out |= uint64_t{static_cast<uint8_t>(from[i])} << (8 * i);
@@ -20,7 +20,8 @@ constexpr uint64_t kEndBytes = 22, kEnd64Bytes = 56, kLocatorBytes = 20, kCentra
 constexpr uint32_t kEnd = 0x06054b50, kEnd64 = 0x06064b50, kLocator = 0x07064b50, kCentral = 0x02014b50,
                    kLocal = 0x04034b50;
 
-/// The 64-bit numbers in an entry's extra fields, which replace the 32-bit numbers whose bits are all ones.
+/// The 64-bit numbers in a directory entry's extra field. They replace, in order, those 32-bit numbers of the entry
+/// whose bits are all ones.
 struct Zip64 {
   const char* at = nullptr;
   uint64_t left = 0;
@@ -54,7 +55,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
   const uint64_t size = source.size(), tail_size = std::min<uint64_t>(size, kEndBytes + 0xffff + kLocatorBytes);
   std::string tail(tail_size, '\0');
   source.read(size - tail_size, tail.data(), tail_size);
-  // The end record is followed by a comment, whose length it states.
+  // Search backwards for the end record. A comment may follow it, whose length is in the end record.
   uint64_t end = 0;
   bool found = false;
   for (uint64_t back = kEndBytes; back <= tail_size && !found; ++back) {
@@ -66,7 +67,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
   TANDEM_CHECK(number(&tail[end + 4], 2) == 0 || number(&tail[end + 4], 2) == 0xffff, name,
                ": this zip file is a part of several; accepted: one file");
   uint64_t count = number(&tail[end + 10], 2), bytes = number(&tail[end + 12], 4), at = number(&tail[end + 16], 4);
-  uint64_t stop = size - tail_size + end;  // the directory must end here or earlier
+  uint64_t stop = size - tail_size + end;  // position of the end record; the directory must end before it
   if (end >= kLocatorBytes && number(&tail[end - kLocatorBytes], 4) == kLocator) {
     const uint64_t record = number(&tail[end - kLocatorBytes + 8], 8);
     TANDEM_CHECK(record <= stop - kLocatorBytes && stop - kLocatorBytes - record >= kEnd64Bytes, name,
@@ -111,7 +112,7 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     Zip64 wide(fields + kCentralBytes + name_size, extra);
     TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.packed) && wide.replace(entry.at), name, ": '",
                  entry_name, "' has no sizes of 64 bits, which its directory entry announces");
-    // Deflate makes at most 1,032 bytes of one byte.
+    // Deflate expands by a factor of at most 1,032.
     TANDEM_CHECK(entry.packed <= source_.size() &&
                      (entry.deflated ? entry.size / 1040 <= entry.packed : entry.size == entry.packed),
                  name, ": '", entry_name, "' is said to be ", entry.size, " bytes in ", entry.packed, " of ",
@@ -166,7 +167,7 @@ void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) c
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, ::inflateEnd);
   std::string buffer(std::min<uint64_t>(entry.packed, 1 << 16), '\0');
   uint64_t read = 0, made = 0;
-  Bytef spare;  // an empty entry needs a place to write to all the same
+  Bytef spare;  // inflate needs an output buffer, even for an empty entry
   int status = Z_OK;
   while (status == Z_OK) {
     if (stream.avail_in == 0 && read < entry.packed) {

@@ -1,4 +1,5 @@
-// ZipWriter: writes entries without compression, their data aligned to 64 bytes, and then the directory.
+// Implements ZipWriter, which writes entries without compression, with data aligned to 64 bytes, and then the
+// directory.
 #include <zlib.h>
 
 #include "tandem/serialize/zip.h"
@@ -29,7 +30,7 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
     append(extra, bytes, 8);
     append(extra, bytes, 8);
   }
-  // A field with PyTorch's tag "FB" pads the header, so that the data is aligned.
+  // An extra field with PyTorch's tag "FB" pads the header, so that the data is aligned.
   const uint64_t data_at = at_ + 30 + name.size() + extra.size() + 4;
   const uint64_t fill = (kAlignment - data_at % kAlignment) % kAlignment;
   append(extra, 0x4246, 2);
@@ -41,7 +42,7 @@ void ZipWriter::add(const std::string& name, const void* data, uint64_t bytes) {
   append(header, wide ? 45 : 20, 2);
   append(header, 0x0800, 2);  // the name is UTF-8
   append(header, 0, 2);
-  append(header, 0x00210000, 4);  // stored; dated 1 January 1980
+  append(header, 0x00210000, 4);  // method "stored", and the date 1 January 1980
   append(header, entry.crc, 4);
   append(header, wide ? kWide : bytes, 4);
   append(header, wide ? kWide : bytes, 4);
@@ -79,7 +80,7 @@ void ZipWriter::finish() {
     append(header, wide_size ? kWide : e.size, 4);
     append(header, e.name.size(), 2);
     append(header, extra.size(), 2);
-    header.append(10, '\0');  // no comment, the first disk, no attributes
+    header.append(10, '\0');  // zeros for comment length, disk number and attributes
     append(header, wide_at ? kWide : e.at, 4);
     put(header + e.name + extra);
   }

@@ -1,4 +1,5 @@
-// Lists the images below each class's folder in order, detects links that form a loop, and reads the images.
+// Implements ImageFolder: lists the images in each class's folder and its subfolders, detects links that form a loop,
+// and reads the images.
 #include "tandem/data/images/image_folder.h"
 
 #include <algorithm>

@@ -15,14 +15,15 @@ namespace tandem::data {
 TANDEM_ARG_SETTER(MakeGridOptions, std::optional<Range>, value_range);
 namespace {
 
-/// Shifts and scales `images` in place, so that `low` becomes 0 and `high` becomes 1. Values outside are clamped.
+/// Shifts and scales `images` in place, so that the lower end of the range becomes 0 and the upper end 1. Values
+/// outside of the range are clamped. The default range is from the smallest to the largest value.
 void scale(const Tensor& images, const std::optional<MakeGridOptions::Range>& range) {
   const double low = range ? range->first : images.min().item<double>();
   const double high = range ? range->second : images.max().item<double>();
   images.clamp_(low, high).sub_(low).div_(std::max(high - low, 1e-5));
 }
 
-/// Returns one image or a batch as (N, C, H, W), with grey as three equal channels.
+/// Returns one image or a batch as (N, C, H, W). A single channel (grey) becomes three equal channels.
 Tensor as_batch(const Tensor& tensor) {
   TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
                tensor.defined() ? tensor.sizes() : IntArrayRef(),
@@ -43,7 +44,7 @@ std::vector<Tensor> checked(const std::vector<Tensor>& images) {
   return images;
 }
 
-/// Writes a temporary file and renames it to `path`, so that an existing file stays as it is if writing fails.
+/// Writes a temporary file and renames it to `path`. If writing fails, an existing file at `path` is unchanged.
 void write_whole(const std::string& path, const std::string& bytes) {
   const std::string temporary = path + ".part";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);

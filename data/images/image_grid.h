@@ -16,11 +16,11 @@ struct MakeGridOptions {
   TANDEM_ARG(int64_t, padding) = 2;
   /// If true, shifts and scales values to the range from 0 to 1.
   TANDEM_ARG(bool, normalize) = false;
-  /// For normalize: the values that become 0 and 1; values outside are clamped. By default, the smallest and the
-  /// largest value.
+  /// Values that `normalize` maps to 0 and 1; values outside of this range are clamped. By default, the smallest and
+  /// the largest value.
   TANDEM_ARG_DECLARED(std::optional<Range>, value_range) = {};
-  /// For normalize without value_range: if true, uses the smallest and the largest value of each image instead of all
-  /// images.
+  /// If true, and value_range is not set, `normalize` uses the smallest and the largest value of each image instead of
+  /// all images.
   TANDEM_ARG(bool, scale_each) = false;
   /// Value of the padding's pixels.
   TANDEM_ARG(double, pad_value) = 0;
@@ -31,10 +31,10 @@ struct MakeGridOptions {
 /// @return        (C, rows, columns) with the same dtype and device; not recorded by autograd
 /// @throws Error  for other shapes, if there are no images, and if integers should be normalized
 Tensor make_grid(const Tensor& tensor, const MakeGridOptions& options = {});
-/// As above, for images (C, H, W) of one size.
+/// Arranges images (C, H, W) of one size in rows, as make_grid of a batch does.
 Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& options = {});
 
-/// Writes an image, or the grid of a batch (make_grid), as a PNG file. If it fails, an existing file stays as it is.
+/// Writes an image, or the grid of a batch (make_grid), as a PNG file. If writing fails, an existing file is unchanged.
 /// @param tensor                as for make_grid: floating point from 0 to 1 (values outside are clamped), or uint8,
 ///                              which is written unchanged. A second or fourth channel is opacity
 /// @param fp                    the file, whose name ends in .png
@@ -42,7 +42,7 @@ Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& optio
 ///                              cannot be written
 /// @throws NotImplementedError  in a build without libpng
 void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptions& options = {});
-/// As above, for images (C, H, W) of one size.
+/// Writes the grid of images (C, H, W) of one size as a PNG file.
 void save_image(const std::vector<Tensor>& images, const std::string& fp, const MakeGridOptions& options = {});
 
 }  // namespace tandem::data

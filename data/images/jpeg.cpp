@@ -1,4 +1,5 @@
-// Calls libjpeg, and turns its errors and warnings into Error. Without libjpeg: throws NotImplementedError.
+// Implements decode_jpeg by libjpeg, and converts libjpeg's errors and warnings to Error. In a build without libjpeg,
+// decode_jpeg throws NotImplementedError.
 #include "tandem/data/images/jpeg.h"
 
 #include "tandem/core/internal.h"
@@ -15,9 +16,10 @@
 namespace tandem::data::detail {
 namespace {
 
-constexpr int kMaxScans = 1000;  // of a progressive file, because each scan takes as much time as an image
+// Maximum number of scans in a progressive file; each takes as long as decoding an image
+constexpr int kMaxScans = 1000;
 
-/// State of libjpeg for one file. Except for the destructor it is plain C.
+/// State of libjpeg for one file. Apart from the destructor, its members are plain C data, so that longjmp is safe.
 struct JpegReader {
   JpegReader() = default;
   JpegReader(const JpegReader&) = delete;
@@ -35,8 +37,8 @@ void tandem_jpeg_error(j_common_ptr info) {
   info->err->format_message(info, reader->message);
   longjmp(reader->jump, 1);
 }
-/// If data ends early or is invalid, libjpeg only warns, and fills in grey. Here such warnings are errors, except those
-/// that leave the image intact.
+/// Treats libjpeg's warnings as errors, except for warnings that leave the image intact. (If data is truncated or
+/// invalid, libjpeg only warns and fills in grey.)
 void tandem_jpeg_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_JFIF_MAJOR && code != JWRN_ADOBE_XFORM)
@@ -60,7 +62,7 @@ bool read_header(JpegReader& reader, std::string_view bytes) {
   jpeg_create_decompress(&reader.info);
   reader.progress.progress_monitor = tandem_jpeg_progress;
   reader.info.progress = &reader.progress;
-  // Older versions take a pointer to non-const bytes, but do not write to them.
+  // Older versions of libjpeg take a pointer to non-const bytes, but do not write to them.
   jpeg_mem_src(&reader.info, const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
                static_cast<unsigned long>(bytes.size()));
   jpeg_read_header(&reader.info, TRUE);
@@ -81,7 +83,8 @@ bool read_rows(JpegReader& reader, uint8_t* pixels, size_t row_bytes) {
   return true;
 }
 
-/// Converts inks to light in place: the 4 values of a pixel become 3.
+/// Converts CMYK to RGB in place: the 4 values of a pixel become 3. If `inverted`, the CMYK values are inverted, as
+/// Photoshop writes them.
 void rgb_of_cmyk(std::vector<uint8_t>& values, bool inverted) {
   const size_t pixels = values.size() / 4;
   for (size_t i = 0; i < pixels; ++i) {
@@ -109,7 +112,7 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,
                " is damaged: libjpeg says: ", reader.message);
-  // Photoshop, which writes this marker, stores light instead of inks.
+  // Photoshop writes an Adobe marker, and inverts the CMYK values.
   if (inks) rgb_of_cmyk(pixels.values, reader.info.saw_Adobe_marker != 0);
   return pixels;
 }

@@ -1,4 +1,4 @@
-// decode_jpeg: decodes a JPEG file to pixels by libjpeg. Internal.
+// Internal: decode_jpeg decodes a JPEG file to pixels by libjpeg.
 #pragma once
 #include <string>
 #include <string_view>

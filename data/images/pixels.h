@@ -1,5 +1,5 @@
-// Pixels: the result of decoding a JPEG or PNG file. It is separate, so that only jpeg.cpp includes libjpeg's header,
-// and only png.cpp libpng's.
+// Pixels: the result of decoding a JPEG or PNG file. It has its own header, so that only jpeg.cpp includes libjpeg's
+// header, and only png.cpp includes libpng's header.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace tandem::data::detail {
 // plain values only. Objects that own memory, including the decoder's state, belong to the caller of these functions,
 // which throws the Error.
 
-/// Red, green and blue of each pixel, row by row.
+/// A decoded image: red, green and blue of each pixel, row by row.
 struct Pixels {
   int64_t height = 0, width = 0;
   std::vector<uint8_t> values;  // height * width * 3

@@ -1,4 +1,5 @@
-// Calls libpng, and turns its errors into Error. Without libpng: throws NotImplementedError.
+// Implements decode_png and encode_png by libpng, and converts libpng's errors to Error. In a build without libpng,
+// both throw NotImplementedError.
 #include "tandem/data/images/png.h"
 
 #include "tandem/core/internal.h"
@@ -15,7 +16,8 @@
 namespace tandem::data::detail {
 namespace {
 
-/// State of libpng for one file, and its last error. Except for the destructors it is plain C.
+/// State of libpng for one file, and its last error message. Apart from the destructors of the derived classes, its
+/// members are plain C data, so that longjmp is safe.
 struct PngFile {
   PngFile() = default;
   PngFile(const PngFile&) = delete;
@@ -30,15 +32,16 @@ void tandem_png_error(png_structp png, png_const_charp text) {
   std::snprintf(file->message, sizeof(file->message), "%s", text);
   png_longjmp(png, 1);
 }
-void tandem_png_warning(png_structp, png_const_charp) {}  // ignored: warnings concern chunks other than the pixels
+// Ignores warnings: they concern data other than the pixels
+void tandem_png_warning(png_structp, png_const_charp) {}
 }
 
-/// Reads from memory; `left` holds the bytes that were not read yet.
+/// Reads a PNG file from memory; `left` holds the bytes that were not read yet.
 struct PngReader : PngFile {
   explicit PngReader(std::string_view bytes) : left(bytes) {}
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
   std::string_view left;
-  int64_t row_bits = 0;  // bits of a row in the file
+  int64_t row_bits = 0;  // number of bits of a row in the file, before compression
 };
 
 extern "C" {
@@ -50,7 +53,7 @@ void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
 }
 }
 
-/// Writes to memory; `bytes` holds the bytes written so far.
+/// Writes a PNG file to memory; `bytes` holds the bytes written so far.
 struct PngWriter : PngFile {
   ~PngWriter() { png_destroy_write_struct(&png, &info); }
   std::string bytes;
@@ -62,7 +65,7 @@ void tandem_png_write(png_structp png, png_bytep from, png_size_t count) {
   try {
     writer->bytes.append(reinterpret_cast<const char*>(from), count);
     return;
-  } catch (const std::bad_alloc&) {  // must not pass through libpng's frames
+  } catch (const std::bad_alloc&) {  // caught, because a C++ exception must not pass through libpng
   }
   png_error(png, "out of memory");
 }
@@ -124,7 +127,7 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
   Pixels pixels;
   pixels.height = png_get_image_height(reader.png, reader.info);
   pixels.width = png_get_image_width(reader.png, reader.info);
-  // Deflate compresses by at most 1032. This check keeps a damaged header from requesting too much memory.
+  // Deflate compresses by a factor of at most 1032. This check keeps a damaged header from requesting too much memory.
   const int64_t needed = pixels.height * ((reader.row_bits + 7) / 8 + 1);
   const int64_t capacity = 1032 * static_cast<int64_t>(bytes.size());
   TANDEM_CHECK(needed <= capacity, "read_image: ", name, " announces ", pixels.height, " x ", pixels.width,

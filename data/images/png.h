@@ -1,4 +1,4 @@
-// decode_png and encode_png: convert between PNG files and pixels by libpng. Internal.
+// Internal: decode_png and encode_png convert between PNG files and pixels by libpng.
 #pragma once
 #include <string>
 #include <string_view>

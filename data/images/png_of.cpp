@@ -1,4 +1,4 @@
-// png_of and check_no_nan: reorders a tensor's pixels for libpng; checks for NaN.
+// Implements png_of, which encodes an image tensor as a PNG file, and check_no_nan.
 #include "tandem/data/images/png_of.h"
 
 #include "tandem/core/internal.h"

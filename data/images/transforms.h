@@ -22,7 +22,8 @@ template <class Target = Tensor> struct Resize : public TensorTransform<Target> 
   InterpolationMode mode;
 };
 
-/// Keeps the center of images (..., H, W). If a border is odd, the upper or left part of it is the smaller one.
+/// Crops images (..., H, W) to their center. If an odd number of rows or columns is removed, one more is removed at the
+/// bottom or right.
 template <class Target = Tensor> struct CenterCrop : public TensorTransform<Target> {
   CenterCrop(int64_t height, int64_t width) : height(height), width(width) {}
   Tensor operator()(Tensor input) override {
@@ -31,7 +32,7 @@ template <class Target = Tensor> struct CenterCrop : public TensorTransform<Targ
                  " must be within its last two dimensions");
     return input.narrow(-2, (input.size(-2) - height) / 2, height).narrow(-1, (input.size(-1) - width) / 2, width);
   }
-  /// Size of the part that is kept.
+  /// Size of the cropped image.
   int64_t height, width;
 };
 

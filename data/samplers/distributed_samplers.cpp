@@ -1,4 +1,5 @@
-// Assigns each rank its block of the examples, shuffled by the epoch or in order.
+// Implements the distributed samplers: each rank gets a contiguous block of a list of examples, which is shuffled or in
+// order.
 #include "tandem/data/samplers/distributed_samplers.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// LibTorch's samplers for several ranks, each of which gets a block of the examples.
+// LibTorch's samplers for distributed training: each rank gets a contiguous block of the examples.
 #pragma once
 #include "tandem/data/samplers/samplers.h"
 
 namespace tandem::data::samplers {
 
-/// One rank's part of the examples; all parts have the same size. If the examples do not divide evenly, some come twice
-/// (allow_duplicates), or the last ones are left out.
+/// Base class of samplers that give each of num_replicas ranks the same number of examples. If the examples do not
+/// divide evenly, some examples come twice (if allow_duplicates), or the last examples are left out.
 template <class BatchRequest = std::vector<size_t>> class DistributedSampler : public Sampler<BatchRequest> {
  public:
   /// @throws Error if rank is not less than num_replicas
@@ -32,14 +32,15 @@ template <class BatchRequest = std::vector<size_t>> class DistributedSampler : p
 };
 
 namespace detail {
-/// Common base of the samplers below: the list of all ranks' indices, and this rank's block of it.
+/// Common base of the samplers below. Holds the list of the indices for all ranks; this rank's indices are a contiguous
+/// block of the list.
 class BlockSampler : public DistributedSampler<> {
  public:
   using DistributedSampler::DistributedSampler;
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
-  /// Returns the position of the next index in the list of all ranks.
+  /// Returns the position of the next index in the list for all ranks.
   size_t index() const noexcept { return sample_index_; }
-  /// Returns the positions of the next indices in the epoch of all ranks.
+  /// Returns the positions of the next indices in the epoch, counted over all ranks together.
   data::detail::Positions positions() const noexcept { return {sample_index_, 1, num_replicas_ > 1}; }
 
  protected:
@@ -52,8 +53,9 @@ class BlockSampler : public DistributedSampler<> {
 };
 }  // namespace detail
 
-/// A block of a permutation that all ranks draw alike, from the epoch alone. Call set_epoch before each epoch, or all
-/// epochs have the same order. The permutation is by std::shuffle, as in LibTorch.
+/// Gives each rank a block of a permutation. The permutation depends on the epoch only, so it is equal on all ranks.
+/// Call set_epoch before each epoch, or all epochs have the same order. As in LibTorch, std::shuffle makes the
+/// permutation.
 class DistributedRandomSampler : public detail::BlockSampler {
  public:
   DistributedRandomSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);
@@ -62,7 +64,7 @@ class DistributedRandomSampler : public detail::BlockSampler {
   void load(serialize::InputArchive& archive) override;
 };
 
-/// A block of 0, 1, 2, ...: rank 0 gets the first examples.
+/// Gives each rank a block of the indices 0, 1, 2, ...; rank 0 gets the first examples.
 class DistributedSequentialSampler : public detail::BlockSampler {
  public:
   DistributedSequentialSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, bool allow_duplicates = true);

@@ -1,4 +1,4 @@
-// SequentialSampler, RandomSampler and StreamSampler: return the next batch of indices.
+// Implements reset() and next() of SequentialSampler, RandomSampler and StreamSampler.
 #include "tandem/data/samplers/samplers.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-/// Returns the largest integer of a dtype; nullopt if it is not a dtype of integers.
+/// Returns the largest value of an integer dtype, or nullopt for other dtypes.
 std::optional<int64_t> largest(Dtype dtype) {
   switch (dtype) {
     case kInt64: return INT64_MAX;

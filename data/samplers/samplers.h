@@ -1,20 +1,21 @@
-// Samplers: which examples are loaded, and in which order.
+// Samplers, which choose the examples that a loader loads, and their order.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/data/example_streams.h"
 
 namespace tandem::data::samplers {
 
-/// Returns requests, usually lists of indices, until an epoch is over.
+/// Base class of samplers. A sampler returns requests for batches, usually lists of indices, until an epoch is over.
 template <class BatchRequest = std::vector<size_t>> class Sampler {
  public:
   using BatchRequestType = BatchRequest;
   virtual ~Sampler() = default;
-  /// Begins an epoch; `new_size` is the new number of examples of the dataset, if it has changed.
+  /// Begins an epoch. If the number of examples in the dataset has changed, `new_size` is the new number.
   virtual void reset(std::optional<size_t> new_size = {}) = 0;
-  /// Returns the next request, for `batch_size` indices or for those that are left; nullopt when the epoch is over.
+  /// Returns a request for the next `batch_size` examples, or for fewer at the end of the epoch; nullopt when the epoch
+  /// is over.
   virtual std::optional<BatchRequest> next(size_t batch_size) = 0;
-  /// Writes the sampler's position in its epoch, under LibTorch's keys.
+  /// Writes the sampler's position in its epoch, with the keys that LibTorch uses.
   virtual void save(serialize::OutputArchive& archive) const = 0;
   /// Reads a position that save() wrote, and continues there. @throws Error if a key is missing or its value does not
   /// fit this sampler, which then stays as it was
@@ -42,7 +43,7 @@ class SequentialSampler : public Sampler<> {
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
-  /// Returns how many indices of this epoch next() has returned.
+  /// Returns the number of indices that next() has returned in this epoch.
   size_t index() const noexcept { return index_; }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return size_; }
@@ -51,28 +52,30 @@ class SequentialSampler : public Sampler<> {
   size_t size_, index_ = 0;
 };
 
-/// A new permutation each epoch, drawn from the CPU generator of this rank (`manual_seed`).
+/// Returns the indices in a new random order each epoch. The order is drawn from the CPU generator of this rank, which
+/// manual_seed() seeds.
 class RandomSampler : public Sampler<> {
  public:
-  /// @param index_dtype   dtype in which the permutation is kept and saved; a smaller one takes less memory
-  /// @throws Error  if size is negative, or index_dtype is not a dtype of integers that holds size - 1
+  /// @param index_dtype   dtype in which the permutation is kept and saved; a smaller dtype takes less memory
+  /// @throws Error  if size is negative, or index_dtype is not an integer dtype that can represent size - 1
   explicit RandomSampler(int64_t size, Dtype index_dtype = kInt64);
   void reset(std::optional<size_t> new_size = {}) override;
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
-  /// Returns how many indices of this epoch next() has returned.
+  /// Returns the number of indices that next() has returned in this epoch.
   size_t index() const noexcept { return static_cast<size_t>(index_); }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return static_cast<size_t>(indices_.numel()); }
 
  private:
   void draw(int64_t size, Dtype dtype);
-  Tensor indices_;  // (size) of index_dtype; never written to, because copies of the sampler share it
+  Tensor indices_;  // shape (size), dtype index_dtype; copies of the sampler share it, so it is never changed in place
   int64_t index_ = 0;
 };
 
-/// Base class of requests other than lists of indices. A loader calls size() for drop_last.
+/// Base class of requests other than lists of indices. If the option drop_last is set, a loader compares size() with
+/// the batch size.
 struct CustomBatchRequest {
   CustomBatchRequest() = default;
   CustomBatchRequest(const CustomBatchRequest&) = default;
@@ -92,7 +95,8 @@ struct BatchSize : public CustomBatchRequest {
   size_t size_;
 };
 
-/// For datasets with an order of their own: returns batch sizes that add up to `epoch_size`.
+/// Sampler for datasets that choose the order of their examples themselves (StreamDataset). Returns batch sizes that
+/// add up to `epoch_size`.
 class StreamSampler : public Sampler<BatchSize> {
  public:
   explicit StreamSampler(size_t epoch_size) : epoch_size_(epoch_size) {}
@@ -108,12 +112,15 @@ class StreamSampler : public Sampler<BatchSize> {
 };
 
 namespace detail {
-/// Write and read the numbers of a sampler's or loader's position. @throws Error if a number is not in [least, most]
+/// Write and read a number that is a part of a sampler's or loader's saved position. @throws Error if the number that
+/// was read is not in [least, most]
 void write_number(serialize::OutputArchive& archive, const char* key, size_t value);
 size_t read_number(const serialize::InputArchive& archive, const char* key, size_t least, size_t most);
-/// @throws Error if a position was saved with a number of replicas other than num_replicas
+/// Checks the number of replicas in a saved position.
+/// @throws Error if it is not num_replicas
 void check_same_replicas(const serialize::InputArchive& archive, const char* sampler, size_t num_replicas);
-/// Returns up to batch_size of `indices`, from `index` to `end`, and advances index. nullopt if none are left.
+/// Returns up to batch_size elements of `indices`, starting at position `index` and ending before `end`, and advances
+/// `index`. Returns nullopt if `index` has reached `end`.
 std::optional<std::vector<size_t>> take(const std::vector<size_t>& indices, size_t& index, size_t end,
                                         size_t batch_size);
 /// @throws Error that names `sampler` if rank is not less than num_replicas

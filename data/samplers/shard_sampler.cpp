@@ -1,4 +1,5 @@
-// Assigns every n-th index to a rank, with the order and padding of Python's DistributedSampler.
+// Implements ShardSampler: rank r of n gets every n-th index from the r-th on, with the order and padding of Python's
+// DistributedSampler.
 #include "tandem/data/samplers/shard_sampler.h"
 
 #include <numeric>
@@ -37,7 +38,8 @@ void ShardSampler::reset(std::optional<size_t> new_size) {
   size_ = new_size.value_or(size_);
   std::vector<size_t> order(size_);
   if (options_.shuffle) {
-    // A separate generator gives the same order on every rank, and does not advance this rank's own generator.
+    // This temporary generator makes the same permutation on every rank, and leaves this rank's own generator
+    // unchanged.
     Generator generator(options_.seed + epoch_);
     const GeneratorGuard guard(generator);
     order = permutation(size_);

@@ -1,4 +1,4 @@
-// ShardSampler: every n-th example for each of n ranks, like Python's torch.utils.data.DistributedSampler.
+// ShardSampler: gives each of n ranks every n-th example, like Python's torch.utils.data.DistributedSampler.
 #pragma once
 #include "tandem/data/samplers/samplers.h"
 
@@ -6,32 +6,34 @@ namespace tandem::data::samplers {
 
 namespace detail {
 
-/// Treatment of the last examples if they do not divide evenly among the ranks.
+/// Treatment of the remainder if the examples do not divide evenly among the ranks.
 enum class Tail {
-  kPad,   // repeats the first examples of the order, so that all ranks have equally many
-  kDrop,  // leaves the last examples out
-  kKeep,  // gives the first ranks one more, so that each example comes exactly once, as evaluation needs
+  kPad,   // repeats examples from the start of the order, so that all ranks get the same number
+  kDrop,  // leaves out the remaining examples
+  kKeep,  // gives the first ranks one example more, so that each example is used exactly once, for evaluation
 };
 
-/// Returns every num_replicas-th index of `order` from `rank` on, after padding or dropping as `tail` says. kPad and
-/// kDrop follow PyTorch's rule.
+/// Pads or shortens `order` as `tail` says, then returns its elements rank, rank + num_replicas, rank + 2 num_replicas,
+/// ... kPad and kDrop give the same result as PyTorch.
 std::vector<size_t> distributed_indices(ArrayRef<size_t> order, size_t num_replicas, size_t rank, Tail tail);
 
 }  // namespace detail
 
 struct ShardSamplerOptions {
-  /// If true, each epoch has an order of its own, drawn from seed and epoch.
+  /// If true, each epoch has a random order, which depends on the seed and the epoch.
   bool shuffle = true;
-  /// Seed of the order; it must be equal on all ranks.
+  /// Seed of the random order; must be equal on all ranks.
   uint64_t seed = 0;
-  /// If true, the last examples are left out if they do not divide evenly; else the first examples are repeated.
+  /// Whether to leave out the remaining examples if the examples do not divide evenly among the ranks. If false, `pad`
+  /// applies.
   bool drop_last = false;
-  bool pad = true;  // if pad and drop_last are false, the first ranks may have one more example
+  bool pad = true;  // whether to repeat examples, so that all ranks get the same number
 };
 
-/// One rank's share of the examples. All ranks draw the same permutation, from seed + epoch. Call set_epoch before each
-/// epoch, or all epochs have the same order. It follows PyTorch's torch.utils.data.DistributedSampler; LibTorch's
-/// samplers of that name, which assign blocks, are in distributed_samplers.h.
+/// Gives each rank its share of the examples. All ranks draw the same permutation, from seed + epoch. Call set_epoch
+/// before each epoch, or all epochs have the same order. Returns the same indices as Python's
+/// torch.utils.data.DistributedSampler. LibTorch's DistributedSampler differs: it assigns contiguous blocks, and is
+/// declared in distributed_samplers.h.
 class ShardSampler : public Sampler<> {
  public:
   ShardSampler(size_t size, size_t num_replicas = 1, size_t rank = 0, ShardSamplerOptions options = {});
@@ -39,7 +41,8 @@ class ShardSampler : public Sampler<> {
   std::optional<std::vector<size_t>> next(size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
-  /// Sets the epoch. It takes effect with the next epoch, or at once if no index of this epoch was returned yet.
+  /// Sets the epoch. This takes effect at the next reset(), or at once if next() has returned no index of this epoch
+  /// yet.
   void set_epoch(size_t epoch);
   /// Returns the epoch that set_epoch() has set; 0 before the first call.
   size_t epoch() const noexcept { return epoch_; }
@@ -47,9 +50,9 @@ class ShardSampler : public Sampler<> {
   size_t local_sample_count() const noexcept { return indices_.size(); }
   /// Returns local_sample_count(), under the name that loaders and progress bars use.
   size_t epoch_size() const noexcept { return indices_.size(); }
-  /// Returns how many indices of this epoch next() has returned.
+  /// Returns the number of indices that next() has returned in this epoch.
   size_t index() const noexcept { return index_; }
-  /// Returns the positions of the next indices in the epoch of all ranks.
+  /// Returns the positions of the next indices in the epoch, counted over all ranks together.
   data::detail::Positions positions() const noexcept {
     return {index_ * num_replicas_ + rank_, num_replicas_, num_replicas_ > 1};
   }

@@ -1,4 +1,4 @@
-// Calls utf8proc for decoding, character classes, lower case and decomposition.
+// Implements the functions of unicode.h by utf8proc: decoding, character classes, lower case and decomposition.
 #include "tandem/data/text/unicode.h"
 
 #include "tandem/core/error.h"
@@ -72,12 +72,12 @@ std::u32string decomposed(const std::u32string& text) {
   std::u32string out;
   out.reserve(text.size());
   for (const char32_t c : text) {
-    utf8proc_int32_t parts[32];  // a character has at most 4 parts
+    utf8proc_int32_t parts[32];  // a character decomposes into at most 4 characters
     const utf8proc_ssize_t count =
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 32, UTF8PROC_DECOMPOSE, nullptr);
     for (utf8proc_ssize_t i = 0; i < count; ++i) out.push_back(static_cast<char32_t>(parts[i]));
   }
-  // Marks of one letter are sorted by their combining class; marks of one class keep their order.
+  // Canonical order: sort the marks of each letter by combining class; marks of equal class keep their order.
   const auto is_mark = [](char32_t c) { return property(c).combining_class != 0; };
   for (auto at = std::find_if(out.begin(), out.end(), is_mark); at != out.end();) {
     const auto end = std::find_if_not(at, out.end(), is_mark);
@@ -97,7 +97,7 @@ void check_unicode(const char* who) {
                             ": this build of Tandem is without utf8proc, which knows Unicode; ",
                             "on Debian: apt install libutf8proc-dev, and build anew");
 }
-// Never called: callers call check_unicode first, which throws.
+// The functions below are never called: callers call check_unicode first, which throws.
 std::u32string decode_utf8(std::string_view) { return {}; }
 void append_utf8(std::string&, char32_t) {}
 CharacterKind kind_of(char32_t) { return CharacterKind::other; }

@@ -1,4 +1,4 @@
-// BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of them.
+// Implements BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of encoded texts.
 #include "tandem/data/text/wordpiece.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr size_t kMaxWord = 100;  // characters; Hugging Face's max_input_chars_per_word
+constexpr size_t kMaxWord = 100;  // maximum characters of a word; Hugging Face's max_input_chars_per_word
 constexpr const char* kRest = "##";
 
 /// Returns whether c is in a block of CJK ideographs, as defined by BERT's tokenizer: without Hangul, Hiragana and
@@ -22,7 +22,7 @@ bool is_chinese(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-/// Returns text without control characters, and with one kind of space.
+/// Returns text without control characters, and with all white space replaced by U+0020.
 std::u32string cleaned(const std::u32string& text, bool space_around_chinese) {
   std::u32string out;
   out.reserve(text.size());
@@ -87,7 +87,7 @@ BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerO
 void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>& ids) const {
   if (word.size() > kMaxWord) return ids.push_back(unk_);
   std::string text;
-  std::vector<size_t> ends;  // byte offset of each character's end
+  std::vector<size_t> ends;  // for each character, the byte offset of its end
   for (const char32_t c : word) {
     append_utf8(text, c);
     ends.push_back(text.size());
@@ -96,7 +96,7 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
   std::string piece;
   for (size_t begin = 0, from = 0; from < ends.size();) {
     const Pieces& known = begin == 0 ? first_ : rest_;
-    size_t to = ends.size();  // the piece ends before this character
+    size_t to = ends.size();  // index after the last character of the piece
     for (; to > from; --to) {
       if (ends[to - 1] - begin > longest_piece_) continue;
       piece.assign(text, begin, ends[to - 1] - begin);
@@ -105,7 +105,7 @@ void BertTokenizer::split_word(const std::u32string& word, std::vector<int64_t>&
       ids.push_back(found->second);
       break;
     }
-    if (to == from) {  // no piece fits, so the whole word is unknown
+    if (to == from) {  // no piece matches, so the whole word becomes [UNK]
       ids.resize(before);
       return ids.push_back(unk_);
     }
@@ -136,7 +136,7 @@ void BertTokenizer::split_words(std::string_view text, std::vector<int64_t>& ids
 std::vector<int64_t> BertTokenizer::pieces_of(std::string_view text) const {
   std::vector<int64_t> ids;
   while (!text.empty()) {
-    // Find the next special token; if several begin at the same place, take the longest.
+    // Find the next special token; if several begin at the same position, take the longest.
     size_t at = std::string_view::npos, length = 0;
     int64_t id = 0;
     for (const auto& [token, number] : special_) {

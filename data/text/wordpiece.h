@@ -10,7 +10,7 @@ namespace tandem::data {
 /// Options for preparing text, with the names of tokenizer_config.json.
 struct BertTokenizerOptions {
   TANDEM_ARG(bool, do_lower_case) = true;
-  TANDEM_ARG(std::optional<bool>, strip_accents);  // by default equal to do_lower_case
+  TANDEM_ARG(std::optional<bool>, strip_accents);  // if unset, equal to do_lower_case
   TANDEM_ARG(bool, tokenize_chinese_chars) = true;
   TANDEM_ARG(int64_t, model_max_length) = 512;  // maximum number of tokens of a text, including [CLS] and [SEP]
   TANDEM_ARG(std::string, unk_token) = "[UNK]";
@@ -22,16 +22,17 @@ struct BertTokenizerOptions {
 
 /// A model's inputs for a batch of texts.
 struct BatchEncoding {
-  Tensor input_ids;       // (texts, longest) int64; padded with the number of [PAD]
-  Tensor attention_mask;  // (texts, longest) int64: 1 for a token of the text, 0 for padding
+  Tensor input_ids;       // int64 (texts, longest text): token numbers, padded with [PAD]
+  Tensor attention_mask;  // int64 (texts, longest text): 1 for tokens, 0 for padding
 };
 
 /// Splits text into the pieces of a vocabulary (Wu et al. 2016, arXiv:1609.08144). Control characters are dropped,
 /// accents stripped and letters made lower case; Chinese characters and punctuation become separate words. From each
 /// word it takes the longest piece that the vocabulary has, then the longest piece of the rest (stored as "##rest"),
-/// and so on. A word of more than 100 characters, or with a part that matches no piece, becomes [UNK]. Names of special
-/// tokens in the text stand for these tokens. Bytes that are not UTF-8 are dropped. Characters are classified by
-/// utf8proc. Hugging Face's table is of 2015, so it treats newer accents and punctuation as ordinary characters.
+/// and so on. A word of more than 100 characters, or with a part that matches no piece, becomes [UNK]. If the text
+/// contains the name of a special token, such as "[MASK]", the name becomes that token. Bytes that are not UTF-8 are
+/// dropped. Characters are classified by utf8proc. Hugging Face's table is of 2015, so it treats newer accents and
+/// punctuation as ordinary characters.
 class BertTokenizer {
  public:
   /// @param vocab_file  vocab.txt, one token per line; a token's number is the number of its line, from 0
@@ -41,8 +42,8 @@ class BertTokenizer {
 
   /// Returns all pieces of a text, without [CLS] and [SEP].
   std::vector<std::string> tokenize(std::string_view text) const;
-  /// Returns the numbers of [CLS], the pieces and [SEP]. If there are more than model_max_length, the last pieces are
-  /// dropped.
+  /// Returns the numbers of [CLS], the pieces and [SEP]. If there are more than model_max_length tokens, the last
+  /// pieces are dropped.
   std::vector<int64_t> encode(std::string_view text) const;
   /// Combines encoded texts into one batch, padded to the longest text.
   BatchEncoding pad(const std::vector<std::vector<int64_t>>& encoded) const;
@@ -61,7 +62,7 @@ class BertTokenizer {
   void split_words(std::string_view text, std::vector<int64_t>& ids) const;
   void split_word(const std::u32string& word, std::vector<int64_t>& ids) const;
   std::vector<std::string> tokens_;
-  Pieces first_, rest_;       // pieces that begin a word, and pieces within a word, without their "##"
+  Pieces first_, rest_;       // pieces that begin a word; pieces within a word, without the prefix "##"
   Pieces special_;            // special tokens by name
   size_t longest_piece_ = 0;  // in bytes
   int64_t unk_ = 0, sep_ = 0, pad_ = 0, cls_ = 0;

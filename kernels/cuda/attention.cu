@@ -1,8 +1,8 @@
-// Attention in one pass over the keys, with a running maximum and sum of the weights (Milakov & Gimelshein 2018,
-// arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135). Each block has one tile of queries and loops over tiles of 64
-// keys; attention.cuh says what bounds it. If there are too few tiles of queries to fill a GPU, several blocks share a
-// tile, each with a part of the keys, and a second kernel joins their results. The number of parts depends on the
-// shapes alone.
+// Attention in one pass over the keys, with a running maximum of the scores and a running sum of the weights (Milakov &
+// Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135). Each block has one tile of queries and loops
+// over tiles of 64 keys; attention.cuh describes what limits its speed. If there are too few tiles of queries to fill a
+// GPU, several blocks share a tile of queries. Each of them computes the result for one part of the keys, and a second
+// kernel joins the results. The number of parts depends on the shapes alone.
 #include "tandem/kernels/attention.h"
 
 #include "tandem/kernels/cuda/attention.cuh"
@@ -11,28 +11,29 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Final factor and log-sum-exp of a query, from its largest score (peak) and its sum of e^(score - peak). The result
-/// of the query is the sum of weighted values times `factor`, or 0 if `hidden`.
+/// Normalization of a query's result, computed from the query's largest score (peak) and its sum of e^(score - peak).
+/// The result is the sum of e^(score - peak) * value, times `factor`; or 0 if `hidden`, because the mask hides every
+/// key. `lse` is the log-sum-exp of the scores.
 template <class T> struct Normalizer {
   T factor, lse;
   bool hidden;
-  /// @param seen whether any key was visible
+  /// @param seen  whether any key was visible to the query
   __device__ Normalizer(T peak, T sum, bool seen)
       : factor(T(1) / sum), lse(peak + math::log(sum)), hidden(!(sum > T(0)) && !seen) {
     if (hidden) lse = T(__builtin_inf());
   }
 };
 
-/// Partition of the keys: part p takes every `count`-th tile, from tile p on. If count > 1, a block writes its result
-/// for each query to `data` (count, queries of all heads, v + 3): the sum of weighted values, peak, sum, and whether a
-/// key was visible.
+/// Partition of the keys into `count` parts: part p consists of the tiles p, p + count, p + 2 count, ... If count > 1,
+/// a block writes a row for each query to `data` (count, queries of all heads, v + 3): the sum of weighted values, the
+/// largest score, the sum of the weights, and whether a key was visible.
 template <class T> struct KeyParts {
   T* data;
   int count;
 };
 
-/// Writes the results of this thread's queries to out and lse or, if the keys are split, its results for one part of
-/// the keys to `parts`. Bit i of `seen`: whether a key was visible to this thread in its row i.
+/// Writes the results of this thread's queries to `out` and `lse`; or to `parts`, if the keys are split into parts. Bit
+/// i of `seen` tells whether this thread found a visible key for query row() + 2 i.
 template <class Tile, class T>
 __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T (&peak)[Tile::kOwn],
                                               T (&sum)[Tile::kOwn], unsigned seen, int part, int matrix, int first,
@@ -60,7 +61,7 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
       continue;
     }
     const Normalizer<T> norm(peak[i], sum[i], visible);
-    if (norm.hidden) {  // zeros, even if a value is NaN
+    if (norm.hidden) {  // exact zeros, because 0 * NaN would be NaN
 #pragma unroll
       for (auto& group : sums[i]) group = {};
     }
@@ -85,10 +86,10 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   const int part = block % parts.count;
   block /= parts.count;
   const int matrix = block % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
-  // With `causal`, late tiles are long and early tiles are short. If all blocks run at the same time, the first half of
-  // the blocks takes the late tiles in descending order, and the second half the early tiles in ascending order, so
-  // that a multiprocessor with one block of each half has as much work as the others. If there are more blocks, the
-  // longest tiles come first.
+  // With `causal`, later tiles of queries have more keys, so they take longer. If all blocks run at the same time, the
+  // first half of the blocks takes the later tiles in descending order, and the second half the earlier tiles in
+  // ascending order. A multiprocessor that runs one block of each half then has as much work as the other
+  // multiprocessors. If there are more blocks, the tiles that take longest come first.
   const int tiles = (shape.l + Tile::kRows - 1) / Tile::kRows, order = block / shape.matrices;
   const bool late = gridDim.x > kAttentionBusy || 2 * order < tiles;
   const int tile = !shape.causal ? order : late ? tiles - 1 - order : order - (tiles + 1) / 2;
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     peak[i] = kNowhere;
     sum[i] = T(0);
   }
-  unsigned seen = 0;  // one bit for each of the thread's rows
+  unsigned seen = 0;  // bit i: a key was visible to the thread's i-th query
   Tile::template load<ScoreSide::rows>(q, b, h, shape.e, first, shape.l, queries);
   for (int from = part * Tile::kColumns; from < key_end; from += parts.count * Tile::kColumns) {
     __syncthreads();
@@ -128,9 +129,9 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
     for (int i = 0; i < kOwn; ++i) {
       T found = peak[i];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // ignores a NaN; the sum becomes NaN
+      for (int j = 0; j < 4; ++j) found = ::max(found, x[i][j]);  // max() ignores NaN, but the sum becomes NaN
       Tile::for_lanes_of_row([&](int bit) { found = ::max(found, __shfl_xor_sync(kFullWarp, found, bit)); });
-      const T base = found == kNowhere ? T(0) : found;  // all weights are 0 while every key so far is hidden
+      const T base = found == kNowhere ? T(0) : found;  // 0 if all keys so far are hidden; all weights are then 0
       const T fall = attention_power(peak[i] - base);
       peak[i] = found;
       sum[i] *= fall;
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
   store_queries<Tile>(sums, peak, sum, mask.data ? seen : ~0u, part, matrix, first, out, lse, parts, shape);
 }
 
-/// Joins the parts of the keys; one thread for each element of the result.
+/// Combines the results for the parts of the keys. One thread computes each element of the result.
 template <class T> __global__ void attention_join(KeyParts<T> parts, HeadRows<T> out, T* lse, AttentionShape shape) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, rows = int64_t(shape.matrices) * shape.l;
   const int64_t row = quotient(i, shape.v), column = rest(i, shape.v), width = shape.v + 3;

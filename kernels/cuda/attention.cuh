@@ -1,9 +1,10 @@
-// Shared parts of the attention kernels: tiles of scores, which are products of rows with rows, and products of scores
-// with rows. A block of four warps computes a tile of kRows x 64 scores. The kernels are compute-bound as long as
-// shared memory keeps up: each number that a warp reads serves kOwn or four multiply-adds, and a lane reads 16 bytes at
-// a time. A 16-byte read by 32 lanes takes two passes instead of four if the lanes that differ only in bit 0, or only
-// in bit 1, read the same address, and the addresses of a pass cover all banks. The assignment of rows and columns to
-// lanes and the distance between rows follow from this.
+// Code that the forward and backward attention kernels share: tiles of scores (products of queries with keys), and
+// products of a tile of scores with rows of a tensor. A block of four warps computes a tile of kRows x 64 scores. The
+// kernels are compute-bound if shared memory is fast enough. For this, each number that a lane reads from shared memory
+// is used for kOwn or four multiply-adds, and a lane reads 16 bytes at a time. A 16-byte read by 32 lanes takes two
+// passes instead of four if the lanes that differ only in bit 0, or only in bit 1, read the same address, and the
+// addresses of a pass cover all banks. The assignment of rows and columns to lanes, and the distance between rows in
+// shared memory, are chosen to achieve this.
 //
 // Each row of a score tile belongs to one warp, so maxima, sums and the exchange of scores through shared memory need
 // no block-wide barrier. The order of every sum depends only on the shapes.
@@ -18,13 +19,13 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kAttentionThreads = 128;
-constexpr int kAttentionBusy = 256;  // number of blocks that fill a GPU, two per multiprocessor
+constexpr int kAttentionBusy = 256;  // number of blocks that fill a GPU, at two per multiprocessor
 
-/// Heads of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
+/// Pointer and strides of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
 template <class T> struct HeadRows {
   T* data;
   int64_t batch, head, line;  // strides
-  bool aligned;               // every row starts at a multiple of 16 bytes
+  bool aligned;               // whether every row starts at a multiple of 16 bytes
   __device__ T* of(int64_t b, int64_t h) const { return data + b * batch + h * head; }
 };
 template <class T> HeadRows<T> head_rows(const Tensor& x) {
@@ -33,13 +34,14 @@ template <class T> HeadRows<T> head_rows(const Tensor& x) {
   return {x.data<std::remove_const_t<T>>(), x.stride(0), x.stride(1), x.stride(2), aligned};
 }
 
-/// Mask of the scores: a bool mask selects the keys that a query sees, a floating mask is added. Null data: no mask.
+/// Mask of the scores. A bool mask is true for the keys that a query sees; a floating-point mask is added to the
+/// scores. If `data` is null, there is no mask.
 template <class T> struct AttentionMask {
   const void* data;
   bool is_bool;
   int64_t batch, head, query, key;  // strides
-  /// Applies the mask's element at offset `at` to a score. @return whether the key is visible; if a query sees no key,
-  /// its result is 0
+  /// Applies the mask's element at offset `at` to a score. @return whether the query sees the key; if a query sees no
+  /// key, the query's result is 0
   __device__ bool apply(int64_t at, T& score) const {
     if (is_bool) {
       const bool visible = static_cast<const bool*>(data)[at];
@@ -67,39 +69,42 @@ inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool cau
   return {size(q, 0) * size(q, 1), size(q, 1), size(q, 2), size(v, 2), size(q, 3), size(v, 3), causal};
 }
 
-/// Returns the number of parts into which a sum over `length` queries or keys is cut, if `blocks` blocks compute such
-/// sums and `busy` blocks are wanted. There is at most one part per 256 elements.
+/// Returns the number of parts into which to split sums over `length` queries or keys, to get about `busy` blocks.
+/// `blocks` is the number of blocks without the split. There is at most one part per 256 queries or keys.
 inline int attention_parts(int64_t blocks, int64_t busy, int64_t length) {
   return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
 }
 
-/// e^x for x <= 0. The error is a few units in the last place of e^x |x|, so less than a unit in the last place of 1,
-/// the largest weight.
+/// Returns e^x for x <= 0. The error is about |x| e^x times a few units in the last place of 1. Because |x| e^x is at
+/// most 1/e, the error is less than about one unit in the last place of 1, which is the largest weight.
 __device__ __forceinline__ float attention_power(float x) { return __expf(x); }
 __device__ __forceinline__ double attention_power(double x) { return ::exp(x); }
 
-/// Side of the score tile that a tile's rows become.
+/// Whether the rows of a tile of queries, keys or values become the rows or the columns of the score tile.
 enum class ScoreSide { rows, columns };
 
-/// Tiles for rows of up to D columns, where D is 32, 64 or 128.
+/// Tiles of queries, keys and values with up to D columns, where D is 32, 64 or 128.
 template <class T, int D> struct AttentionTile {
   using Four = Packet<T, 4>;
-  /// Number of score rows per thread: as many as the registers can hold in backward, which also keeps this many rows of
-  /// two results.
+  /// Number of rows of the score tile per thread. It is limited by the registers in backward, where a thread also keeps
+  /// kOwn rows of each of two gradients.
   static constexpr int kOwn = (D > 64 ? 16 : 32) / static_cast<int>(sizeof(T));
   static constexpr int kRows = kAttentionThreads / 16 * kOwn, kColumns = 64;
-  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;  // distance between rows, in elements
+  // Distance between rows in shared memory, in elements
+  static constexpr int kLine = D + 4, kScoreLine = kColumns + 16;
   static constexpr int kRowTile = kRows * kLine, kColumnTile = kColumns * kLine, kScores = kRows * kScoreLine;
   static constexpr size_t kForwardBytes = (kRowTile + 2 * kColumnTile + kScores) * sizeof(T);
   static constexpr size_t kBackwardBytes = kForwardBytes + kRowTile * sizeof(T);
-  // A thread has kGroups groups of kWidth consecutive columns of a result with D columns.
+  // Of a result with D columns, a thread computes kGroups groups of kWidth consecutive columns.
   static constexpr int kWidth = D < 64 ? D / 16 : 4, kGroups = D / 16 / kWidth;
   using Sums = Packet<T, kWidth>[kOwn][kGroups];
 
-  /// A thread has rows row() + 2 i of a tile, and columns 4 column() to 4 column() + 3 of the scores.
+  /// A thread computes the rows row() + 2 i of a score tile (0 <= i < kOwn), and there the columns 4 column() to 4
+  /// column() + 3.
   __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kOwn + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
-  /// Calls f(bit) for each bit of the lane number in which the lanes of one row differ.
+  /// Calls f(bit) for each bit of the lane number in which the lanes with the same rows differ, for a reduction over
+  /// these lanes by shuffles.
   template <class F> __device__ static void for_lanes_of_row(F f) {
     f(1);
     f(4);
@@ -122,7 +127,7 @@ template <class T, int D> struct AttentionTile {
       const int at = r + i * kStep;
       return to + (kSide == ScoreSide::rows ? at : at % 4 * 16 + at / 4) * kLine + c;
     };
-    if (x.aligned && columns % 4 == 0) {  // all loads are in flight before the first is used
+    if (x.aligned && columns % 4 == 0) {  // a separate loop issues all loads before the first value is used
       Four held[kLoads];
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
@@ -139,7 +144,8 @@ template <class T, int D> struct AttentionTile {
         place(i)[j] = first + r + i * kStep < end && c + j < columns ? from[i * kStep * x.line + j] : T(0);
   }
 
-  /// Computes this thread's scores: the products of its rows of the two tiles, summed over `depth` columns.
+  /// Computes this thread's scores: the dot products of its rows of the tile `rows` with its rows of the tile
+  /// `columns`, over `depth` elements.
   __device__ static void multiply(const T* rows, const T* columns, int depth, T (&scores)[kOwn][4]) {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i)
@@ -169,8 +175,8 @@ template <class T, int D> struct AttentionTile {
     for (int i = 0; i < kOwn; ++i)
       word_at<Four>(scores + 2 * i * kScoreLine) = Four{mine[i][0], mine[i][1], mine[i][2], mine[i][3]};
   }
-  /// Adds to `sums` the product of this thread's rows of `scores` and the tile `columns`, whose first `count` rows are
-  /// valid.
+  /// Adds to `sums` the matrix product of this thread's rows of `scores` with the tile `columns`. Only the first
+  /// `count` rows of `columns` are valid.
   __device__ static void add_product(const T* scores, const T* columns, int count, Sums& sums) {
     using Some = Packet<T, kWidth>;
     scores += row() * kScoreLine;
@@ -206,7 +212,7 @@ template <class T, int D> struct AttentionTile {
   }
 };
 
-/// Calls f<D>() with the smallest D that is at least the number of columns of q, k and v.
+/// Calls f.operator()<D>() with the smallest D (32, 64 or 128) that is at least the number of columns of q, k and v.
 template <class F> void visit_attention_width(const AttentionShape& shape, F f) {
   const int columns = std::max(shape.e, shape.v);
   if (columns <= 32) return f.template operator()<32>();

@@ -1,9 +1,10 @@
-// Gradients of attention, with recomputed weights. Let P be the weights, dP = dout v^T and dS = P (dP - mean) scale,
-// where the mean of a query is the sum of out * dout. Then dv = P^T dout, dk = dS^T q and dq = dS k. A block per tile
-// of keys sums dk and dv over the queries, and a block per tile of queries sums dq over the keys. P and dS are
-// therefore computed twice, but every sum has one block and one order, without atomic additions. Both kinds of blocks
-// run in one launch, because either kind alone would leave much of a GPU idle. If there are still too few blocks,
-// several blocks share a sum, and another kernel adds their parts in order. attention.cuh says what bounds the kernels.
+// Gradients of attention. The weights are recomputed instead of stored. Let P be the weights, dP = dout v^T and dS = P
+// (dP - mean) scale, where the mean of a query is the sum of out * dout. Then dv = P^T dout, dk = dS^T q and dq = dS k.
+// A block per tile of keys sums dk and dv over the queries, and a block per tile of queries sums dq over the keys. P
+// and dS are therefore computed twice, but each sum is computed by one block in a fixed order, without atomic
+// additions. Both kinds of blocks run in one launch, because either kind alone would leave much of a GPU idle. If there
+// are still too few blocks, several blocks compute parts of a sum, and another kernel adds the parts in order.
+// attention.cuh describes what limits the speed of the kernels.
 #include <vector>
 
 #include "tandem/kernels/attention.h"
@@ -13,8 +14,8 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// A gradient, whose sum may be split into parts. Part 0 is written to the gradient itself; the other parts follow each
-/// other in `parts`, with the layout of the gradient.
+/// Output of a gradient, which may be computed as a sum of parts. Part 0 is written to the gradient itself. The other
+/// parts are stored one after another in `parts`, each with the layout of the gradient.
 template <class T> struct Gradient {
   HeadRows<T> rows;
   T* parts;
@@ -32,10 +33,10 @@ template <class T> struct AttentionSlopes {
   Gradient<T> dq, dk, dv;
   AttentionShape shape;
   T scale;
-  int key_parts, query_parts;  // number of parts of the sums over keys (dq) and over queries (dk, dv)
+  int key_parts, query_parts;  // number of parts of the sums over keys (for dq), and over queries (for dk, dv)
 };
 
-/// Computes mean[query] = sum of out * dout; one warp for each query.
+/// Computes mean[query] = sum over columns of out * dout, with one warp for each query.
 template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
@@ -48,7 +49,8 @@ template <class T> __global__ void attention_means(AttentionSlopes<T> a) {
   if (threadIdx.x == 0) a.mean[row] = sum;
 }
 
-/// Writes this thread's rows of a gradient, or of one part of it: every second row from `row` to `row_end`, exclusive.
+/// Writes this thread's rows of a gradient, or of one part of the gradient's sum: row, row + 2, row + 4, ... below
+/// row_end.
 template <class Tile, class T>
 __device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
                                              int h, int row, int row_end, int width) {
@@ -58,20 +60,20 @@ __device__ __forceinline__ void store_slopes(const typename Tile::Sums& sums, co
       Tile::store(sums[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.line, width, to.rows.aligned);
 }
 
-/// Computes dk and dv of a tile of keys, or dq of a tile of queries, or one part of them: the part sums over every
-/// `parts`-th tile of the other side. The rows of the score tiles are keys if kOfKeys, otherwise queries; the columns
-/// are the other side.
+/// If kOfKeys, computes dk and dv for a tile of keys by a loop over tiles of queries. Otherwise computes dq for a tile
+/// of queries by a loop over tiles of keys. If a sum is split into parts, a block loops over every `parts`-th tile
+/// only. The rows of the score tiles are keys if kOfKeys, otherwise queries.
 template <class T, int D, bool kOfKeys>
 __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;
-  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // queries per thread
+  constexpr int kOwn = Tile::kOwn, kQueries = kOfKeys ? 4 : kOwn;  // kQueries: queries per thread
   const AttentionShape& shape = a.shape;
   const int parts = kOfKeys ? a.query_parts : a.key_parts, part = block % parts;
   const int matrix = block / parts % shape.matrices, b = matrix / shape.heads, h = matrix % shape.heads;
   const int order = block / parts / shape.matrices, tiles = (shape.l + Tile::kRows - 1) / Tile::kRows;
-  // With `causal`, early tiles of keys and late tiles of queries are long. If all blocks run at the same time, keys and
-  // queries both start with the first tile, so that a multiprocessor with one block of each has as much work as the
-  // others. If there are more blocks, the longest tiles come first.
+  // With `causal`, early tiles of keys and late tiles of queries take longer. If all blocks run at the same time, tiles
+  // of keys and tiles of queries both start with the first tile. A multiprocessor that runs one block of each kind then
+  // has as much work as the other multiprocessors. If there are more blocks, the tiles that take longest come first.
   const bool reversed = !kOfKeys && shape.causal && gridDim.x > kAttentionBusy;
   const int first = (reversed ? tiles - 1 - order : order) * Tile::kRows;
   const int64_t mask_at = b * a.mask.batch + h * a.mask.head;
@@ -110,7 +112,9 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
     T weight[kOwn][4], slope[kOwn][4];
     Tile::multiply(rows, columns, shape.e, weight);
     Tile::multiply(value_rows, value_columns, shape.v, slope);
-    const auto for_pairs = [&](auto f) {  // f(i, j, query, key, whether the query sees the key)
+    // Calls f(i, j, query, key, sees) for each score of this thread. `sees` is false if the query or the key does not
+    // exist, or if `causal` hides the key from the query.
+    const auto for_pairs = [&](auto f) {
 #pragma unroll
       for (int i = 0; i < kOwn; ++i)
 #pragma unroll
@@ -126,7 +130,7 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
       });
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
-      const T below = weight[i][j] - lse[own];  // positive only by rounding
+      const T below = weight[i][j] - lse[own];  // at most 0, apart from rounding errors
       weight[i][j] = attention_power(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
       slope[i][j] = there ? weight[i][j] * (slope[i][j] - mean[own]) * a.scale : T(0);
     });
@@ -144,7 +148,8 @@ __device__ __forceinline__ void slopes_of_tile(const AttentionSlopes<T>& a, int 
   if (kOfKeys) store_slopes<Tile>(value_sums, a.dv, part, b, h, row, row_end, shape.v);
 }
 
-/// Computes all gradients. The first `key_blocks` blocks have tiles of keys, the others tiles of queries.
+/// Computes all gradients. The first `key_blocks` blocks compute dk and dv of tiles of keys, the other blocks dq of
+/// tiles of queries.
 template <class T, int D>
 __global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(AttentionSlopes<T> a, int key_blocks) {
   TANDEM_DYNAMIC_SHARED(T, shared);
@@ -155,7 +160,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 2) attention_slopes(Attenti
     slopes_of_tile<T, D, false>(a, other, shared);
 }
 
-/// Adds the parts to the gradient, in order.
+/// Adds the parts 1, 2, ... of a gradient to part 0, in order.
 template <class T> __global__ void attention_add_parts(Gradient<T> gradient, int parts) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= gradient.numel) return;
@@ -175,7 +180,7 @@ void slopes_of(const Tensor& dout, const Tensor& q, const Tensor& k, const Tenso
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
     const int query_parts = attention_parts(key_tiles, kAttentionBusy / 2, shape.l),
               key_parts = attention_parts(query_tiles, kAttentionBusy / 2, shape.s);
-    std::vector<Tensor> scratch;  // alive until all kernels are launched
+    std::vector<Tensor> scratch;  // keeps the parts until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};

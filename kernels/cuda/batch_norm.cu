@@ -1,6 +1,7 @@
-// Batch normalisation of (N, C, L), bound by memory bandwidth. One pass computes sums per channel: a block takes a
-// piece of one channel or, if planes are small, of 32 neighbouring channels. A second pass maps the elements. If
-// channels have several pieces, a launch in between joins the pieces. The pieces follow from the shape.
+// Batch normalisation of (N, C, L), bound by memory bandwidth. A first pass computes sums per channel: each block sums
+// a piece of one channel or, if planes are small, of 32 neighbouring channels. A second pass computes the result
+// elementwise. If channels are cut into several pieces, a launch in between combines the pieces. The number of pieces
+// depends on the shape only.
 #include <algorithm>
 
 #include "tandem/kernels/cuda/moments.cuh"
@@ -13,15 +14,16 @@ namespace {
 
 constexpr int kLoads = 4, kThreads = 256;
 
-/// Layout of planes (n, c), which consist of packs. The packs of a channel, counted over all its planes, are cut into
-/// `pieces` of `length` packs.
+/// Layout of a tensor of images * channels planes, each of which has `packs` packs of elements. The packs of a channel,
+/// in all images, are divided into `pieces` pieces of `length` packs.
 struct Channels {
-  int64_t images, channels, packs;  // packs: per plane
-  int64_t pieces, length, blocks;   // blocks: number of blocks that cover all channels, for each piece
+  int64_t images, channels, packs;  // packs: number of packs in a plane
+  int64_t pieces, length, blocks;   // blocks: number of blocks for one piece of all channels
   int64_t count;                    // elements of a channel
 };
 
-/// Position of a pack. move() advances it by a constant distance without a division.
+/// Position of a pack: the index of its plane, and its index within the plane. move() advances the position by a
+/// constant distance, without a division.
 struct PlacedPack {
   int64_t plane, at;
   __device__ PlacedPack(int64_t pack, int64_t packs) : plane(quotient(pack, packs)), at(pack - plane * packs) {}
@@ -35,17 +37,18 @@ struct PlacedPack {
   }
 };
 
-/// Running statistics that a pass updates, or null: running = old * running + added * batch. Also counts the batches.
+/// Running statistics, which the first pass updates: running = old * running + added * batch statistic. Null pointers
+/// are skipped. `batches` counts the batches.
 template <class C> struct Running {
   C *mean = nullptr, *var = nullptr;
   C old = C(1), added_mean = C(0), added_var = C(0);
   int64_t* batches = nullptr;
 };
 
-// Operators of a pass that sums over channels. kMostThreads: maximum number of threads of a block that takes a whole
-// channel, which saves the launch that joins pieces; limited by registers.
+// Operators of the first pass, which computes sums per channel. kMostThreads is the maximum number of threads in a
+// block, limited by the registers. (A block that sums a whole channel saves the launch that combines pieces.)
 
-/// Mean and variance.
+/// Computes the mean and the variance of each channel.
 template <class T, int V> struct Statistics : Moments {
   static constexpr int kMostThreads = sizeof(T) == 2 ? 512 : 1024;
   using C = Upcast<T>;
@@ -69,7 +72,7 @@ template <class T, int V> struct Statistics : Moments {
     if (running.batches && c == 0) ++*running.batches;
   }
 };
-/// Variance, as the sum of squared deviations over a divisor, or its square root.
+/// Computes the variance (the sum of squared deviations divided by `divisor`), or the standard deviation.
 template <class T, int V> struct Variance : Moments {
   static constexpr int kMostThreads = 512;
   using Loaded = Pack<T, V>;
@@ -106,7 +109,7 @@ template <class T, int V> struct Mean : Adding<double> {
   __device__ static State state_of(const Local& local) { return double(local); }
   __device__ void give(int64_t c, const State& sum, int64_t) const { mean[c] = C(sum / divisor); }
 };
-/// Sums of dy and of dy (x - mean).
+/// Computes the sums of dy and of dy (x - mean) over each channel.
 template <class T, int V> struct SlopeSums : AddingTwo<double> {
   static constexpr int kMostThreads = sizeof(T) == 2 ? 256 : 512;
   struct Loaded {
@@ -137,7 +140,8 @@ template <class T, int V> struct SlopeSums : AddingTwo<double> {
   }
 };
 
-/// Sums over channels. Threads along x have neighbouring channels; threads along y take the packs of a channel in turn.
+/// Computes sums per channel. Threads with different threadIdx.x have neighbouring channels; threads with different
+/// threadIdx.y take the packs of a channel in turn.
 template <class T, int V, class Sums>
 __global__ void __launch_bounds__(Sums::kMostThreads)
     channel_sums(Sums sums, Channels shape, typename Sums::State* parts) {
@@ -177,7 +181,7 @@ __global__ void __launch_bounds__(Sums::kMostThreads)
   else
     sums.give(c, states[here], shape.count);
 }
-/// Joins the pieces of channels, one block for each channel.
+/// Combines the pieces of each channel, with one block per channel.
 template <class Sums>
 __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::State* __restrict__ parts) {
   typename Sums::State state = Sums::start();
@@ -187,14 +191,14 @@ __global__ void finish_channels(Sums sums, Channels shape, const typename Sums::
   if (threadIdx.x == 0) sums.give(blockIdx.x, state, shape.count);
 }
 
-/// y = (x - mean) rstd weight + bias
+/// Computes y = (x - mean) * rstd * weight + bias.
 template <class T, int V> struct Apply {
   using C = Upcast<T>;
   const T* x;
-  const C *mean, *rstd, *weight, *bias;  // weight, bias: null means 1 and 0
+  const C *mean, *rstd, *weight, *bias;  // weight and bias may be null, for 1 and 0
   T* y;
   bool aligned;
-  const C* var;  // if not null, rstd is 1 / sqrt(var + eps)
+  const C* var;  // if not null, 1 / sqrt(var + eps) is used as rstd
   C eps;
   using Loaded = Pack<T, V>;
   __device__ Loaded load(int64_t i) const { return load_pack<T, V>(x + i, aligned); }
@@ -207,7 +211,8 @@ template <class T, int V> struct Apply {
     store_pack_as(y + i, pack, aligned);
   }
 };
-/// dx = rstd weight (dy - mean of dy - xhat mean of dy xhat); in evaluation mode, dx = rstd weight dy.
+/// Computes dx = rstd * weight * (dy - mean(dy) - xhat * mean(dy * xhat)), where xhat = (x - mean) * rstd; in
+/// evaluation mode, dx = rstd * weight * dy.
 template <class T, int V> struct Slopes {
   using C = Upcast<T>;
   SlopeSums<T, V> of;
@@ -223,7 +228,7 @@ template <class T, int V> struct Slopes {
     Pack<C, V> dy = widen(pack.dy);
     const Pack<C, V> x = widen(pack.x);
 #pragma unroll
-    for (int v = 0; v < V; ++v) {  // in evaluation mode dx does not depend on x: a NaN in x must not reach it
+    for (int v = 0; v < V; ++v) {  // in evaluation mode, dx must not depend on x, even if x is NaN
       const C slope = training ? dy.at[v] - from_mean - (x.at[v] - mean) * from_var : dy.at[v];
       dy.at[v] = scale * slope;
     }
@@ -231,7 +236,8 @@ template <class T, int V> struct Slopes {
   }
 };
 
-/// Applies `map` to all packs. Each thread maps `mapped` packs, with a single division for all of them.
+/// Applies `map` to all packs. Each thread processes `mapped` packs, and needs one division only to find their
+/// channels.
 template <class Map> __global__ void map_channels(Map map, int width, int mapped, Channels shape) {
   const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
   const int64_t first = int64_t(blockIdx.x) * team * mapped + threadIdx.x;
@@ -259,7 +265,8 @@ template <class Map> __global__ void map_channels(Map map, int width, int mapped
 
 // ---- launchers
 
-/// Calls f<T, V>(channels, aligned), where V is the number of elements in a pack, chosen by the shape.
+/// Calls f.operator()<T, V>(channels, aligned), where V is the number of elements in a pack, which depends on the
+/// shape.
 template <class F>
 void visit_planes(const char* name, const Tensor& x, std::initializer_list<const Tensor*> operands, F f) {
   const int64_t length = x.size(2);
@@ -299,8 +306,8 @@ template <class Map>
 void launch_map(const char* name, const Map& map, int width, const Channels& shape, Device device) {
   const int64_t total = shape.images * shape.channels * shape.packs;
   if (total == 0) return;
-  // If there are few packs, threads map half as many and blocks are half as large, so that every multiprocessor has
-  // work.
+  // If the tensor is small, each thread processes half as many packs, and blocks have half as many threads, so that
+  // every multiprocessor has work.
   const bool many = total > (1 << 20);
   const int mapped = many ? 2 * kLoads : kLoads;
   const int64_t threads = power_of_two(ceil_div(total, mapped), 32, many ? kThreads : kThreads / 2);
@@ -335,7 +342,7 @@ void batch_norm_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Te
 }
 
 namespace {
-/// Applies rstd; if rstd is undefined, 1 / sqrt(var + eps).
+/// Normalizes x with mean and rstd. If rstd is undefined, uses 1 / sqrt(var + eps).
 void apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& var, double eps, const Tensor& weight,
            const Tensor& bias, Tensor& y) {
   visit_planes("batch_norm", x, {&x, &y}, [&]<class T, int V>(const Channels& shape, bool aligned) {

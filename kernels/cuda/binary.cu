@@ -1,5 +1,5 @@
-// Kernels with two operands: the operations of the lists in core/elementwise_ops.h, gradients, and operations with
-// scalars.
+// Elementwise kernels with two operands: the operations listed in core/elementwise_ops.h, gradients, and operations
+// with scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 #include "tandem/kernels/functors/clamp.h"

@@ -1,5 +1,5 @@
-// Combines (reduces) the parts of several ranks or devices elementwise: one pass that reads each part once and writes
-// once, bound by memory or by the link to the device that holds a part.
+// Elementwise reduction of tensors from several processes or devices, for collectives. It reads each input once and
+// writes the output once, so it is bound by memory or by the link to the device that holds an input.
 #include "tandem/kernels/combine.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ constexpr int kParts = 64;
 struct Parts {
   const void* data[kParts];
   int count;
-  bool aligned;  // all parts and y are aligned to 16 bytes
+  bool aligned;  // whether all parts and y are aligned to 16 bytes
 };
 
-/// Rounds to the tensors' type after each step, as if the parts had been added one after the other in memory. A thread
-/// reads its elements of all parts before it writes them, so y may be one of the parts.
+/// Computes y as the reduction of all parts. Rounds to the tensors' dtype after each part, as if the parts were added
+/// to y one at a time. A thread reads its elements of all parts before it writes to y, so y may be one of the parts.
 template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, Combine how, bool scaled, double scale) {
   using C = Accumulate<T>;
   constexpr int kPacket = 16 / sizeof(T);
@@ -39,7 +39,7 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
                                                : math::min(a, b));
       }
     }
-    if (math::kFloating<C> && scaled) {  // integers are never scaled
+    if (math::kFloating<C> && scaled) {  // the scale applies to floating-point dtypes only
 #pragma unroll
       for (int j = 0; j < kPacket; ++j) total[j] = T(C(total[j]) * C(scale));
     }
@@ -52,8 +52,8 @@ template <class T> __global__ void combine_parts(Parts parts, T* y, int64_t n, C
 void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor& y) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  // More parts than one launch takes need several passes. If y is a part that a later pass reads, the result goes to a
-  // temporary first.
+  // A launch takes up to kParts parts, so more parts need several passes. If a later pass reads y as one of the parts,
+  // an earlier pass must not overwrite it, so the result goes to a temporary first.
   if (parts.size() > kParts && std::any_of(parts.begin() + kParts, parts.end(),
                                            [&](const Tensor& part) { return part.raw_data() == y.raw_data(); })) {
     Tensor beside = core::empty({n}, y.dtype(), y.device());
@@ -69,7 +69,7 @@ void combine(const std::vector<Tensor>& parts, Combine how, double scale, Tensor
       some.data[some.count++] = part.raw_data();
       some.aligned = some.aligned && is_aligned(part.raw_data(), 16);
     };
-    if (next > 0) name(y);  // the result of the previous passes
+    if (next > 0) name(y);  // y holds the result of the previous passes
     while (some.count < kParts && next < parts.size()) name(parts[next++]);
     const bool scaled = next == parts.size() && scale != 1;
     visit_dtype(y.dtype(), [&]<class T>() {

@@ -1,19 +1,19 @@
 // Convolutions by cuDNN if it is in the build and supports the case, otherwise by Tandem's own kernels. These are
-// matrix products by tiles (tiles.cuh says what bounds them). Their matrix of patches never exists in memory: a reader
-// computes which pixel of the image each of its elements is, at no cost in memory and only cache accesses in time. With
-// G groups of C channels and O filters each, every group is a product of its own:
-//   forward          y (O, images * pixels of y)    = w (O, taps) patches of x (taps, images * pixels of y)
-//   backward_input   dx (C, images * pixels of x)   = w (C, filters * kernel places) dy where a place meets the pixel
-//   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) patches of x, transposed
-// where a tap is a channel and a place in the kernel. With a stride, most elements of backward_input's second matrix
-// are zeros. backward_weight has a long k and few tiles, so k is split into parts (tiles.cuh) that are added in a fixed
-// order.
+// matrix products by tiles (tiles.cuh describes what limits their speed). The matrix of image patches never exists in
+// memory: a reader class computes the pixel for each matrix element when it is read. With G groups of C channels and O
+// filters each, every group is a separate product:
+//   forward          y (O, images * pixels of y)    = w (O, taps) times patches of x (taps, images * pixels of y)
+//   backward_input   dx (C, images * pixels of x)   = w (C, filters * kernel positions) times patches of dy
+//   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) times transposed patches of x
+// where a tap is a combination of a channel and a position in the kernel. With a stride, most elements of
+// backward_input's second matrix are zeros. backward_weight has a long k and few tiles, so k is split into parts
+// (tiles.cuh) that are added in a fixed order.
 //
-// Images and weights are row-major or channels-last: readers and writers know the strides.
+// Images and weights are row-major or channels-last; readers and writers get their strides.
 //
-// If a group has few channels or filters (a depthwise convolution has one), tiles would be nearly empty. Each thread
-// then computes one result by itself, reading through the caches. These kernels also handle sizes that exceed 32-bit
-// indices.
+// If a group has few channels or filters (as in a depthwise convolution, which has one), tiles would be nearly empty.
+// Other kernels are then used, in which each thread computes one result by itself and reads through the caches. These
+// kernels also handle sizes that exceed 32-bit indices.
 #include "tandem/kernels/convolution.h"
 
 #include "tandem/kernels/cuda/cudnn.h"
@@ -25,12 +25,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Layout of the images of x or y. planes: channels or filters of one group. I: index type within an image.
+/// Layout of the images of x or y. `planes` is the number of channels or filters of one group. I is the integer type of
+/// indices within an image.
 template <class I> struct Side {
   I planes, size[2];
-  I plane_step, row_step, pixel_step;  // elements from one channel, row and pixel to the next
+  I plane_step, row_step, pixel_step;  // strides of channels, rows and pixels, in elements
   DividerOf<std::make_unsigned_t<I>> by_width;
-  Divider by_pixels;  // for pixel indices that count through all images
+  Divider by_pixels;  // divides a pixel index that counts over all images
   Side(const Tensor& images, int64_t planes, bool channels_last)
       : planes(static_cast<I>(planes)),
         size{static_cast<I>(images.size(2)), static_cast<I>(images.size(3))},
@@ -68,16 +69,17 @@ template <class I> struct Sizes {
   TANDEM_HD int64_t taps() const { return x.planes * places(); }
 };
 
-/// Origin of the kernel for one pixel of the result: the group's image that is read, and the row and column in it that
-/// the kernel's first place meets.
+/// Position of the convolution kernel for one pixel of the result: the group's planes of the image that is read, and
+/// the row and column of the pixel under the kernel's first element.
 template <class T, class I> struct Pixel {
-  const T* image;  // null: no such pixel
+  const T* image;  // null if the pixel does not exist
   I top, left;
 };
-/// One channel (or filter) and one place in the kernel, as offsets from a Pixel.
+/// A channel (or filter) and an element of the convolution kernel, as offsets from a Pixel.
 template <class I> struct Tap { I plane, down, right; };
 
-/// Patches of x for each pixel of y or, if kBack, the pixels of dy that meet a pixel of x at a place of the kernel.
+/// Elements of the matrix of patches: the pixels of x that contribute to each pixel of y. If kBack: the pixels of dy to
+/// which each pixel of x contributes.
 template <class T, class I, bool kBack> struct Patches {
   const T* data;
   Sizes<I> s;
@@ -108,7 +110,7 @@ template <class T, class I, bool kBack> struct Patches {
       if (I(down) < 0 || I(right) < 0) return C(0);
       row = s.by_stride[0].split(down);
       column = s.by_stride[1].split(right);
-      if (down != 0 || right != 0) return C(0);  // the stride skips this pixel
+      if (down != 0 || right != 0) return C(0);  // because of the stride, no pixel of dy uses this element
     } else {
       row = U(p.top + t.down);
       column = U(p.left + t.right);
@@ -118,7 +120,8 @@ template <class T, class I, bool kBack> struct Patches {
   }
 };
 
-/// Matrix of patches whose columns are pixels. TapColumns is its transpose: columns are taps.
+/// Reader of a matrix of patches whose columns are pixels. TapColumns reads the transposed matrix, whose columns are
+/// taps.
 template <class T, class I, class Source> struct PixelColumns {
   Source source;
   using Line = Pixel<T, I>;
@@ -142,8 +145,8 @@ template <class T, class I, class Source> struct TapColumns {
   }
 };
 
-/// Rows of w or dy. k counts through runs of elements: the elements of a run are `near` apart, and the runs are `far`
-/// apart.
+/// Reader of rows of w or dy. A row consists of runs of elements: the stride within a run is `near`, and the stride
+/// from one run to the next is `far`. k is the index of an element in the row.
 template <class T> struct RowReader {
   const T* data;
   int64_t rows, group_stride, row_stride, far, near;
@@ -160,7 +163,7 @@ template <class T> struct RowReader {
   __device__ Upcast<T> read(const T* line, int64_t depth) const { return line ? Upcast<T>(line[depth]) : Upcast<T>(0); }
 };
 
-/// Writes images: columns are pixels of all images, rows are channels of a group.
+/// Writer of a result matrix to images: its columns are the pixels of all images, its rows the channels of a group.
 template <class T> struct ImageWriter {
   T* data;
   const T* bias;  // or null
@@ -174,7 +177,7 @@ template <class T> struct ImageWriter {
   }
 };
 
-/// Writes weights: columns are channels and places in the kernel.
+/// Writer of a result matrix to weights: its columns are the combinations of a channel and a position in the kernel.
 template <class T> struct WeightWriter {
   T* data;
   int64_t rows, taps, channel_step, place_step;
@@ -186,7 +189,7 @@ template <class T> struct WeightWriter {
   }
 };
 
-/// Returns whether indices within the images and weights of one group fit 32 bits.
+/// Returns whether 32 bits suffice for indices within an image, and within the weights of one group.
 bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape& s) {
   constexpr int64_t kLimit = int64_t(1) << 31;
   bool small = x.size(0) < kLimit && w.numel() / std::max<int64_t>(s.groups, 1) < kLimit &&
@@ -196,9 +199,10 @@ bool is_small(const Tensor& x, const Tensor& w, const Tensor& y, const ConvShape
   return small;
 }
 template <class T>
-constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double is for checks only: one kernel suffices
+constexpr int kWidestTile = sizeof(Upcast<T>) == 4 ? 64 : 32;  // double has one tile size only: it is used for checks
 
-/// Calls visitor.template operator()<T>(sizes) with the element type; `sizes` has the index type within an image.
+/// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
+/// of indices within an image.
 template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {
   const auto& [pass, x, w, bias, y, shape] = call;
   visit_floating(name_of(pass), x.dtype(), [&, small = is_small(x, w, y, shape)]<class T>() {
@@ -206,7 +210,7 @@ template <class Visitor> void visit(const ConvCall& call, Visitor&& visitor) {
   });
 }
 
-/// Computes images as the product of rows of w and a matrix of pixels.
+/// Computes images (y or dx) as the product of rows of w with a matrix of patches.
 template <class T, class I, class B>
 void make_images(const char* name, const RowReader<T>& a, const B& b, const ImageWriter<T>& writer, const Tiling& t,
                  Device device) {
@@ -268,7 +272,7 @@ void make_dw(const ConvCall& call) {
       writer.place_step = s.x.planes;
     }
     const Tiling t = tiling_of(s.groups, s.y.planes, taps, s.images * pixels, kWidestTile<T>);
-    if constexpr (sizeof(I) == 4)  // a depthwise convolution's tiles would be nearly empty
+    if constexpr (sizeof(I) == 4)  // the tiles of a depthwise convolution would be nearly empty
       if (s.y.planes * taps >= 32)
         return launch_tiles<Upcast<T>, kWidestTile<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());
     launch_dots<Upcast<T>>(name_of(call.pass), rows, columns, writer, t, call.x.device());

@@ -1,4 +1,4 @@
-// Planning of operations that move elements: copies, casts and where.
+// Implements copies, casts and where on the GPU: chooses a kernel and plans its launch.
 #include "tandem/kernels/cuda/copy.h"
 
 #include <utility>
@@ -23,7 +23,7 @@ ElementKernel cast_kernel(DType from, DType to) {
   }
 }
 
-/// Prepares the plan for copy_transposed: swaps the dimension along which x is contiguous into position 1. Returns
+/// Prepares the plan for copy_transposed: swaps dimension 1 with the dimension along which x is contiguous. Returns
 /// false if y is not contiguous along dimension 0, x is contiguous along none of the other dimensions, or either
 /// dimension is too short for tiles.
 bool turn(PlannedElements& elements) {
@@ -50,7 +50,7 @@ void copy(const Tensor& x, Tensor& y) {
   const bool alike =
       (x.is_contiguous() && y.is_contiguous()) || (x.strides() == y.strides() && core::is_dense(*x.impl()));
   if (x.dtype() == y.dtype() && x.sizes() == y.sizes() && alike) {
-    if (x.raw_data() == y.raw_data()) return;  // a copy onto itself, which the CUDA runtime rejects
+    if (x.raw_data() == y.raw_data()) return;  // a copy of a tensor to itself: the CUDA runtime rejects it
     const gpu::DeviceGuard guard(y.device().index());
     gpu::copy_async(y.raw_data(), x.raw_data(), static_cast<size_t>(y.nbytes()),
                     tandem::cuda::current_stream(y.device()).handle());

@@ -8,8 +8,8 @@ namespace {
 template <class T> struct Same {
   TANDEM_HD T operator()(T x) const { return x; }
 };
-/// Conversion as in PyTorch: to bool gives x != 0; integers are converted through int64, and smaller ones wrap; half
-/// types are converted through float.
+/// Converts an element as PyTorch does: to bool by x != 0; to integers by conversion to int64, then truncation to the
+/// lower bits; to half types by conversion to float first.
 template <class C, class Made> struct Convert {
   TANDEM_HD Made operator()(C x) const {
     if constexpr (math::kSame<Made, bool>)

@@ -1,19 +1,21 @@
-// Kernels of copy.cu and transpose.cu; copy.cpp chooses among them.
+// Declarations of the kernels in copy.cu and transpose.cu, for copy.cpp, which chooses among them.
 #pragma once
 #include "tandem/core/device.h"
 #include "tandem/kernels/cuda/element_plan.h"
 
 namespace tandem::kernels::cuda {
 
-/// Cast kernels by destination dtype. float32 also serves the half types, int64 the integers other than int32.
+/// Cast kernels by destination dtype. The member float32 is also for the half types, and int64 for all integers other
+/// than int32.
 struct CastRow {
   ElementKernel float32, float64, int64, int32, boolean;
 };
-extern const CastRow cast_from_float32, cast_from_float64, cast_from_int64;  // cast_from_int64: all integers and bool
-extern const ElementKernel copy_bits, where_bits;                            // one dtype in and out; any dtype
+// cast_from_int64 is for all integer dtypes and bool
+extern const CastRow cast_from_float32, cast_from_float64, cast_from_int64;
+extern const ElementKernel copy_bits, where_bits;  // for any dtype, without conversion
 
-/// Copies `planes` 2-d planes without changing the dtype: y is contiguous along dimension 0 of the plan, x along
-/// dimension 1.
+/// Copies x to y, of the same dtype, where y is contiguous along dimension 0 of the plan, and x along dimension 1.
+/// `planes` is the product of the sizes of the other dimensions.
 void copy_transposed(const ElementPlan& plan, int64_t planes, Device device);
 
 }  // namespace tandem::kernels::cuda

@@ -1,7 +1,7 @@
-// cuBLASLt matrices are column-major. A row-major product c = a b is passed as c^T = b^T a^T, so cuBLASLt's first
-// factor is b. The algorithm for a shape is the first that cuBLASLt's heuristic suggests; it follows from the shape,
-// the alignment and the GPU model alone. With deterministic algorithms off, it is the fastest of the first eight
-// suggestions.
+// Matrix products by cuBLASLt, whose matrices are column-major. A row-major product c = a b is passed as c^T = b^T a^T,
+// so cuBLASLt's first factor is b. For each shape, the first algorithm that cuBLASLt's heuristic suggests is used; the
+// suggestion depends on the shape, the alignment and the GPU model alone. If deterministic algorithms are off, the
+// fastest of the first eight suggestions is used instead.
 #include "tandem/kernels/cuda/cublas.h"
 
 #if TANDEM_HAS_CUBLAS
@@ -17,12 +17,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Memory layout of a matrix: row-major, or column-major if `transposed`, with leading dimension `leading` in elements.
+/// Memory layout of a matrix: row-major, or column-major if `transposed`. `leading` is the leading dimension, in
+/// elements.
 struct Layout {
   bool transposed;
   int64_t leading;
 };
-/// Returns the layout of the last two dimensions; nullopt if neither of them is contiguous.
+/// Returns the memory layout of the last two dimensions, or nullopt if neither of them is contiguous.
 std::optional<Layout> layout_of(const Tensor& t) {
   const int64_t rows = t.size(1), columns = t.size(2);
   if ((columns == 1 || t.stride(2) == 1) && (rows == 1 || t.stride(1) >= columns))
@@ -31,8 +32,9 @@ std::optional<Layout> layout_of(const Tensor& t) {
     return Layout{true, columns == 1 ? rows : t.stride(2)};
   return {};
 }
-/// Returns the largest power of two, up to 16, that divides the address. A load moves at most 16 bytes; the limit gives
-/// an aligned view the same algorithm as a tensor with its own storage.
+/// Returns the alignment of the data: the largest power of two, up to 16, that divides the address. A load moves at
+/// most 16 bytes, so more alignment does not help. With the limit, an aligned view gets the same algorithm as a tensor
+/// with its own storage.
 int alignment_of(const Tensor& t) {
   return 1 << std::min(std::countr_zero(reinterpret_cast<uintptr_t>(t.raw_data())), 4);
 }
@@ -49,10 +51,12 @@ struct Problem {
     int alignment;
     auto operator<=>(const Factor&) const = default;
   } a, b;
-  int c_alignment;  // of c, or of the bias if that is less: the bias is read in the pattern in which c is written
+  // Minimum of the alignments of c and of the bias, because the bias is read with the same vector width as c is
+  // written.
+  int c_alignment;
   auto operator<=>(const Problem&) const = default;
 };
-/// Arguments of the call, for messages.
+/// Operands of the product, for error messages.
 struct Call {
   const Tensor& a;
   const Tensor& b;
@@ -72,7 +76,7 @@ cudaDataType_t data_type(const Problem& p) {
     default: return CUDA_R_32F;
   }
 }
-/// Returns the type of alpha and beta.
+/// Returns the type of the factors alpha and beta.
 cudaDataType_t scale_type(const Problem& p) { return p.dtype == kFloat64 ? CUDA_R_64F : CUDA_R_32F; }
 /// Returns the type in which products are summed: float for half types.
 cublasComputeType_t compute_type(const Problem& p) {
@@ -81,7 +85,7 @@ cublasComputeType_t compute_type(const Problem& p) {
   return p.precision == Float32Precision::highest ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
-/// Descriptors of one problem, and the chosen algorithm.
+/// Descriptors for one problem (a combination of shapes, dtype and layout), and the chosen algorithm.
 struct Plan {
   Plan(const Problem& p, const Call& call);
   Plan(const Plan&) = delete;
@@ -95,7 +99,7 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  bool asked = false;                                     // whether an algorithm was searched for
+  bool asked = false;                                     // whether an algorithm was already searched for
   std::optional<cublasLtMatmulHeuristicResult_t> chosen;  // nullopt: cuBLASLt has no algorithm for this problem
 };
 
@@ -118,7 +122,7 @@ Plan::Plan(const Problem& p, const Call& call) {
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, call);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, call);
-  // A row-major matrix in memory is its transpose to cuBLASLt.
+  // cuBLASLt reads a row-major matrix as its column-major transpose.
   const auto layout = [&](const Problem::Factor& f, int64_t rows, int64_t columns) {
     return f.transposed ? make_layout(type, rows, columns, f.leading, p.batch, f.batch_stride, call)
                         : make_layout(type, columns, rows, f.leading, p.batch, f.batch_stride, call);
@@ -134,7 +138,8 @@ struct Context {
     const cublasStatus_t status = cublasLtCreate(&handle);
     TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt cannot start on ", device, ": ",
                     cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
-    // Enough to keep larger GPUs busy when a product is split along k.
+    // A product that is split along k needs workspace for partial sums. GPUs of compute capability 9.0 and later have
+    // more multiprocessors to keep busy, so they get 32 MiB instead of 4 MiB.
     workspace_limit = size_t(gpu::properties(device.index()).major >= 9 ? 32 : 4) << 20;
   }
   cublasLtHandle_t handle = nullptr;
@@ -142,8 +147,8 @@ struct Context {
   std::map<Problem, Plan> plans;
 };
 
-/// Runs an algorithm that writes the product to `to`. Returns false if cuBLASLt does not support the algorithm, which
-/// can happen even if its heuristic suggested it.
+/// Runs `algorithm`, which writes the product to `to`. Returns false if cuBLASLt does not support the algorithm, which
+/// can happen even if cuBLASLt's heuristic suggested it.
 bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm, const Call& call,
          const Tensor& c, void* to) {
   Tensor workspace;  // released in stream order
@@ -163,7 +168,7 @@ bool run(const Context& context, const Plan& plan, const cublasLtMatmulHeuristic
   return true;
 }
 
-/// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, the one estimated to be fastest first.
+/// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, in order of estimated speed.
 std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, const Plan& plan, const Problem& p,
                                                         int wanted, const Call& call) {
   cublasLtMatmulPreference_t preference = nullptr;
@@ -174,7 +179,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
     check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value), call);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(context.workspace_limit));
-  // If k is split, the partial sums are added in a separate step in a fixed order.
+  // If k is split, partial sums must be added in a separate step, whose order is fixed.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<uint32_t>(p.b.alignment));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<uint32_t>(p.a.alignment));
@@ -192,8 +197,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> candidates(const Context& context, 
   return found;
 }
 
-/// Returns the fastest algorithm that runs, by the time of three runs after a first one; nullopt if none runs. The runs
-/// write to scratch memory.
+/// Times three runs of each algorithm, after a first run for warm-up, and returns the fastest; nullopt if none runs.
+/// The runs write to scratch memory.
 std::optional<cublasLtMatmulHeuristicResult_t> fastest(const Context& context, const Plan& plan,
                                                        const std::vector<cublasLtMatmulHeuristicResult_t>& found,
                                                        const Call& call, const Tensor& c) {
@@ -243,14 +248,14 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
   Context& context = HandlePool<Context>::of_this_thread(c.device());
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
-    if (context.plans.size() >= 4096) context.plans.clear();  // limits memory if shapes never repeat
+    if (context.plans.size() >= 4096) context.plans.clear();  // limits the memory of plans if shapes rarely repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
   if (bias.defined()) plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data(), call);
   if (!plan.asked) {
-    // A capture cannot time anything: if the first call with this problem is captured, it uses the heuristic's first
-    // choice.
+    // During stream capture, nothing can be timed. If the first call with this problem is captured, it uses the
+    // heuristic's first suggestion.
     const bool times = !problem.deterministic && !tandem::cuda::is_current_stream_capturing();
     const auto found = candidates(context, plan, problem, times ? 8 : 1, call);
     if (times)

@@ -5,8 +5,8 @@
 
 namespace tandem::kernels::cuda {
 
-/// Computes matmul (kernels/matmul.h) in one kernel, which also adds the bias. Returns false, having done nothing, if
-/// cuBLASLt does not support the case.
+/// Computes matmul (kernels/matmul.h) in one kernel, which also adds the bias. If cuBLASLt does not support the case,
+/// does nothing and returns false.
 /// @throws CudaError that names the shapes if cuBLASLt fails
 bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c);
 

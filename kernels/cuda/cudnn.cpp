@@ -1,6 +1,6 @@
-// cuDNN's older API, with one function for each pass: its newer graph API takes minutes to compile. A fixed rule
-// (below) chooses the algorithm; all its choices sum in a fixed order. With deterministic algorithms off, the first
-// call with a shape tries all algorithms.
+// Convolutions by cuDNN's older API, which has one function for each pass. (The newer graph API would take minutes to
+// compile.) The function rule() chooses the algorithm; all algorithms that it chooses add in a fixed order. If
+// deterministic algorithms are off, the first call with a shape tries all algorithms instead.
 #include "tandem/kernels/cuda/cudnn.h"
 
 #if TANDEM_HAS_CUDNN
@@ -15,7 +15,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Algorithms that need a larger workspace are skipped.
+/// Maximum workspace in bytes; algorithms that need more are skipped.
 constexpr size_t kWorkspaceLimit = size_t(512) << 20;
 
 /// Everything that determines the algorithm.
@@ -34,8 +34,8 @@ void check(cudnnStatus_t status, const ConvCall& call) {
                   call.x.device(), " failed in cuDNN: ", cudnnGetErrorString(status));
 }
 /// Returns whether the status means that cuDNN does not support the case. Since version 9, each reason has its own
-/// code. Codes that indicate an incomplete installation count as errors, because a fallback to Tandem's kernels would
-/// hide the problem for good.
+/// code. Codes that indicate an incomplete installation count as errors, because a silent fallback to Tandem's kernels
+/// would hide the problem.
 bool refused(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   switch (status) {
@@ -64,10 +64,11 @@ cudnnMathType_t math_type(const Problem& p) {
   if (is_half(p.dtype)) return CUDNN_TENSOR_OP_MATH;
   return p.precision == Float32Precision::highest ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
-/// Returns algorithms in order of preference; none if Tandem's own kernel is faster. All of them sum in a fixed order,
-/// which excludes cuDNN's backward-data algorithm 0 and backward-filter algorithms 0 and 3. Algorithms by transforms
-/// (FFT, Winograd) are excluded because their rounding errors exceed those of a sum of products. The limits separate
-/// the sizes at which each choice was faster on an H200 (benchmarks/results/gpu_convolutions.txt).
+/// Returns algorithms in order of preference, or none if Tandem's own kernel is faster. All of them add in a fixed
+/// order, which excludes cuDNN's backward-data algorithm 0 and backward-filter algorithms 0 and 3. Algorithms by
+/// transforms (FFT, Winograd) are excluded because their rounding errors are larger than those of a sum of products.
+/// The numeric limits below were measured on an H200 (benchmarks/results/gpu_convolutions.txt): each choice is used for
+/// the sizes at which it was fastest.
 std::vector<int> rule(const Problem& p) {
   const double taps = double(p.w[1]) * p.w[2] * p.w[3];
   const double products = taps * p.y[0] * p.y[1] * p.y[2] * p.y[3];
@@ -89,7 +90,7 @@ std::vector<int> rule(const Problem& p) {
   }
 }
 
-/// Descriptors of one problem, and the chosen algorithm.
+/// Descriptors for one problem (a combination of pass, shapes and dtype), and the chosen algorithm.
 struct Plan {
   Plan(const Problem& p, const ConvCall& call);
   Plan(const Plan&) = delete;
@@ -102,7 +103,7 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool asked = false;            // whether an algorithm was searched for
+  bool asked = false;            // whether an algorithm was already searched for
   std::optional<int> algorithm;  // nullopt: cuDNN has no algorithm for this problem
   size_t workspace_bytes = 0;
 };
@@ -157,8 +158,8 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pas
   }
 }
 
-/// Chooses the rule's first algorithm that cuDNN supports within the workspace limit, or none. @throws CudaError if
-/// there is none and a query failed
+/// Chooses the first algorithm of rule() that cuDNN supports within the workspace limit, or none. @throws CudaError if
+/// no algorithm was found and a query failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p)) {
@@ -181,10 +182,12 @@ Tensor workspace_of(size_t bytes, Device device) {
 }
 void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
 
-/// Chooses the fastest algorithm by running each of cuDNN's once. The runs write to the call's own output, which the
-/// call then overwrites. Falls back to choose() if there is no memory for the workspace or no algorithm is found.
+/// Chooses the fastest of all algorithms of cuDNN by running each once. The runs write to the output tensor of the
+/// call, which the call overwrites afterwards. Falls back to choose() if there is no memory for the workspace or no
+/// algorithm is found.
 void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
-  constexpr int kMost = 16;  // maximum number of results; an algorithm may have two, with and without TF32
+  // Maximum number of results. There may be two results for an algorithm, with and without TF32.
+  constexpr int kMost = 16;
   Tensor space;
   try {
     space = workspace_of(kWorkspaceLimit, call.x.device());
@@ -259,7 +262,7 @@ void add_bias(cudnnHandle_t handle, const Plan& plan, const ConvCall& call) {
   check(cudnnAddTensor(handle, one, plan.bias, call.bias.raw_data(), one, plan.y, call.y.raw_data()), call);
 }
 
-/// Returns the sizes as int, as cuDNN needs them; nullopt if t is empty or too large.
+/// Returns the sizes of t as int, the type that cuDNN takes; nullopt if t is empty or has too many elements.
 std::optional<std::array<int, 4>> sizes_of(const Tensor& t) {
   if (t.numel() == 0 || t.numel() > INT_MAX) return {};
   std::array<int, 4> sizes;
@@ -283,12 +286,13 @@ bool cudnn_convolution(const ConvCall& call) {
   check(cudnnSetStream(context.handle, reinterpret_cast<cudaStream_t>(stream)), call);
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
-    if (context.plans.size() >= 4096) context.plans.clear();  // limits memory if shapes never repeat
+    if (context.plans.size() >= 4096) context.plans.clear();  // limits the memory of plans if shapes rarely repeat
     at = context.plans.try_emplace(problem, problem, call).first;
   }
   Plan& plan = at->second;
   if (!plan.asked) {
-    if (problem.deterministic || tandem::cuda::is_current_stream_capturing())  // a capture cannot time anything
+    // During stream capture, nothing can be timed.
+    if (problem.deterministic || tandem::cuda::is_current_stream_capturing())
       choose(context.handle, plan, problem, call);
     else
       search(context.handle, plan, problem, call);

@@ -1,7 +1,8 @@
-// Running sums along the middle dimension of (outer, n, inner). Rows (inner = 1): a warp or a block scans tile after
-// tile and carries the sum. Columns (inner > 1): one thread each. Long ones are cut into pieces by shape: a first pass
-// sums each piece, the piece sums are scanned in turn, and a second pass starts every piece from its carry. So x is
-// read twice and y is written once.
+// Running sums along the middle dimension of (outer, n, inner). If inner is 1, a warp or a block scans each row in
+// tiles, and carries the sum from one tile to the next. If inner > 1, one thread scans each column. Long rows and
+// columns are cut into pieces, depending on the shape only: a first pass sums each piece, the sums of the pieces are
+// scanned, and a second pass scans each piece starting from the sum of the previous pieces. So x is read twice and y is
+// written once.
 #include <algorithm>
 
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -10,16 +11,16 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Scan along n, cut into `pieces` of `length` positions. Positions count in the direction of the sum: in reverse,
-/// position i is element n - 1 - i.
+/// Scan along a dimension of n elements, which is cut into `pieces` pieces of `length` elements. Positions are counted
+/// in the direction of the scan: if `reverse`, position i is element n - 1 - i.
 struct Scan {
   int64_t n, inner, pieces, length;
   bool reverse;
 };
-/// Number of consecutive elements of a tile that one thread has.
+/// Number of consecutive elements of a tile that one thread scans.
 template <class T> inline constexpr int kRun = sizeof(T) == 8 ? 4 : 8;
 
-/// Returns the sum over the lanes below this one, and sets `total` to the sum over the warp.
+/// Returns the sum of `value` over the lanes with smaller numbers, and sets `total` to the sum over the whole warp.
 template <class A> __device__ A warp_sum_below(A value, A& total) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   for (int step = 1; step < kWarpSize; step *= 2) {
@@ -30,7 +31,8 @@ template <class A> __device__ A warp_sum_below(A value, A& total) {
   const A below = __shfl_up_sync(kFullWarp, value, 1u);
   return lane > 0 ? below : A(0);
 }
-/// Returns the sum over the threads below this one in the row (one warp, or the whole block), and sets `total`.
+/// Returns the sum of `value` over the threads of the row with smaller numbers, and sets `total` to the sum over all
+/// threads of the row. A row has one warp or the whole block.
 template <class A> __device__ A team_sum_below(A value, A& total) {
   const A within = warp_sum_below(value, total);
   if (blockDim.x == kWarpSize) return within;
@@ -48,15 +50,15 @@ template <class A> __device__ A team_sum_below(A value, A& total) {
   return math::add(below, within);
 }
 
-/// Scans rows; a unit is one piece of a row. If `totals` is not null, writes only the sum of each unit there. Otherwise
-/// writes the running sums to y, starting from carries[unit - 1].
+/// Scans pieces of rows; a unit is one piece of one row. If `totals` is not null, writes only the sum of each unit to
+/// `totals`. Otherwise writes the running sums to y, starting from carries[unit - 1].
 template <class T>
 __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
                             const Accumulate<T>* carries, int64_t units, Scan scan, bool aligned) {
   using A = Accumulate<T>;
   constexpr int kWidth = kRun<T>;
   const int64_t unit = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (unit >= units) return;  // whole warps return: rows share a block only if each has one warp
+  if (unit >= units) return;  // only whole warps return here: if a block has several rows, each row has one warp
   const int64_t row = quotient(unit, scan.pieces), piece = unit - row * scan.pieces, first = piece * scan.length;
   const int64_t count = math::min(scan.n - first, scan.length), tile = int64_t(blockDim.x) * kWidth;
   A carry = carries && piece > 0 ? carries[unit - 1] : A(0);
@@ -90,7 +92,7 @@ __global__ void cumsum_rows(const T* __restrict__ x, T* __restrict__ y, Accumula
   if (totals && threadIdx.x == 0) totals[unit] = carry;
 }
 
-/// Version of cumsum_rows for inner > 1: a thread takes one column of one piece.
+/// Version of cumsum_rows for inner > 1: a thread scans one column of one piece.
 template <class T>
 __global__ void cumsum_columns(const T* __restrict__ x, T* __restrict__ y, Accumulate<T>* totals,
                                const Accumulate<T>* carries, int64_t threads, Scan scan) {

@@ -1,5 +1,5 @@
-// Division by a divisor that is constant in a kernel, as a multiplication and a shift: 64-bit division takes about a
-// hundred instructions on a GPU, 32-bit division about forty.
+// Division by a divisor that is constant during a launch, by a multiplication and a shift: 64-bit division takes about
+// a hundred instructions on a GPU, 32-bit division about forty.
 #pragma once
 #include <stdint.h>
 
@@ -8,20 +8,20 @@
 namespace tandem::kernels::cuda {
 
 /// Computes n / d for 0 <= n < 2^63 (2^31 with uint32_t). Let 2^s be the smallest power of two that is at least d, and
-/// B the number of bits of n. The factor f = floor(2^(B + s) / d) + 1 exceeds 2^(B + s) / d by at most 1. So n f / 2^(B
-/// + s) exceeds n / d by at most n / 2^(B + s) < 1 / d, which is too little to reach the next integer.
+/// B the number of bits of n. The factor f = floor(2^(B + s) / d) + 1 exceeds 2^(B + s) / d by at most 1. So n * f /
+/// 2^(B + s) exceeds n / d by at most n / 2^(B + s) < 1 / d, which is too little to reach the next integer.
 template <class U> class DividerOf {
  public:
   __extension__ typedef unsigned __int128 Wide;
   DividerOf() = default;
   explicit DividerOf(int64_t divisor) : divisor_(static_cast<U>(divisor)) {
     while ((Wide(1) << shift_) < Wide(divisor_)) ++shift_;
-    if (shift_ == 0) return;  // divisor 1: the shift would be -1; divide() returns n if factor_ is 0
+    if (shift_ == 0) return;  // for divisor 1, factor_ stays 0, and divide() returns n
     factor_ = static_cast<U>((Wide(1) << (kBits + shift_)) / Wide(divisor_) + 1);
-    --shift_;  // high() already shifts the product by B + 1 bits
+    --shift_;  // because high() already shifts the product by B + 1 bits
   }
   TANDEM_HD U divide(U n) const { return factor_ == 0 ? n : high(n, factor_) >> shift_; }
-  /// Returns the quotient and sets n to the remainder.
+  /// Divides n by the divisor: returns the quotient, and sets n to the remainder.
   TANDEM_HD U split(U& n) const {
     const U quotient = divide(n);
     n -= quotient * divisor_;

@@ -1,5 +1,6 @@
-// The parameter of every elementwise kernel: the collapsed dimensions and the operands. All these kernels have this one
-// parameter, so one function launches any of them. Plain data without std; planner.cpp fills it in.
+// The parameter of every elementwise kernel: the collapsed dimensions and the operands. Because all of these kernels
+// have the same parameter type, one function can launch any of them. The type is plain data without std types;
+// planner.cpp fills it in.
 #pragma once
 #include "tandem/core/loop/loop.h"
 #include "tandem/kernels/cuda/divider.cuh"
@@ -7,34 +8,36 @@
 namespace tandem::kernels::cuda {
 
 constexpr int kMaxElementInputs = 3;
-constexpr int kElementThreads = 128;       // maximum number of threads in a block
-constexpr int kVectors = 2, kSingles = 4;  // items that a thread computes: vectors, or single elements
+constexpr int kElementThreads = 128;  // maximum number of threads in a block
+// Number of items per thread: kVectors if items are vectors, kSingles if they are single elements.
+constexpr int kVectors = 2, kSingles = 4;
 /// Number of elements in a vector, by compute type.
 template <class C> constexpr int kVectorWidth = 4;
 template <> inline constexpr int kVectorWidth<double> = 2;
 
 struct ElementOperand {
-  char* data;                 // null: every element is `value`
+  char* data;                 // null if every element is `value`
   uint64_t value;             // bits of one element
   int64_t strides[kMaxDims];  // in bytes
   DType dtype;
   uint8_t size;  // bytes per element
 };
 struct ElementPlan {
-  int rank;     // number of collapsed dimensions, at least 1
-  bool vector;  // true: an item is a vector, and the last vector may be partial; false: an item is one element
-  bool plain;   // only full vectors, and every operand is contiguous float32 or a scalar stored in the plan
-  uint32_t items, count;         // number of items and of elements; a launch has fewer than 2^31 elements
-  Divider32 dividers[kMaxDims];  // divide by the sizes of the dimensions, in items, innermost first
+  int rank;     // number of dimensions after collapsing, at least 1
+  bool vector;  // whether an item is a vector (the last one may be partial) or one element
+  // Whether all vectors are full, and every operand is contiguous float32 or a scalar that the plan holds.
+  bool plain;
+  uint32_t items, count;         // number of items and of elements, fewer than 2^31
+  Divider32 dividers[kMaxDims];  // divide by the dimensions' sizes in items; innermost first
   int operand_count;
   ElementOperand operands[1 + kMaxElementInputs];  // output first
   LoopScalar scalars[2];
 };
 
 using ElementKernel = void (*)(ElementPlan);
-/// Kernels of one operation by compute type; null if the operation does not support the type.
+/// Kernels of one operation by compute type. A kernel is null if the operation does not support the type.
 struct ElementRow {
-  ElementKernel float32, float64, int64, boolean;  // float32 serves the half types too, int64 all integers
+  ElementKernel float32, float64, int64, boolean;  // float32 is also for half types, int64 for all integers
 };
 
 }  // namespace tandem::kernels::cuda

@@ -1,4 +1,5 @@
-// The elementwise operations. Each calls elementwise() with its row of kernels (unary.cu, binary.cu).
+// Implements the elementwise operations. Each one calls elementwise() with its table row of kernels, from unary.cu or
+// binary.cu.
 #include "tandem/kernels/elementwise.h"
 
 #include "tandem/kernels/cuda/planner.h"

@@ -1,6 +1,6 @@
-// Elementwise kernels. Only this file knows how elements are addressed: layout, broadcasting, vectors, the partial last
-// vector, sizes above 32 bits, and dtypes, which are converted when elements are loaded and stored. A functor is
-// therefore compiled for three types instead of ten, into one kernel per type.
+// Elementwise kernels. They handle everything except the operation itself: strides, broadcasting, vectors, the partial
+// last vector, and conversion from and to the dtypes in memory. A functor therefore computes in one of three types
+// instead of ten dtypes, and is compiled into one kernel per type.
 //
 // The kernels are memory-bound. If every operand is contiguous or constant along the innermost dimension, a thread
 // computes two vectors (of four elements; of two in double) with loads of up to 128 bits. In any other layout it
@@ -22,7 +22,8 @@ namespace tandem::kernels::cuda {
 
 /// Compute type of operations that only move elements of any dtype.
 using Bits = uint64_t;
-/// Returns the functor, constructed from the launch's scalars: one scalar of the compute type for each member.
+/// Functions that construct a functor from the launch's scalars: each member of the functor gets one scalar of the
+/// compute type.
 template <class C> TANDEM_HD C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
     return C(s.real);
@@ -40,7 +41,7 @@ template <class F, class C> TANDEM_HD F make(const LoopScalar* s) {
 
 // ---- addresses of items
 
-/// Sets offset[k] to the byte offset of operand k at item i.
+/// Computes the address of item i: sets offset[k] to its byte offset in operand k.
 template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_t* offset) {
 #pragma unroll
   for (int k = 0; k < N; ++k) offset[k] = 0;
@@ -56,8 +57,8 @@ template <int N> TANDEM_HD void find(const ElementPlan& plan, uint32_t i, int64_
 
 // ---- elements: bits in memory, numbers of type C (compute or result type) in registers
 
-/// Type for the bits of an element of compute type C: 32 bits are enough for float and bool, whose dtypes are no
-/// larger.
+/// Unsigned integer type that holds the bits of an element with compute type C. 32 bits are enough for float and bool,
+/// because no dtype with these compute types is larger.
 template <class C> struct BitsOf { using type = uint32_t; };
 template <> struct BitsOf<double> { using type = uint64_t; };
 template <> struct BitsOf<int64_t> { using type = uint64_t; };
@@ -69,7 +70,7 @@ template <class C>
 constexpr int kSmallest = math::kSame<C, float>                               ? 2
                           : math::kSame<C, double> || math::kSame<C, int32_t> ? sizeof(C)
                                                                               : 1;
-/// Calls visit(x) with x an unsigned integer of `size` bytes.
+/// Calls visit(x), where x is an unsigned integer with `size` bytes.
 template <class C, class Visitor> TANDEM_HD void visit_size(int size, Visitor visit) {
   constexpr int kMost = kLargest<C>, kLeast = kSmallest<C>;
   if constexpr (kMost == 8)
@@ -120,8 +121,9 @@ template <class C> TANDEM_HD void store(char* to, Word<C> bits, int size) {
   visit_size<C>(size, [&](auto type) { *reinterpret_cast<decltype(type)*>(to) = decltype(type)(bits); });
 }
 
-/// Loads a vector in which `count` elements exist. It does not use the loaded values, so that all loads of a thread can
-/// be in flight together. A vector from a single load stays packed in the first words of `bits` until spread().
+/// Loads a vector with `count` valid elements. The loaded values are not used here, so that all loads of a thread can
+/// be in flight together. If one load instruction moves the vector, it stays packed in the first words of `bits` until
+/// spread() unpacks it.
 template <class C, int W>
 TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t count, Word<C>* bits) {
   const char* const from = x.data + offset;
@@ -142,7 +144,7 @@ TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t cou
     });
   }
 }
-/// Unpacks a loaded vector: one word for each element.
+/// Unpacks a vector that load_vector() has loaded to one word per element.
 template <class C, int W> TANDEM_HD void spread(const ElementOperand& x, uint32_t count, Word<C>* bits) {
   if (!x.data || x.strides[0] == 0) {
 #pragma unroll
@@ -184,7 +186,8 @@ template <int N, class F, class C> TANDEM_HD auto apply(const F& f, const C (&x)
     return f(x[0], x[1], x[2]);
 }
 
-// The items of a thread are vectors of W elements; its item u is item first + u * blockDim.x of the plan.
+// In these functions, items are vectors of W elements. The u-th item of a thread is item first + u * blockDim.x of the
+// plan.
 
 /// Loads the thread's items with load_vector(). Sets to[u] to the byte offset of item u in the output.
 template <int kItems, int W, class C, int N, int kMost>
@@ -211,8 +214,8 @@ TANDEM_HD void store_items(const ElementPlan& plan, uint32_t first, const int64_
   }
 }
 
-/// Version of elementwise_kernel for plans with `plain` set. Many calls are plain and so small that the branches of the
-/// general kernel would take as long as the elements.
+/// Version of elementwise_kernel for plans whose member `plain` is true. Many tensors are so small that the branches of
+/// the general kernel would take as long as the computation.
 template <class F, int N> TANDEM_HD void plain_elements(const ElementPlan& plan, const F& f) {
   using Vector = Packet<float, kVectorWidth<float>>;
   const uint32_t first = blockIdx.x * blockDim.x * kVectors + threadIdx.x;
@@ -282,7 +285,7 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
     store_items<kSingles, 1, Made>(plan, first, to, y);
 }
 
-// Rows of kernels by the column `accepts` of the lists in core/elementwise_ops.h.
+// Table rows of kernels; each function makes a row for one value of the column `accepts` in core/elementwise_ops.h.
 template <template <class> class F, int N> constexpr ElementRow real_row() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }

@@ -1,4 +1,5 @@
-// Reporting of indices out of range by kernels. A kernel takes a Reporter, reports the index and skips the element:
+// Reports indices out of range from kernels. A kernel has a Reporter parameter, reports the invalid index and skips the
+// element:
 //   if (outside(index, limit)) return report(place, index, limit);
 #pragma once
 #include "tandem/core/cuda/fault.h"
@@ -10,28 +11,28 @@ namespace tandem::kernels::cuda {
 TANDEM_HD bool outside(int64_t index, int64_t limit) {
   return static_cast<uint64_t>(index) >= static_cast<uint64_t>(limit);
 }
-/// Reports into the device's fault word, with the name of the operation (a string literal) for the message. Constructed
-/// on the host only: a literal in device code is in device memory, where the host cannot read it.
+/// Writes reports to the device's fault record, with the name of the operation for the message. Must be constructed on
+/// the host, because the host must be able to read the name, and a string literal in device code is in device memory.
 class Reporter {
  public:
   Reporter(const char* op, Device device) : op_(op), fault_(tandem::cuda::fault_word(device)) {}
-  /// Reports that element `place` of an index tensor is `index`, which is not in [0, limit). Only the first report is
-  /// kept.
+  /// Reports that the element at position `place` of an index tensor is `index`, which is not in [0, limit). Only the
+  /// first report is kept.
   __device__ void operator()(int64_t place, int64_t index, int64_t limit) const {
     if (exchange(0, 1) != 0) return;
     fault_->op = op_;
     fault_->place = place;
     fault_->index = index;
     fault_->limit = limit;
-    __threadfence_system();  // the host may read the fault while the kernel runs
+    __threadfence_system();  // system-wide, because the host may read the fault while the kernel runs
     exchange(1, 2);
   }
   const char* op() const { return op_; }
 
  private:
-  /// Atomic compare-and-swap of the state; returns the old state. The host writes the state too, but only after it is 2
-  /// (complete) and no thread writes it any more, so a device-scope atomic is enough. A system-scope atomic requires a
-  /// bus that supports atomics (memcheck rejects it on others).
+  /// Compares and swaps the state atomically, and returns the old state. The host writes the state only when it is 2
+  /// (complete); no thread of the device writes it then. So a device-scope atomic is enough. A system-scope atomic
+  /// would require a bus that supports atomics; on other buses, compute-sanitizer's memcheck reports it as an error.
   __device__ int exchange(int expected, int state) const {
 #if defined(__CUDACC__)
     return atomicCAS(&fault_->state, expected, state);

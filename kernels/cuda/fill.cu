@@ -1,5 +1,5 @@
 // Constants, sequences, random numbers and dropout. A thread computes four numbers from one or two Philox blocks and
-// stores them together: Philox takes about as long as the numbers take to reach memory.
+// stores them together: the arithmetic of Philox takes about as long as writing the numbers to memory.
 //
 // Compiled without contraction into fused multiply-adds, like kernels/cpu/loops/random.cpp, so that integers, uniform
 // numbers and masks have the same bits on both backends.
@@ -17,7 +17,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kNumbers = 4;  // maximum threads per block; numbers per thread
+constexpr int kThreads = 128, kNumbers = 4;  // maximum number of threads per block, and of numbers per thread
 
 /// Contiguous output elements.
 struct Target {
@@ -34,7 +34,7 @@ Target target_of(const Tensor& y) {
   t.aligned = reinterpret_cast<uintptr_t>(t.y.data) % static_cast<uintptr_t>(bytes) == 0;
   return t;
 }
-/// Stores elements `first` to first + 3, as far as they exist.
+/// Stores elements first to first + 3, except elements after the end.
 template <class C> __device__ inline void store_numbers(const Target& t, int64_t first, const Word<C>* bits) {
   const int64_t left = t.count - first;
   if (t.aligned) {
@@ -45,7 +45,7 @@ template <class C> __device__ inline void store_numbers(const Target& t, int64_t
       if (i < left) store<C>(t.y.data + (first + i) * t.y.size, bits[i], t.y.size);
   }
 }
-/// Returns the bits of integer n converted to `dtype`.
+/// Converts the integer n to `dtype`, and returns the bits of the result.
 TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -57,8 +57,8 @@ TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
 }
 TANDEM_HD uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-// Distributions: functors from kEach random 32-bit words to one number. Made: the type of the number before conversion
-// to y's dtype.
+// Distributions. Each is a functor that maps kEach random 32-bit words to one number of type Made, which is then
+// converted to y's dtype.
 template <class C> struct Uniform {
   using Made = C;
   static constexpr int kEach = math::kSame<C, double> ? 2 : 1;
@@ -202,7 +202,8 @@ LaunchShape shape_for(int64_t count) {
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
 }
 const uint64_t* words_of(const Tensor& state) { return static_cast<const uint64_t*>(state.raw_data()); }
-/// Fills y with random numbers in logical order; if y is not contiguous, through a contiguous temporary.
+/// Fills y with random numbers in logical (row-major) order. If y is not contiguous, fills a contiguous temporary first
+/// and copies it.
 template <class Number> void draw(const char* op, Number number, const Tensor& state, uint64_t offset, Tensor& y) {
   if (y.numel() == 0) return;
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());
@@ -217,7 +218,7 @@ void check_exists(const char* op, DType dtype, bool exists) {
 }  // namespace
 
 void fill(const Scalar& value, Tensor& y) {
-  value.loop_scalar(y.dtype());  // throws if an integer dtype cannot hold the value
+  value.loop_scalar(y.dtype());  // throws if y's dtype is an integer dtype that cannot represent the value
   uint64_t bits = 0;
   visit_dtype(y.dtype(), [&]<class T>() {
     const T element = value.wrapped<T>();

@@ -1,5 +1,5 @@
-// Pool of library handles and the plans prepared with them, one per thread and device: calls on one handle must not
-// overlap, and creating a handle takes milliseconds and GPU memory.
+// Pool of library handles and the plans made with them. Each thread has its own handle per device, because calls with
+// the same handle must not overlap. The pool reuses handles, because creating one takes milliseconds and GPU memory.
 #pragma once
 #include <array>
 #include <map>
@@ -13,9 +13,9 @@
 
 namespace tandem::kernels::cuda {
 
-/// Pool of Contexts, each constructed from a Device. A thread takes a Context at first use and returns it when the
-/// thread ends, for the next thread; the main thread keeps its own. Contexts are never destroyed: at process exit the
-/// driver may already be gone.
+/// Pool of Contexts, each constructed from a Device. A thread takes a Context at its first use, and returns it to the
+/// pool when the thread ends. The main thread keeps its own. Contexts are never destroyed: at process exit the driver
+/// may already be gone.
 template <class Context> class HandlePool {
  public:
   static Context& of_this_thread(Device device) {
@@ -43,7 +43,7 @@ template <class Context> class HandlePool {
         return context;
       }
     }
-    const gpu::UnsafeCallsGuard guard;  // the library may allocate, even while this thread captures
+    const gpu::UnsafeCallsGuard guard;  // permits allocations of the library while this thread captures a stream
     return std::make_unique<Context>(device);
   }
   struct Taken {

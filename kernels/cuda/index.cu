@@ -1,8 +1,9 @@
-// Selecting, gathering and scattering along the middle dimension of (outer, n, inner); all are bound by memory. Reads
-// through an index move elements as unsigned integers. Writes through an index follow the order of the index if several
-// go to the same place, so that sums have the same bits in every run (and on the CPU):
+// Selecting, gathering and scattering along the middle dimension of (outer, n, inner); all of these kernels are bound
+// by memory. Reads through an index move elements as unsigned integers. If several elements are written to the same
+// position of the output, they are written in the order of the index, so that sums have the same bits in every run (and
+// on the CPU):
 // - with few rows, or with many columns: a thread takes one column and goes through the index in order;
-// - otherwise the places are sorted, stably, and one thread does all writes to a place.
+// - otherwise a stable sort of the output positions comes first, and one thread does all writes to each position.
 // An index out of range is reported (fault.h), and its element is skipped.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/fault.h"
@@ -14,10 +15,11 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPerThread = 4;  // maximum threads per block; items per thread: several loads in flight
+// Maximum number of threads per block; number of items per thread, so that several loads are in flight.
+constexpr int kThreads = 128, kPerThread = 4;
 constexpr int64_t kFewWords = 262144;
 
-/// Sixteen bytes, moved by one load or store.
+/// Sixteen bytes, which one load or store moves.
 struct alignas(16) Words {
   uint64_t half[2];
 };
@@ -31,10 +33,12 @@ __device__ inline Split split(int64_t n, int64_t divisor) {
 }
 
 struct Geometry {
-  int64_t outer, n, m, inner;  // n: middle dimension of x or y; m: number of indices; inner: elements per row
+  // n is the size of the indexed dimension (of x or y), m the number of indices along it, and inner the number of
+  // elements per row.
+  int64_t outer, n, m, inner;
 };
 
-/// Index tensor with one place for each row, or for each element.
+/// Index tensor: it has one index for each row or, if `each_element`, for each element.
 struct Places {
   const int64_t* index;
   bool each_element;
@@ -46,7 +50,8 @@ struct Places {
 
 // ---- reading
 
-/// Computes y (outer, m, inner) = x (outer, n, inner) at the places, in words. A thread moves kEach words.
+/// Copies the rows (or elements) of x (outer, n, inner) that `places` selects to y (outer, m, inner), where the
+/// elements are moved as Words. A thread moves kEach Words.
 template <class Word, int kEach>
 __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __restrict__ y, Geometry g, Divider by_m,
                             Divider by_inner) {
@@ -67,14 +72,15 @@ __global__ void take_kernel(Places places, const Word* __restrict__ x, Word* __r
 
 // ---- joining rows
 
-constexpr int kMostParts = 32;  // per launch
-/// Parts to concatenate along rows of words. The blocks of a part follow the blocks of the previous part. 32-bit
-/// indices.
+constexpr int kMostParts = 32;  // maximum number of parts per launch
+/// Tensors to concatenate along the rows of y, in units of words. Each tensor is a Part. The launch first has the
+/// blocks of the first part, then those of the second part, and so on. Indices have 32 bits.
 struct Joined {
   struct Part {
     const void* data;
-    uint32_t items, length, column;  // in words: total, per row, and offset in y's row
-    uint32_t last_block;             // number of blocks up to and including this part
+    // Number of words in the part, number per row, and offset in the rows of y.
+    uint32_t items, length, column;
+    uint32_t last_block;  // total number of blocks of this part and all previous parts
     Divider32 by_length;
   };
   Part parts[kMostParts];
@@ -115,7 +121,8 @@ struct Add {
   }
 };
 
-/// Combines x (outer, m, inner) into y (outer, n, inner) at the places, in index order: one thread for each column.
+/// Writes or adds the rows (or elements) of x (outer, m, inner) to the positions of y (outer, n, inner) that `places`
+/// selects. Each thread processes one column, in the order of the index.
 template <class T, class Join>
 __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y, Geometry g) {
   const int64_t item = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -132,7 +139,7 @@ __global__ void put_columns_kernel(Places places, const T* __restrict__ x, T* y,
   }
 }
 
-/// Writes the place of each row or element as a sort key; places out of range get the key `limit`.
+/// Writes a sort key for each row or element of x: its position in y, or `limit` if the index is out of range.
 template <class Key> __global__ void keys_kernel(Places places, Geometry g, int64_t count, Key limit, Key* keys) {
   const int64_t number = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (number >= count) return;
@@ -147,8 +154,8 @@ template <class Key> __global__ void keys_kernel(Places places, Geometry g, int6
     keys[number] = static_cast<Key>(place);
   }
 }
-/// Version of put_columns_kernel for sorted keys: one thread for each column of each row. Among rows with equal keys,
-/// the first does all the work (with Set, the last).
+/// Version of put_columns_kernel for sorted keys, with one thread for each column of each row. Among rows with equal
+/// keys, the threads of the first row process all of them. With Set, only the last row is written.
 template <class T, class Join, class Key>
 __global__ void put_sorted_kernel(const Key* __restrict__ keys, const int64_t* __restrict__ order,
                                   const T* __restrict__ x, T* y, Geometry g) {
@@ -179,7 +186,7 @@ LaunchShape shape_for(int64_t items, int per_thread = 1) {
 template <class Key, class Visit>
 void put_sorted(const Places& places, const Tensor& x, const Tensor& y, const Geometry& g, Visit visit_type) {
   const Device device = y.device();
-  // If each element has its own place, the elements are treated as one long row.
+  // If each element has its own index, the elements are treated as rows with one element each.
   const int64_t count = places.each_element ? g.outer * g.m * g.inner : g.m;
   const int64_t limit = places.each_element ? g.outer * g.n * g.inner : g.n;
   const Geometry sorted = places.each_element ? Geometry{1, limit, count, 1} : g;
@@ -209,7 +216,7 @@ template <class Visit> void put(const Places& places, const Tensor& x, Tensor& y
   else
     put_sorted<int64_t>(places, x, y, g, visit_type);
 }
-/// Calls the visitor with an unsigned integer type of `bytes` bytes, or with Words for 16.
+/// Calls the visitor with the unsigned integer type that has `bytes` bytes, or with Words if `bytes` is 16.
 template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
   switch (bytes) {
     case 1: return visitor.template operator()<uint8_t>();
@@ -219,7 +226,7 @@ template <class Visitor> void visit_bytes(int64_t bytes, Visitor&& visitor) {
     default: return visitor.template operator()<Words>();
   }
 }
-/// Returns the largest power of two up to 16 that divides all numbers.
+/// Returns the largest power of two, up to 16, that divides all of the numbers.
 int64_t common_word(ArrayRef<uintptr_t> numbers) {
   uintptr_t bits = 16;
   for (const uintptr_t n : numbers) bits |= n;
@@ -262,7 +269,7 @@ void take(const Places& places, const Tensor& x, Tensor& y, const Geometry& g, i
              static_cast<const Word*>(x.raw_data()), static_cast<Word*>(y.raw_data()), g, Divider(g.m),
              Divider(g.inner));
     };
-    // If there are few words, a thread takes a single word, so that all multiprocessors have threads.
+    // If there are few words, each thread moves only one word, so that all multiprocessors have work.
     count > kFewWords ? run(take_kernel<Word, kPerThread>, kPerThread) : run(take_kernel<Word, 1>, 1);
   });
 }

@@ -1,4 +1,5 @@
-// Launch of elementwise kernels. One function launches all of them, because they share one parameter type.
+// Implements the launch of elementwise kernels. One function launches all of them, because they have the same parameter
+// type.
 #include "tandem/kernels/cuda/launch.h"
 
 #include "tandem/kernels/cuda/planner.h"

@@ -1,5 +1,5 @@
-// Kernel language and kernel launch. Under nvcc this is CUDA; otherwise emulation/simt.h defines the same keywords and
-// built-ins, and every CUDA thread is a fiber on the CPU. Kernels declare shared memory with two macros:
+// Kernel launches, and the keywords and built-ins of CUDA. Under nvcc, these are CUDA's own; otherwise emulation/simt.h
+// defines them, and every CUDA thread is a fiber on the CPU. Kernels declare shared memory with two macros:
 //   TANDEM_SHARED(float, tile, [32][33]);   float tile[32][33] of the block, uninitialised
 //   TANDEM_DYNAMIC_SHARED(float, row);      float* row: the launch's shared_bytes
 #pragma once
@@ -30,7 +30,8 @@ struct LaunchShape {
 };
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-/// Returns `blocks` as the x dimension of a grid. @throws Error if it is outside [1, 2^31 - 1], the range of a launch
+/// Converts `blocks` to the x dimension of a grid. @throws Error if `blocks` is not in [1, 2^31 - 1], the range that
+/// CUDA accepts
 inline unsigned checked_grid(int64_t blocks) {
   TANDEM_CHECK(blocks >= 1 && blocks <= 0x7fffffff, "launch: ", blocks, " blocks; accepted: 1 to 2147483647");
   return static_cast<unsigned>(blocks);

@@ -1,6 +1,7 @@
-// Layer normalisation, bound by memory bandwidth. A team of threads holds its row in registers and reads it once. In
-// backward, a team takes several rows in turn and sums its share of the weight and bias gradients in registers; a
-// second launch adds the sums of all teams. Rows that are too long for registers are read twice.
+// Layer normalisation, bound by memory bandwidth. A team is a group of threads that share a row: it reads the row once,
+// and holds it in registers. In backward, a team processes several rows in turn and sums the weight and bias gradients
+// over its rows in registers; a second launch adds the sums of all teams. Rows that are too long for registers are read
+// twice.
 #include <algorithm>
 
 #include "tandem/kernels/cuda/moments.cuh"
@@ -79,11 +80,11 @@ template <class T> struct Backward {
   const T *dy, *x;
   const C *mean, *rstd, *weight;  // weight: null means 1
   T* dx;
-  C *weights, *biases;  // one row of sums per team, or null
+  C *weights, *biases;  // sums for the gradients: one row per team, or null
   int64_t each;         // number of rows per team
 };
 
-/// dx = rstd (g - sum g / n - (x - mean) rstd^2 sum g (x - mean) / n) with g = dy weight
+/// Computes dx = rstd * (g - sum(g) / n - (x - mean) * rstd^2 * sum(g * (x - mean)) / n), where g = dy * weight.
 template <class T> struct Slope {
   T rstd, from_mean, from_var;
   __device__ Slope(const typename AddingTwo<T>::State& sums, T rstd, int64_t n)
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(512) layer_norm_backward_held(Backward<T> a, R
     const C mean = valid ? a.mean[row] : C(0), rstd = valid ? a.rstd[row] : C(0);
     for (int k = 0; k < K; ++k) {
       off[k] -= mean;
-      dweight[k] += g[k] * (off[k] * rstd);  // g is 0 after the end of the row
+      dweight[k] += g[k] * (off[k] * rstd);  // adds 0 after the end of the row, where g is 0
       dbias[k] += g[k];
     }
     if (a.weight) {
@@ -160,8 +161,8 @@ __global__ void layer_norm_backward_long(Backward<T> a, typename AddingTwo<Upcas
     store_pack_as(a.dx + start + i, dy, shape.aligned);
   });
 }
-/// Sums the weight and bias gradients over `each` rows; one thread per column. blockIdx.x counts strips of columns
-/// first, then groups of rows.
+/// Sums the weight and bias gradients over groups of `each` rows, with one thread per column. blockIdx.x is group *
+/// strips + strip, where a strip is the columns of one block.
 template <class T> __global__ void layer_norm_column_sums(Backward<T> a, int64_t rows, int64_t n, int64_t strips) {
   const int64_t group = quotient(blockIdx.x, strips), column = (blockIdx.x - group * strips) * blockDim.x + threadIdx.x;
   if (column >= n) return;
@@ -206,9 +207,9 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
-  // With a larger `each`, a team takes more rows one after the other, which costs time; with a smaller one, there are
-  // more sums to keep, which costs memory. The sums are cheap if x fits the cache, but can exceed x if x has a half
-  // type.
+  // Choose `each`, the number of rows per team. If it is large, a team processes many rows one after another, which
+  // takes time. If it is small, there are many sums, which take memory. The sums are cheap if x fits into the cache,
+  // but can be larger than x if x has a half type.
   const int64_t least = rows * n <= 1 << 21 && !is_half(x.dtype()) ? 2 : 8;
   const int64_t each = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024), groups = ceil_div(rows, each);
   const auto room = [&](const Tensor& sum) {

@@ -1,6 +1,6 @@
-// Matrix products by cuBLASLt if it is in the build and supports the case, otherwise by Tandem's own kernels: by tiles
-// (tiles.cuh says what bounds them) or, if a or b is a vector, by one block of threads for each sum. The latter use
-// each number for a single multiply-add, so they are bound by memory.
+// Matrix products by cuBLASLt if it is in the build and supports the case, otherwise by Tandem's own kernels. These
+// compute tiles of the result (tiles.cuh describes what limits their speed). If a or b is a vector, one block of
+// threads computes each sum; every number is then used in one multiply-add only, so memory limits the speed.
 #include "tandem/kernels/matmul.h"
 
 #include "tandem/kernels/cuda/cublas.h"
@@ -10,7 +10,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Reads the rows of a or the columns of b through strides.
+/// Reader (tiles.cuh) of the rows of a or the columns of b, for any strides.
 template <class T> struct MatrixReader {
   const T* data;
   int64_t lines, batch_stride, line_stride, depth_stride;
@@ -23,7 +23,7 @@ template <class T> struct MatrixReader {
 };
 
 bool cublas(const MatmulCall& call) { return cublas_matmul(call.a, call.b, call.bias, call.c); }
-/// Returns whether a or b is a vector, and all sums run along dense memory.
+/// Returns whether a or b is a vector, and both are contiguous along the dimension that is summed over.
 bool is_vector(const MatmulCall& call) {
   const bool dense = call.a.size(2) <= 1 || (call.a.stride(2) == 1 && call.b.stride(1) == 1);
   return std::min(call.c.size(1), call.c.size(2)) == 1 && dense;
@@ -36,7 +36,7 @@ template <bool kDots> bool own_kernel(const MatmulCall& call) {
     const MatrixReader<T> columns{b.data<T>(), n, b.stride(0), b.stride(2), b.stride(1)};
     const MatrixWriter<T> writer{c.data<T>(), m, n, call.bias.defined() ? call.bias.data<T>() : nullptr};
     using C = Upcast<T>;
-    // In double, a thread's 64 results would fill the 128 registers that it may have in a 128-wide tile.
+    // In double, a 128-wide tile is not possible: the 64 results of a thread would fill all of its 128 registers.
     constexpr int kWidest = sizeof(C) == 4 ? 128 : 64;
     const Tiling t = tiling_of(batch, m, n, k, kWidest);
     if constexpr (kDots)

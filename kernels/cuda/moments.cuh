@@ -1,29 +1,29 @@
-// Mean and sum of squared deviations in a single read. Each thread sums the differences of its elements from its first
-// element; the rounding error is at most one rounding per element, however large the mean is. The states of threads and
-// blocks are joined in double (Chan et al. 1979). A thread sums its own squares in Squares: double if the input may be
-// any float; T in normalisations, as in PyTorch.
+// Mean and sum of squared deviations in a single pass over the data. Each thread subtracts its first element from its
+// elements before it sums them, so a large mean does not increase the rounding error. The states of threads and blocks
+// are joined in double (Chan et al. 1979). A thread sums its squares in the type Squares: double if the squares could
+// overflow a float; T in normalisations, as in PyTorch.
 #pragma once
 #include "tandem/kernels/cuda/reduce.cuh"
 
 namespace tandem::kernels::cuda {
 
-/// Reduction state of a set of elements; join() is symmetric.
+/// Reduction operator that computes the mean and the sum of squared deviations. join(a, b) and join(b, a) are equal.
 struct Moments {
   struct State {
-    double count, mean, squares;  // squares: sum of squared differences from the mean
+    double count, mean, squares;  // squares is the sum of squared deviations from the mean
   };
   __device__ static State start() { return {0.0, 0.0, 0.0}; }
   __device__ static State join(const State& a, const State& b) {
     if (a.count == 0.0 || b.count == 0.0) return a.count == 0.0 ? b : a;
     const double count = a.count + b.count, apart = b.mean - a.mean, squares = a.squares + b.squares;
-    // Most joins have equal counts and skip the division, which takes as long as all the rest.
+    // In most calls, the counts are equal. The division can then be skipped, which takes as long as everything else.
     if (a.count == b.count) return {count, 0.5 * (a.mean + b.mean), squares + apart * apart * (0.5 * a.count)};
     const double each = 1.0 / count;
     return {count, (a.mean * a.count + b.mean * b.count) * each, squares + apart * apart * (a.count * b.count * each)};
   }
 };
 
-/// Sums of one thread, relative to the thread's first element (shift).
+/// Sums of one thread's elements and of their squares, after subtraction of the thread's first element (`shift`).
 template <class T, class Squares = T> struct ShiftedSums {
   T shift = T(0), sum = T(0);
   Squares squares = Squares(0);
@@ -45,7 +45,7 @@ template <class T, class Squares = T> struct ShiftedSums {
   }
 };
 
-/// Reduction of two independent sums at a time.
+/// Reduction operator that computes two independent sums at once.
 template <class T> struct AddingTwo {
   struct State {
     T first, second;

@@ -1,11 +1,11 @@
-// Convolutions by Tandem's own kernels on CUDA, even if cuDNN is in the build. They serve the cases that cuDNN does not
-// support, and the benchmarks.
+// Convolutions by Tandem's own CUDA kernels, for cases that cuDNN does not support, for builds without cuDNN, and for
+// benchmarks.
 #pragma once
 #include "tandem/kernels/convolution.h"
 
 namespace tandem::kernels::cuda {
 
-/// Computes a pass of a convolution as kernels/convolution.h says. Returns true.
+/// Computes a pass of a convolution, as declared in kernels/convolution.h. Always returns true.
 bool native_convolution(const ConvCall& call);
 
 }  // namespace tandem::kernels::cuda

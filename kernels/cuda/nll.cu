@@ -1,4 +1,5 @@
-// Negative log likelihood of class indices, and its gradient. The gradient writes each row once, which bounds it.
+// Negative log likelihood of class indices, and its gradient. The speed of the gradient is limited by writing each row
+// once.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/moments.cuh"
 #include "tandem/kernels/cuda/rows.cuh"
@@ -33,9 +34,10 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   a.weights[row] = weight;
 }
 
-using TwoSums = AddingTwo<double>;  // sums of losses and of weights; double, because there may be many
-/// Sums one piece per block: of `from` if it is not null, otherwise of losses and weights. The sums go to `parts`;
-/// without `parts`, the single block writes loss and total.
+using TwoSums = AddingTwo<double>;  // sums of losses and of weights, in double because there may be many rows
+/// Sums losses and weights; each block sums one piece of `length` elements. Adds the partial sums in `from` if it is
+/// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
+/// which writes the mean loss and the total weight.
 template <class T>
 __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {
@@ -53,7 +55,7 @@ __global__ void nll_mean_piece(const T* __restrict__ losses, const T* __restrict
   }
 }
 
-/// Writes the gradient; a team of threads per row, which reads the row's target once.
+/// Writes the gradient, with a team of threads for each row.
 template <class T>
 __global__ void nll_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
                                   const int64_t* __restrict__ target, const Upcast<T>* __restrict__ weights,

@@ -1,5 +1,6 @@
-// Positions at which a mask is true. Each block counts the hits in its part, the counts are scanned, and each block
-// writes the positions of its hits. The result's size is the number of hits, so the host waits for that number.
+// Finds the positions at which a mask is true (the hits). Each block counts the hits in its part of the mask, a prefix
+// sum of the counts is computed, and each block writes the positions of its hits. The host waits for the total count,
+// because it is the size of the result.
 #include "tandem/core/cuda/fault.h"
 #include "tandem/kernels/cuda/packet.cuh"
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -16,7 +17,7 @@ struct Sizes {
   int64_t of[kMaxDims];
 };
 
-/// Returns the hits among this thread's elements as bits: bit e is element e.
+/// Returns a bit mask of this thread's elements: bit e is set if element first + e is true.
 __device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t count) {
   const bool aligned = reinterpret_cast<uintptr_t>(mask) % kPerThread == 0;
   const auto bytes = load_packet<kPerThread>(reinterpret_cast<const uint8_t*>(mask), first, count, aligned);
@@ -25,7 +26,7 @@ __device__ inline unsigned hits_of(const bool* mask, int64_t first, int64_t coun
   for (int e = 0; e < kPerThread; ++e) hits |= unsigned(bytes[e]) << e;
   return hits;
 }
-/// Returns the sum of `value` over the threads before this one, and sets `total` to the sum over the block.
+/// Returns the sum of `value` over the threads with smaller numbers, and sets `total` to the sum over the block.
 __device__ inline int sum_before(int value, int& total) {
   TANDEM_SHARED(int, sums, [kThreads / kWarpSize]);
   const int lane = int(threadIdx.x) % kWarpSize, warp = int(threadIdx.x) / kWarpSize;
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64
   sum_before(__popc(hits_of(mask, first, count)), total);
   if (threadIdx.x == 0) hits_of_part[blockIdx.x] = total;
 }
-/// Writes the positions of the hits. sums[b]: number of hits in parts 0 to b.
+/// Writes the positions of the true elements. sums[b] is the number of true elements in the parts 0 to b.
 __global__ void __launch_bounds__(kThreads)
     places_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* places) {
   const int64_t first = int64_t(blockIdx.x) * kPart + threadIdx.x * kPerThread;

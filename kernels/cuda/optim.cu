@@ -1,7 +1,6 @@
-// Optimizer steps and the kernels of gradient clipping: one pass over many tensors in one launch. A model has dozens of
-// parameter tensors with a few hundred to a few million elements; for most of them a launch of its own would take
-// longer than the work. All these kernels are bound by memory: Adam reads four numbers and writes three for some fifty
-// operations.
+// Optimizer steps and gradient clipping: each launch processes many tensors. A model has dozens of parameter tensors
+// with a few hundred to a few million elements; if each had its own launch, most launches would take longer than their
+// work. All these kernels are bound by memory: Adam reads four numbers and writes three for some fifty operations.
 //
 // The addresses and sizes of the tensors are kernel parameters, not a table in device memory. Parameters hold 4 KiB: 62
 // tensors for Adam, more for the others; further tensors take another launch. A table would need a copy of its own at
@@ -19,13 +18,13 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// The tensors of a launch: kPointers arrays for each. Blocks are assigned to the tensors in order, `chunk` elements
-/// per block.
+/// The tensors of a launch, with kPointers arrays (such as parameter and gradient) for each. Blocks are assigned to the
+/// tensors in order; each block processes `chunk` elements.
 template <int kPointers> struct Table {
   static constexpr int kCapacity = 3840 / (kPointers * 8 + 8 + 4 + 1);
-  void* data[kCapacity][kPointers];  // null for an array that the update does not use
+  void* data[kCapacity][kPointers];  // null for arrays that the update does not use
   int64_t size[kCapacity];
-  unsigned last_block[kCapacity];  // number of blocks up to and including each tensor
+  unsigned last_block[kCapacity];  // total number of blocks for this tensor and all previous tensors
   bool aligned[kCapacity];
   int tensors;
   int chunk;
@@ -45,8 +44,9 @@ template <int kPointers> struct Table {
   }
 };
 
-/// Splits the tensors into tables and calls run(table, number of blocks, number of blocks in all earlier tables) for
-/// each. `arrays` writes the kPointers arrays of tensor i, which has the size of sized[i].
+/// Distributes the tensors over tables, and calls run(table, number of blocks, number of blocks in all earlier tables)
+/// for each table. arrays(i, data) must write the kPointers addresses of the arrays that belong to tensor i, all with
+/// the size of sized[i].
 template <int kPointers, class Arrays, class Run>
 void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run run) {
   Table<kPointers> table;
@@ -77,9 +77,10 @@ void for_tables(const std::vector<Tensor>& sized, int chunk, Arrays arrays, Run 
 constexpr int kPacket = 4;
 
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
-///   kStreams arrays; it writes the first kWritten of them (and may use further pointers of the table itself)
+///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWritten of them are stored
+///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
 ///   prepare(arrays of the tensor): called by all threads of a block, while their first loads are in flight
-///   operator()(elements): one element of each stream
+///   operator()(elements): computes the update of one element of each stream
 template <class T, class Update> __global__ void update_all(Table<Update::kPointers> table, Update update) {
   constexpr int kStreams = Update::kStreams;
   unsigned block;
@@ -125,7 +126,7 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
   if (total == 0) return;
   const Device device = tensors[0].device();
   const int64_t block = std::min<int64_t>(ceil_div(ceil_div(largest, kPacket), kWarpSize) * kWarpSize, 256);
-  // Chunks have up to 16 packets per thread, as long as there are enough blocks to fill the device.
+  // A chunk has up to 16 packets per thread, or fewer if there would be too few blocks to fill the device.
   const int64_t fill = gpu::properties(device.index()).multiprocessors * 8;
   const int64_t packets = std::clamp<int64_t>(total / (block * kPacket * fill), 1, 16);
   for_tables<Update::kPointers>(
@@ -135,15 +136,17 @@ void launch_updates(const char* name, const std::vector<Tensor>& tensors, const 
       });
 }
 
-/// Streams: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null), gradient. A sixth pointer is the step, a float.
+/// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
+/// the step count, a float.
 template <class T> struct AdamUpdate {
   static constexpr int kStreams = 5, kWritten = 4, kPointers = 6;
   const AdamValues* values;
   bool amsgrad;
   T step_size = 0, root = 0, eps = 0, b1 = 0, a1 = 0, b2 = 0, a2 = 0, shrink = 0, added = 0;  // set by prepare()
 
-  /// Computes the bias corrections from the step, which is in device memory: a power, a quotient and a root in double.
-  /// Two threads of the block compute one correction each; they are in different warps if there are several.
+  /// Computes the two bias corrections (a power, a quotient and a root in double) from the step count, which is in
+  /// device memory. Two threads of the block compute one correction each. If the block has several warps, these threads
+  /// are in different warps.
   __device__ void prepare(void* const* data) {
     TANDEM_SHARED(T, corrections, [2]);
     const bool first = threadIdx.x == 0;
@@ -173,7 +176,7 @@ template <class T> struct AdamUpdate {
   }
 };
 
-/// Streams: parameter, momentum buffer (or null), gradient.
+/// SGD step. The streams are parameter, momentum buffer (or null) and gradient.
 template <class T> struct SgdUpdate {
   static constexpr int kStreams = 3, kWritten = 2, kPointers = 3;
   const SgdValues* values;
@@ -207,7 +210,7 @@ template <class T> struct AddUpdate {
   __device__ void prepare(void* const*) {}
   __device__ void operator()(T (&e)[kStreams]) const { e[0] += added; }
 };
-/// Applies Update<compute type>{number} to every element of the tensors.
+/// Applies the functor Update<C>{number} to every element of the tensors, where C is the compute type.
 template <template <class> class Update>
 void update_by(const char* op, double number, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) return;
@@ -234,7 +237,7 @@ struct AbsMin : AbsSum {
   static __device__ double start() { return __builtin_inf(); }
   static __device__ double join(double a, double b) { return b < a || b != b ? b : a; }
 };
-/// Returns the reduction of `value` over the block, joined as a tree, to the first thread; other threads get 0.
+/// Reduces `value` over the block by a tree. Returns the result on thread 0, and 0 on all other threads.
 template <class Op> __device__ double join_block(double value) {
   TANDEM_SHARED(double, values, [kSumThreads]);
   values[threadIdx.x] = value;
@@ -242,9 +245,9 @@ template <class Op> __device__ double join_block(double value) {
     __syncthreads();
     if (int(threadIdx.x) < half) values[threadIdx.x] = Op::join(values[threadIdx.x], values[threadIdx.x + half]);
   }
-  return threadIdx.x == 0 ? values[0] : 0;  // other threads must not read it: thread 0 may still be writing
+  return threadIdx.x == 0 ? values[0] : 0;  // only thread 0 may read values[0] without a barrier
 }
-/// Reduces one chunk per block. The order does not depend on whether a packet takes one load or several.
+/// Reduces one chunk per block. The order of the reduction does not depend on the alignment of the tensors.
 template <class Op, class T> __global__ void reduce_chunks(Table<1> table, double* numbers) {
   unsigned block;
   const int t = table.find(block);

@@ -1,4 +1,5 @@
-// Packets of elements that one load or store moves: up to 16 bytes, the most that one instruction of a thread can move.
+// Packet: consecutive elements that one load or store moves, if they have up to 16 bytes, the maximum for one
+// instruction of a thread.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +15,8 @@ template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16
 };
 
 /// Returns a reference to the Word at p, so that one load or store moves it. p must be a multiple of Word's alignment:
-/// a GPU faults on other addresses. The AddressSanitizer build on the CPU reports them only because this returns a
-/// reference (clang does not check copies of structs).
+/// a GPU faults on other addresses. A reference is returned instead of a copy, because the emulated build then detects
+/// such addresses, too: clang's sanitizer checks alignment when it binds a reference, but not when it copies a struct.
 template <class Word> TANDEM_HD Word& word_at(void* p) { return *static_cast<Word*>(p); }
 template <class Word> TANDEM_HD const Word& word_at(const void* p) { return *static_cast<const Word*>(p); }
 

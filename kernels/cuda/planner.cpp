@@ -1,4 +1,5 @@
-// Planning of elementwise calls: chooses dimensions and vectors, splits calls that exceed 32-bit indices, and launches.
+// Implements the planning of elementwise calls: collapses dimensions, chooses vectors or single elements, splits calls
+// that exceed 32-bit indices, and launches.
 #include "tandem/kernels/cuda/planner.h"
 
 #include <cstring>
@@ -8,8 +9,9 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int64_t kMostElements = 0x7fffffff;  // per launch: kernels use 32-bit indices
-constexpr int64_t kPartMultiple = 4096;  // larger calls are split at multiples of this, so that the parts stay aligned
+constexpr int64_t kMostElements = 0x7fffffff;  // maximum per launch, because kernels use 32-bit indices
+// Larger calls are split at multiples of this number of elements, so that all parts have the same alignment.
+constexpr int64_t kPartMultiple = 4096;
 
 /// Returns whether all operands can be accessed in vectors. A partial last vector is possible only if rank is 1.
 bool fits_vectors(const PlannedElements& elements, int width) {
@@ -27,7 +29,7 @@ bool fits_vectors(const PlannedElements& elements, int width) {
   return true;
 }
 
-/// Returns ElementPlan::plain for a plan that fits vectors.
+/// Returns the value of ElementPlan::plain for a plan that fits vectors.
 bool is_plain(const ElementPlan& plan, int width) {
   bool plain = plan.rank == 1 && plan.count % static_cast<uint32_t>(width) == 0;
   for (int k = 0; k < plan.operand_count; ++k) {
@@ -37,7 +39,7 @@ bool is_plain(const ElementPlan& plan, int width) {
   return plain;
 }
 
-/// Returns the part [begin, begin + size) of the elements along dimension d.
+/// Returns a plan for the part of the elements with indices in [begin, begin + size) along dimension d.
 PlannedElements part_of(PlannedElements elements, int d, int64_t begin, int64_t size) {
   for (ElementOperand& o : elements.plan.operands)
     if (o.data) o.data += begin * o.strides[d];

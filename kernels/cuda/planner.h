@@ -1,5 +1,5 @@
-// Planners of elementwise kernels: they check devices, drop and join dimensions, and choose between vectors and single
-// elements. Ordinary C++, compiled once.
+// Functions that plan elementwise launches: they check devices, collapse dimensions, and choose between vectors and
+// single elements. They are ordinary C++ functions, compiled once for all kernels.
 #pragma once
 #include <initializer_list>
 
@@ -8,10 +8,10 @@
 
 namespace tandem::kernels::cuda {
 
-/// List of references, so that planning changes no reference count.
+/// A list of references to tensors, which needs no changes of reference counts.
 using TensorRefs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-/// Plan for any number of elements; run_elements() splits it into one or more launches.
+/// Plan for any number of elements, which run_elements() splits into one or more launches.
 struct PlannedElements {
   ElementPlan plan;
   int64_t count;
@@ -22,14 +22,14 @@ struct PlannedElements {
 /// dimensions that are contiguous with each other in all operands.
 /// @throws Error if an input is on another device, unless it is a one-element CPU tensor
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs);
-/// Adds an input that is a scalar, given by its bits.
+/// Adds a scalar input with the given bits and dtype.
 void add_value(PlannedElements& elements, uint64_t bits, DType dtype);
 /// Launches a kernel over all elements, in vectors of `width` elements (the kernel's kVectorWidth) if all operands
 /// allow vectors, otherwise element by element.
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device);
 
-/// Computes y = f(inputs) with the row's kernel for the dtype of the first input.
-/// @throws NotImplementedError that names op and dtype if the row has no such kernel
+/// Computes y = f(inputs) by the kernel that `row` has for the dtype of the first input.
+/// @throws NotImplementedError that names op and dtype if the row has no kernel for the dtype
 void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
                  std::initializer_list<LoopScalar> scalars = {});
 

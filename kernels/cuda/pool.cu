@@ -1,8 +1,8 @@
 // Pooling over (planes, H, W), or over channels-last images. There is one thread per result, and neighbouring threads
 // are neighbours in memory. Every number is read about once from memory and a few times from the cache, so memory
 // bounds these kernels; divisions in index arithmetic are replaced by multiplications (divider.cuh). Gradients are
-// gathered, not scattered: the thread of a pixel goes through the windows that cover it, in order, so no two threads
-// add to the same place, and sums are the same in every run.
+// gathered, not scattered: each thread computes the gradient of one pixel by adding, in order, over the windows that
+// contain the pixel. So no two threads add to the same element, and sums are the same in every run.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/launch.h"
 #include "tandem/kernels/cuda/packet.cuh"
@@ -33,24 +33,26 @@ struct Windows {
         dilation(s.dilation[d]),
         by_stride(stride) {}
   __device__ int64_t start(int64_t o) const { return o * stride - padding; }
-  /// Returns the pixels of window o, without dilation.
+  /// Returns the range of pixels in window o, for dilation 1.
   __device__ Range pixels(int64_t o) const {
     return {math::max<int64_t>(start(o), 0), math::min(start(o) + kernel, in)};
   }
-  /// Returns the windows whose extent covers pixel i.
+  /// Returns the range of windows whose extent contains pixel i.
   __device__ Range covering(int64_t i) const {
-    const int64_t reach = i + padding - (kernel - 1) * dilation;  // start of the first such window, plus padding
+    // Minimum start of a window that contains i, plus padding
+    const int64_t reach = i + padding - (kernel - 1) * dilation;
     const int64_t first = reach <= 0 ? 0 : int64_t(by_stride.divide(uint64_t(reach + stride - 1)));
     return {first, math::min(int64_t(by_stride.divide(uint64_t(i + padding))) + 1, out)};
   }
-  /// Returns the number of pixels that the average of window o divides by.
+  /// Returns the divisor of the average of window o, a number of pixels.
   __device__ int64_t count(int64_t o, bool include_padding) const {
     const Range inside = pixels(o);
     return include_padding ? math::min(start(o) + kernel, in + padding) - start(o) : inside.last - inside.first;
   }
 };
 
-/// Windows from floor(o in / out) to ceil((o + 1) in / out).
+/// Windows of adaptive pooling: window o has the pixels from floor(o * in / out) to ceil((o + 1) * in / out),
+/// exclusive.
 struct AdaptiveWindows {
   int64_t in, out;
   Divider by_in, by_out;
@@ -64,12 +66,13 @@ struct AdaptiveWindows {
   __device__ int64_t count(int64_t o, bool) const { return pixels(o).last - pixels(o).first; }
 };
 
-/// Position of a result: index of its plane (image, for channels-last), row, column, and channel (0 unless
-/// channels-last).
+/// Position of an output element. For channels-last tensors, `plane` is the index of the image; otherwise it is the
+/// index of the plane, and `channel` is 0.
 struct Place {
   int64_t plane, row, column, channel;
 };
-/// Positions of results in memory order, for (planes, rows, columns) or for channels-last images (kLast).
+/// Converts an index in memory order to the position of an element, for tensors (planes, rows, columns), or
+/// channels-last images if kLast.
 template <bool kLast> struct Places {
   int64_t elements, channels;
   Divider by_rows, by_columns, by_channels;
@@ -89,8 +92,8 @@ template <bool kLast> struct Places {
     const uint64_t plane = by_rows.split(row);
     return {int64_t(plane), int64_t(row), int64_t(column), int64_t(channel)};
   }
-  /// Returns the offset of the first pixel in the plane of `at`, if planes have `pixels` pixels. step() is the distance
-  /// from one pixel to the next.
+  /// Returns the offset of the first pixel of the plane that contains `at`, in a tensor whose planes have `pixels`
+  /// pixels. step() is the distance from one pixel of a plane to the next.
   __device__ int64_t start(const Place& at, int64_t pixels) const {
     return kLast ? at.plane * pixels * channels + at.channel : at.plane * pixels;
   }
@@ -98,7 +101,8 @@ template <bool kLast> struct Places {
 };
 __device__ int64_t this_thread() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
 
-/// Computes the maximum of each window. Among equal elements the first in memory order is chosen, among NaNs the last.
+/// Computes the maximum of each window and its index. Chooses the first among equal elements, and the last NaN if there
+/// are NaNs.
 template <class T, bool kLast>
 __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, int64_t* __restrict__ index,
                                    Windows rows, Windows columns, Places<kLast> places) {
@@ -124,8 +128,8 @@ __global__ void max_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, i
   if (index) index[i] = from;
 }
 
-/// Gradient of max_pool2d, one thread for each pixel. `index` says which windows chose the pixel, so dilation does not
-/// matter.
+/// Gradient of max_pool2d, with one thread for each pixel of dx. `index` holds the pixel that each window has chosen,
+/// so dilation needs no special treatment.
 template <class T, bool kLast>
 __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __restrict__ index, T* __restrict__ dx,
                                      Windows rows, Windows columns, Places<kLast> places) {
@@ -145,8 +149,8 @@ __global__ void max_pool2d_gradients(const T* __restrict__ dy, const int64_t* __
 }
 
 /// Version of max_pool2d_gradients for windows that do not overlap: one thread per window writes all pixels of the
-/// window. The last windows of rows and columns also write the pixels that remain after them. kPairs: windows are two
-/// pixels wide, and no column remains.
+/// window. The last windows of a row or column also write the pixels after them, which belong to no window. If kPairs,
+/// all windows are two pixels wide, and no columns are left over.
 template <class T, bool kLast, bool kPairs>
 __global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64_t* __restrict__ index,
                                            T* __restrict__ dx, Windows rows, Windows columns, Places<kLast> windows) {
@@ -157,7 +161,7 @@ __global__ void max_pool2d_gradients_apart(const T* __restrict__ dy, const int64
   const int64_t bottom = at.row + 1 == rows.out ? rows.in : top + rows.stride;
   const int64_t right = at.column + 1 == columns.out ? columns.in : left + columns.stride;
   using C = Upcast<T>;
-  const T gradient = T(C(0) + C(dy[i]));  // a sum with one term, which turns -0 into 0
+  const T gradient = T(C(0) + C(dy[i]));  // 0 + dy, which turns -0 into 0, as the sum in max_pool2d_gradients does
   dx += windows.start(at, rows.in * columns.in);
   for (int64_t h = top; h < bottom; ++h) {
     const int64_t row = h * columns.in;
@@ -185,18 +189,19 @@ __global__ void avg_pool2d_windows(const T* __restrict__ x, T* __restrict__ y, A
   y[i] = T(sum * (C(1) / C(rows.count(at.row, include_padding) * columns.count(at.column, include_padding))));
 }
 
-/// Average over large windows, one warp for each window: lanes take neighbouring pixels, and their sums are added as a
-/// tree.
+/// Averages over large windows, with one warp for each window. The lanes read neighbouring pixels, and their sums are
+/// added by a tree.
 template <class T, class Axis>
 __global__ void avg_pool2d_wide_windows(const T* __restrict__ x, T* __restrict__ y, Axis rows, Axis columns,
                                         Places<false> places, bool include_padding) {
   const int64_t i = this_thread() / kWarpSize;
-  if (i >= places.elements) return;  // the whole warp returns
+  if (i >= places.elements) return;  // all lanes of the warp return together
   const Place at = places(i);
   const Range down = rows.pixels(at.row), across = columns.pixels(at.column);
   const int64_t width = across.last - across.first, lane = threadIdx.x % kWarpSize;
   x += at.plane * rows.in * columns.in;
-  // Lanes continue from one row to the next, so that all of them are busy even if the window is narrow.
+  // The lanes step through the window's pixels row after row without a gap, so that all lanes are busy even if the
+  // window is narrow.
   using C = Upcast<T>;
   C sum = C(0);
   int64_t h = down.first, w = lane;
@@ -230,7 +235,7 @@ __global__ void avg_pool2d_gradients(const T* __restrict__ dy, T* __restrict__ d
   dx[i] = T(sum);
 }
 
-/// Returns a launch shape with at least `threads` threads; a block has no more than needed.
+/// Returns a launch shape with at least `threads` threads. If there are few threads, the block is small.
 LaunchShape threads_for(int64_t threads) {
   const int64_t block = std::min<int64_t>(ceil_div(threads, kWarpSize) * kWarpSize, 256);
   return {checked_grid(ceil_div(threads, block)), static_cast<unsigned>(block)};
@@ -304,7 +309,7 @@ void avg_pool2d_backward(const Tensor& dy, const PoolShape& shape, Tensor& dx) {
 
 void adaptive_avg_pool2d(const Tensor& x, Tensor& y) {
   const int64_t pixels = x.size(-2) * x.size(-1);
-  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // mean of each plane, which is contiguous
+  if (y.size(-2) * y.size(-1) == 1 && x.numel() > 0) {  // one window per plane: the mean of a contiguous plane
     const bool last = x.dim() == 4;
     const int64_t images = x.size(0), channels = last ? x.size(1) : 1;
     const Tensor planes = core::try_view(last ? core::permute(x, {0, 2, 3, 1}) : x, {images, pixels, channels});

@@ -1,7 +1,8 @@
-// Reductions over the middle dimension of (outer, n, inner), bound by memory bandwidth. Rows (inner = 1): a team of
-// threads per row, with four 16-byte loads per thread in flight. Columns: neighbouring threads take neighbouring
-// columns, several rows at a time. If there are few results with many elements each, they are cut into pieces by shape,
-// and a second pass combines the states of the pieces. So no sum depends on the GPU.
+// Reductions over the middle dimension of (outer, n, inner), bound by memory bandwidth. If inner is 1, a team of
+// threads reduces each row, with four 16-byte loads per thread in flight. If inner > 1, neighbouring threads reduce
+// neighbouring columns, several rows at a time. If there are few results with many elements each, n is cut into pieces,
+// and a second pass combines the states of the pieces. The number of pieces depends on the shape only, so no result
+// depends on the GPU.
 #include "tandem/kernels/reduce.h"
 
 #include <algorithm>
@@ -12,13 +13,15 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kLoads = 4;               // loads of a thread in flight together
-constexpr int64_t kPieceBytes = 65536;  // per block: small, so that multiprocessors idle only briefly at the end
-constexpr int64_t kPieces = 1024;       // number of blocks that keep every multiprocessor busy
+constexpr int kLoads = 4;  // number of loads of a thread that are in flight at the same time
+// Maximum bytes of a piece, which one block reads. It is small, so that no multiprocessor is idle for long at the end.
+constexpr int64_t kPieceBytes = 65536;
+constexpr int64_t kPieces = 1024;  // number of blocks that keep every multiprocessor busy
 
 // ---- elements and operations: an operation has take(state, element, index along n, index of the result)
 
-/// Stands for int32, int16, int8, uint8 and bool, which share kernels: a switch reads them as int32.
+/// Element type that stands for int32, int16, int8, uint8 and bool, which share kernels. Elements are converted to
+/// int32 when they are loaded.
 struct SmallInt {
   int32_t value;
   TANDEM_HD operator int32_t() const { return value; }
@@ -30,7 +33,7 @@ template <> struct tandem::kernels::UpcastOf<tandem::kernels::cuda::SmallInt> { 
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Input elements. pack() loads N of them, by one load if `aligned`.
+/// Input of a reduction. pack() loads N elements, by one load instruction if `aligned`.
 template <class T> struct Source {
   static constexpr int kRun = kPack<T>;
   const T* x;
@@ -70,7 +73,7 @@ template <> struct Source<SmallInt> {
     for (int k = 0; k < N; ++k) to.at[k] = {int32_t(from.at[k])};
   }
 };
-/// Pairs of elements from two tensors with equal layouts.
+/// A pair of elements, from two tensors with equal layouts.
 template <class T> struct Two { T x, target; };
 template <class T> struct Source<Two<T>> {
   static constexpr int kRun = kPack<T>;
@@ -95,7 +98,7 @@ template <class T> struct Target {
 template <> struct Target<SmallInt> {
   void* y;
   int bytes;
-  int32_t least, most;  // range of the dtype: the result of an empty reduction is clamped to it
+  int32_t least, most;  // range of the dtype, to which the result of an empty reduction is clamped
   explicit Target(const Tensor& t) : y(t.raw_data()), bytes(static_cast<int>(t.itemsize())) {
     const int32_t top = static_cast<int32_t>((int64_t(1) << (8 * bytes - 1)) - 1);
     least = t.dtype() == kUInt8 || t.dtype() == kBool ? 0 : -top - 1;
@@ -112,8 +115,8 @@ template <> struct Target<SmallInt> {
   }
 };
 
-/// Sum or product of elements, by Way (Adding or Multiplying), stored as Out. Floating results are divided by `divisor`
-/// unless it is 1.
+/// Sum or product of elements. `Way` is the reduction operator Adding or Multiplying, and Out the output dtype.
+/// Floating-point results are divided by `divisor` unless it is 1.
 template <class Way, class Out> struct Fold : Way {
   using State = typename Way::State;
   Target<Out> y;
@@ -130,7 +133,7 @@ template <class Way, class Out> struct Fold : Way {
   }
   const Fold& finishing() const { return *this; }
 };
-/// Sum of squared differences of pairs, divided by `divisor`.
+/// Sum of squared differences of the two elements of each pair, divided by `divisor`.
 template <class T> struct SquaredError : Adding<T> {
   Target<T> y;
   T divisor;
@@ -143,8 +146,8 @@ template <class T> struct SquaredError : Adding<T> {
   __device__ void give(int64_t i, const T& state) const { y.put(i, state / divisor); }
   const SquaredError& finishing() const { return *this; }
 };
-/// Sum of squared distances of elements from the center of their result, in double, which holds the square of any
-/// float. The second pass adds partial sums.
+/// Sum of (element - center)^2, where each result has its own center. It is computed in double, which can represent the
+/// square of any float. If `finishes`, adds partial sums instead of squares, in the second pass.
 struct Squares : Adding<double> {
   Target<double> y;
   const double* center;  // null: all centers are 0
@@ -161,7 +164,7 @@ struct Squares : Adding<double> {
     return op;
   }
 };
-/// Sum of (|element| / scale of its result)^p, in double.
+/// Sum of (|element| / scale)^p in double, where each result has its own scale.
 template <class C> struct Powers : Adding<double> {
   Target<double> y;
   const C* scale;
@@ -178,13 +181,13 @@ template <class C> struct Powers : Adding<double> {
     return op;
   }
 };
-/// Largest element, or NaN if there is one; or smallest element, as the negation of the largest of the negated
+/// Largest element, or NaN if an element is NaN. The smallest element is computed as the negated maximum of the negated
 /// elements.
 template <class T> struct Extreme : Largest<Upcast<T>> {
   using State = Upcast<T>;
   using Sign = std::conditional_t<math::kFloating<State>, State, int64_t>;
   Target<T> y;
-  Sign taken, given;  // a factor for floats, an XOR mask for integers
+  Sign taken, given;  // sign of inputs and of results: a factor (float) or an XOR mask (integer)
   Extreme(const Tensor& y, bool smallest) : y(y), taken(smallest ? Sign(-1) : kKeep), given(taken) {}
   Extreme finishing() const {
     Extreme op = *this;
@@ -208,15 +211,15 @@ template <class T> struct Extreme : Largest<Upcast<T>> {
 
 template <class C> struct Placed {
   C value;
-  int64_t place;  // index along n; -1: no element yet
+  int64_t place;  // index along n, or -1 if there is no element yet
 };
-/// Extremum and its index: the first among equal elements; NaN wins.
+/// Largest or smallest element with its index. Chooses the first among equal elements, and NaN over any number.
 template <class T> struct PlacedExtreme {
   using State = Placed<Upcast<T>>;
   Target<T> y;
   int64_t* index;
   bool smallest;
-  const PlacedExtreme& finishing() const { return *this; }  // states are combined by the same operation
+  const PlacedExtreme& finishing() const { return *this; }  // the second pass combines states by the same operator
   __device__ static State start() { return {Upcast<T>(0), -1}; }
   __device__ State join(const State& a, const State& b) const {
     if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
@@ -237,12 +240,12 @@ template <class T> struct PlacedExtreme {
 
 // ---- kernels
 
-/// Partition of n into `pieces` of `length` elements; the last piece may be shorter.
+/// Partition of n elements into `pieces` pieces of `length` elements; the last piece may be shorter.
 struct Cut {
   int64_t n, pieces, length;
 };
 
-/// Reduces x (rows, n). A unit is one piece of a row, with a team of blockDim.x threads; threadIdx.y counts units.
+/// Reduces x (rows, n). A unit is one piece of a row; blockDim.x threads reduce it, and a block has blockDim.y units.
 /// Stores the unit's state in parts[unit], or writes the result if `parts` is null.
 template <class Op, class T>
 __global__ void reduce_rows(Op op, Source<T> x, typename Op::State* parts, int64_t units, Cut cut, bool aligned) {
@@ -277,9 +280,9 @@ constexpr int kColumnThreads = 256;
 /// Number of columns per thread.
 template <class T> inline constexpr int kColumns = Source<T>::kRun < 4 ? Source<T>::kRun : 4;
 
-/// Reduces x (outer, n, inner). A unit is one piece of one outer index. A block takes one strip of columns of one or
-/// more units: threads along x have kColumns<T> neighbouring columns each, threads along y take the rows in turn, and
-/// threads along z count units.
+/// Reduces x (outer, n, inner). A unit is one piece of n for one outer index. A block reduces a strip of columns in one
+/// or more units. Each threadIdx.x has kColumns<T> neighbouring columns, threads with different threadIdx.y take the
+/// rows in turn, and threadIdx.z is the unit within the block.
 template <class Op, class T>
 __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, int64_t units, int64_t inner,
                                int64_t strips, Cut cut, bool aligned) {
@@ -321,7 +324,7 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
 
 // ---- launchers
 
-/// Scratch memory for n states, released in stream order.
+/// Scratch memory for n states, which is released in stream order.
 template <class State> struct Parts {
   Tensor bytes;
   Parts(int64_t n, Device device) : bytes(core::empty({n * int64_t(sizeof(State))}, kUInt8, device)) {}
@@ -334,7 +337,7 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   using State = typename Op::State;
   constexpr int kWidth = kColumns<T>;
   const int64_t packs = ceil_div(inner, kWidth);
-  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // threads along y, if there are enough columns
+  const int64_t tall = power_of_two(ceil_div(n, 2 * kLoads), 1, 8);  // blockDim.y if there are enough columns
   const int64_t wide = power_of_two(packs, 1, kColumnThreads / tall), strips = ceil_div(packs, wide);
   Cut cut{n, 1, n};
   if (n > 64 && outer * strips < kPieces / 2) {
@@ -343,8 +346,9 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
     cut.pieces = ceil_div(n, cut.length);
   }
   const int64_t units = outer * cut.pieces, high = power_of_two(ceil_div(cut.length, kLoads), 1, kColumnThreads / wide);
-  const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // 64: a block's limit along z
-  const int64_t deep = power_of_two(ceil_div(units, kPieces), 1, most_deep);        // many small units share blocks
+  const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // CUDA limits blockDim.z to 64
+  // Units per block, more than 1 if there are many small units
+  const int64_t deep = power_of_two(ceil_div(units, kPieces), 1, most_deep);
   const dim3 block(static_cast<unsigned>(wide), static_cast<unsigned>(high), static_cast<unsigned>(deep));
   const LaunchShape shape{checked_grid(ceil_div(units, deep) * strips), block};
   const bool aligned = inner % kWidth == 0 && x.is_aligned(kWidth);
@@ -361,14 +365,14 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   constexpr int kWidth = Source<T>::kRun;
   constexpr int64_t kMost = kPieceBytes / int64_t(sizeof(T));
   Cut cut{n, 1, n};
-  if (n > 16384 && rows < kPieces / 2) {  // for rows of up to 1 GiB, the second pass is not cut again
+  if (n > 16384 && rows < kPieces / 2) {  // the second pass is not cut again unless a row exceeds 1 GiB
     const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kPieces), 2048, kMost);
     cut.length = ceil_div(length, kWidth) * kWidth;
     cut.pieces = ceil_div(n, cut.length);
   }
   const int64_t units = rows * cut.pieces, packs = ceil_div(cut.length, kWidth);
-  // Short rows: up to a warp per row, with up to 16 loads per lane and at most as many lanes as packs. Long rows: 4
-  // loads per thread.
+  // Number of threads per row. Short rows have up to one warp, with up to 16 loads per lane, and at most as many lanes
+  // as packs. Long rows have 128 or 256 threads.
   const int64_t team = packs <= 16 * kWarpSize ? power_of_two(ceil_div(packs, packs < 32 ? 1 : kLoads), 1, kWarpSize)
                                                : power_of_two(ceil_div(packs, kLoads), 128, 256);
   const dim3 block = team_block(team, units);
@@ -389,7 +393,7 @@ template <class T, class Op> void reduce(const char* name, const Op& op, const T
     launch_columns<Op, T>(name, op, Source<T>(x), outer, n, inner, x.device());
 }
 
-/// Calls f<T>() with the C++ type of the dtype; SmallInt for bool and integers of up to 32 bits.
+/// Calls f.operator()<T>() with the C++ type of the dtype, or with SmallInt for bool and integers of up to 32 bits.
 template <class F> void visit_source(DType dtype, F f) {
   switch (dtype) {
     case kFloat32: return f.template operator()<float>();
@@ -400,8 +404,8 @@ template <class F> void visit_source(DType dtype, F f) {
     default: return f.template operator()<SmallInt>();
   }
 }
-/// Reduces by sums or products: floating results keep the dtype of x (or y's, if that is wider); integers and bool
-/// become int64.
+/// Computes sums or products. Floating-point sums are accumulated for the dtype of x, or of y if that is wider;
+/// integers and bool give int64.
 template <template <class> class Way>
 void reduce_sums(const char* name, const Tensor& x, const Tensor& y, double divisor = 1) {
   visit_source(x.dtype(), [&]<class T>() {

@@ -22,7 +22,7 @@ template <class T, int N> __device__ __forceinline__ Pack<T, N> load_pack(const 
 }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack, bool aligned) {
   if constexpr (sizeof(pack) % 16 == 0)
-    if (aligned) {  // by __stwb, because nvcc splits an ordinary store of the pack into the element stores below
+    if (aligned) {  // __stwb, because nvcc would split an ordinary store of the pack into stores of elements
       struct Parts {
         uint4 at[sizeof(pack) / 16];
       };
@@ -36,7 +36,8 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* to, cons
   for (int i = 0; i < N; ++i) to[i] = pack.at[i];
 }
 
-/// Convert elements from the storage type to the compute type when loaded, and round them back when stored.
+/// widen() converts elements from the dtype in memory to the compute type; store_pack_as() converts them back and
+/// stores them.
 template <class T, int N> __device__ __forceinline__ Pack<Upcast<T>, N> widen(const Pack<T, N>& pack) {
   if constexpr (math::kSame<T, Upcast<T>>) {
     return pack;
@@ -58,8 +59,8 @@ __device__ __forceinline__ void store_pack_as(T* to, const Pack<Upcast<T>, N>& w
     store_pack(to, pack, aligned);
   }
 }
-/// Calls f(i, load(i), k) for i = start, start + step, ... below count; k cycles from 0 to N - 1. N loads are in flight
-/// before the first of them is used.
+/// Calls f(i, load(i), k) for i = start, start + step, ... below `count`; k cycles through 0 to N - 1. N loads are
+/// issued before the first loaded value is used.
 template <int N, class Load, class F>
 __device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t count, Load load, F f) {
   for (int64_t i = start; i < count; i += N * step) {
@@ -73,14 +74,15 @@ __device__ __forceinline__ void stream(int64_t start, int64_t step, int64_t coun
   }
 }
 
-/// Returns the smallest power of two that is at least n, limited to [least, most] (powers of two).
+/// Returns the smallest power of two that is at least n, clamped to [least, most], which must be powers of two.
 inline int64_t power_of_two(int64_t n, int64_t least, int64_t most) {
   int64_t p = least;
   while (p < n && p < most) p *= 2;
   return p;
 }
 
-/// a / b and a % b for non-negative numbers. Uses 32-bit division, which is several times faster, if both numbers fit.
+/// quotient() returns a / b and rest() returns a % b, for non-negative numbers. If both numbers fit 32 bits, 32-bit
+/// division is used, which is several times faster.
 TANDEM_HD int64_t quotient(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? int64_t(uint32_t(a) / uint32_t(b)) : a / b;
 }
@@ -94,7 +96,8 @@ template <class A> TANDEM_HD A lowest() {
     return -A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1) - 1;
 }
 
-/// Reduction operators over states of type A: start() is the neutral element, join() is associative.
+/// Reduction operators on states of type A. start() returns the neutral element, and join() combines two states; it is
+/// associative.
 template <class A> struct Adding {
   using State = A;
   __device__ static A start() { return A(0); }
@@ -111,7 +114,7 @@ template <class A> struct Largest {  // a NaN wins
   __device__ static A join(A a, A b) { return math::max(a, b); }
 };
 
-/// Returns the value of the lane whose number is this lane's number XOR `mask`. A struct is exchanged in 8-byte words.
+/// Returns the value that lane (this lane XOR mask) passed. A struct is exchanged in 8-byte words.
 template <class A> __device__ __forceinline__ A exchange(const A& value, int mask, int width) {
   if constexpr (__is_class(A)) {
     struct Words {
@@ -128,8 +131,8 @@ template <class A> __device__ __forceinline__ A exchange(const A& value, int mas
   }
 }
 
-/// Reduces over each group of `width` consecutive lanes (a power of two up to 32). Every lane gets the result of its
-/// group. All 32 lanes must call this.
+/// Reduces `state` over each group of `width` consecutive lanes (a power of two up to 32). Every lane gets the result
+/// of its group. All 32 lanes must call this function.
 template <class Op>
 __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state, int width = kWarpSize) {
   for (int mask = width / 2; mask > 0; mask /= 2) state = op.join(state, exchange(state, mask, width));
@@ -137,8 +140,9 @@ __device__ typename Op::State warp_reduce(const Op& op, typename Op::State state
 }
 template <class A> __device__ A warp_sum(A value) { return warp_reduce(Adding<A>(), value); }
 
-/// Reduces over the blockDim.x threads of a row (a power of two). A block may hold several rows, one per threadIdx.y;
-/// it consists of whole warps, and all its threads must call this. Every thread gets the result of its row.
+/// Reduces `state` over the blockDim.x threads of a row (a power of two). A block may have several rows, one per
+/// threadIdx.y. The block must consist of whole warps, and all of its threads must call this function. Every thread
+/// gets the result of its row.
 template <class Op> __device__ typename Op::State team_reduce(const Op& op, typename Op::State state) {
   const int team = static_cast<int>(blockDim.x);
   if (team <= kWarpSize) return warp_reduce(op, state, team);
@@ -150,16 +154,16 @@ template <class Op> __device__ typename Op::State team_reduce(const Op& op, type
   __syncthreads();
   state = of_warp[threadIdx.y * warps];
   for (int w = 1; w < warps; ++w) state = op.join(state, of_warp[threadIdx.y * warps + w]);
-  __syncthreads();  // before the next reduction overwrites of_warp
+  __syncthreads();  // all reads must be done before the next reduction overwrites of_warp
   return state;
 }
-/// Reduces over all threads of a one-dimensional block.
+/// Reduces `state` over all threads of a one-dimensional block.
 template <class Op> __device__ typename Op::State block_reduce(const Op& op, typename Op::State state) {
   return team_reduce(op, state);
 }
 
-/// Returns a block in which each row has `team` threads (a power of two). The block consists of whole warps, and has
-/// `wanted` threads if there are enough rows. @return (team, rows per block)
+/// Returns block dimensions (team, rows per block), so that each row has `team` threads (a power of two). The block
+/// consists of whole warps, and has `wanted` threads if there are enough rows.
 inline dim3 team_block(int64_t team, int64_t rows, int64_t wanted = 256) {
   const int64_t least = team < kWarpSize ? kWarpSize / team : 1, most = wanted > team ? wanted / team : 1;
   return {static_cast<unsigned>(team), static_cast<unsigned>(power_of_two(rows, least, most > least ? most : least)),

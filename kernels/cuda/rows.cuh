@@ -1,5 +1,5 @@
-// Rows that a team of threads holds in registers, so that each row is read once, and loops over rows that are too long
-// for that. Half types are held as float.
+// Helpers for kernels that process rows. A team of threads holds a row in registers, so that the row is read from
+// memory once; other helpers loop over rows that are too long for registers. Half types are held as float.
 #pragma once
 #include "tandem/core/tensor.h"
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -7,38 +7,40 @@
 
 namespace tandem::kernels::cuda {
 
-/// Number of elements of a long row that one thread holds: 64 bytes in the compute type.
+/// Number of elements of a row that one thread holds, unless the row is short: 64 bytes in the compute type.
 template <class T> inline constexpr int kHeld = static_cast<int>(64 / sizeof(Upcast<T>));
-/// Number of elements of a short row that one thread holds: four, or one 16-byte load if that has more.
+/// Number of elements of a short row that one thread holds: four, or the elements of one 16-byte load if these are
+/// more.
 template <class T> inline constexpr int kHeldShort = kPack<T> > 4 ? kPack<T> : 4;
 
-/// Rows of n elements. Consecutive threads hold consecutive elements, in packs if n is a multiple of the pack size.
-/// This depends only on the shape, because it determines the order of sums.
+/// Distribution of rows of n elements over the threads of a team. Consecutive threads hold consecutive packs if n is a
+/// multiple of the pack size, otherwise consecutive elements. The distribution depends only on the shape, because it
+/// determines the order of sums.
 struct RowShape {
   int64_t rows, n;
-  bool packed, aligned;  // aligned: the packs of every operand can be moved by one load each
+  bool packed, aligned;  // aligned: one load or store per pack is possible in every operand
 
-  /// Returns this thread's row; the thread has no row if the result is `rows` or more.
+  /// Returns the index of this thread's row. If it is `rows` or more, the thread has no row.
   __device__ int64_t row() const { return int64_t(blockIdx.x) * blockDim.y + threadIdx.y; }
 
-  /// Returns the index in the row of this thread's k-th element; the element does not exist if the result is n or more.
+  /// Returns the index within the row of this thread's k-th element. If it is n or more, the element does not exist.
   template <class T> __device__ int64_t position(int k) const {
     constexpr int kWidth = kPack<T>;
     return packed ? (int64_t(k / kWidth) * blockDim.x + threadIdx.x) * kWidth + k % kWidth
                   : int64_t(k) * blockDim.x + threadIdx.x;
   }
-  /// Loads this thread's elements of its row of `from`; elements after the end of the row become `missing`.
+  /// Loads this thread's elements of its row in the tensor `from`. Elements after the end of the row become `missing`.
   template <int K, class T> __device__ void load(const T* from, Upcast<T> missing, Upcast<T> (&held)[K]) const {
     load_row<T, K>(row() < rows ? from + row() * n : nullptr, missing, held);
   }
-  /// Loads this thread's elements of the single row `from`, which several teams may share (a weight, say); all become
-  /// `missing` if `from` is null. The elements are distributed over the threads in packs of T, as in load(); S may be
-  /// wider than T.
+  /// Loads this thread's elements of one row, which starts at `from`. Several teams may load the same row, for example
+  /// a weight. If `from` is null, all elements become `missing`. The elements are distributed over the threads in packs
+  /// of T, as in load(), even if their type S is wider than T.
   template <class T, int K, class S>
   __device__ void load_row(const S* from, Upcast<S> missing, Upcast<S> (&held)[K]) const {
     constexpr int kWidth = kPack<T>, kLoad = kPack<S> < kWidth ? kPack<S> : kWidth;
     const bool valid = from != nullptr;
-    // `missing` is assigned first: a choice after each load would make the next load wait for that one.
+    // `missing` is assigned before the loads: a selection after each load would make the next load wait for it.
     for (int k = 0; k < K; ++k) held[k] = missing;
     if (packed) {
 #pragma unroll
@@ -93,10 +95,10 @@ template <class T> RowShape row_shape(int64_t rows, int64_t n, std::initializer_
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   return shape;
 }
-/// Returns whether a team of up to `threads` threads can hold a row of n elements.
+/// Returns whether a team of `threads` threads can hold a row of n elements in registers.
 template <class T> bool can_hold(int64_t n, int64_t threads) { return n <= threads * kHeld<T>; }
-/// Calls f<K>(launch shape), where K is the number of elements of a row that a thread holds. A team takes `each` rows
-/// in turn.
+/// Calls f.operator()<K>(launch shape), where K is the number of elements of a row that a thread holds. A team
+/// processes `each` rows in turn.
 template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t each, F f) {
   constexpr int kShort = kHeldShort<T>;
   const bool is_short = n <= kShort * kWarpSize;
@@ -107,20 +109,22 @@ template <class T, class F> void visit_held(int64_t rows, int64_t n, int64_t eac
   is_short ? f.template operator()<kShort>(shape) : f.template operator()<kHeld<T>>(shape);
 }
 
-/// Shape of long rows. If there are few rows, each is cut into `pieces` of `length` elements. A block takes one piece.
+/// Shape of rows that are too long for registers. If there are few rows, each is cut into `pieces` pieces of `length`
+/// elements. A block processes one piece.
 struct PieceShape {
   int64_t n, pieces, length;
   bool aligned;
   __device__ int64_t row() const { return quotient(blockIdx.x, pieces); }
   __device__ int64_t first() const { return rest(blockIdx.x, pieces) * length; }
   __device__ int64_t count() const { return math::min(length, n - first()); }
-  /// Calls f(i, pack) for the packs of the piece that starts at `from`: elements i, i + 1, ... in the compute type.
-  /// Four loads are in flight. Elements that do not fill a pack come in packs of one.
+  /// Calls f(i, pack) for this thread's packs of the piece that starts at `from`. `pack` has the elements i, i + 1, ...
+  /// in the compute type. Four loads are in flight at a time. Remaining elements that do not fill a pack are passed in
+  /// packs of one.
   template <class T, class F> __device__ void walk(const T* from, F f) const {
     walk_by<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
                       [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
-  /// Version of walk() for two operands with the same positions: calls f(i, a, b).
+  /// Version of walk() for two operands: calls f(i, pack of a, pack of b).
   template <class T, class F> __device__ void walk_pairs(const T* a, const T* b, F f) const {
     walk_by<kPack<T>>(
         [&]<int N>(int64_t i) {
@@ -131,7 +135,7 @@ struct PieceShape {
 
  private:
   template <class P> struct Pair { P a, b; };
-  /// load.operator()<N>(i) returns elements i to i + N - 1 of the operands.
+  /// Loop of walk() and walk_pairs(). load.operator()<N>(i) must return elements i to i + N - 1 of the operands.
   template <int kWidth, class Load, class F> __device__ void walk_by(Load load, F f) const {
     const int64_t packs = count() / kWidth, team = blockDim.x;
     stream<4>(
@@ -144,17 +148,20 @@ template <class T> PieceShape piece_shape(int64_t rows, int64_t n, std::initiali
   PieceShape shape{n, 1, n, n % kPack<T> == 0};
   for (const void* each : operands) shape.aligned &= is_aligned(each, 16);
   if (rows < 256) {
-    const int64_t wanted = ceil_div(n * rows, 1024);  // blocks that keep every multiprocessor busy
+    // Elements per piece if there are 1024 blocks, which keep every multiprocessor busy
+    const int64_t wanted = ceil_div(n * rows, 1024);
     shape.length = ceil_div(math::max<int64_t>(wanted, 4096), kPack<T>) * kPack<T>;
     shape.pieces = ceil_div(n, shape.length);
   }
   return shape;
 }
 
-/// Stage of a launch over long rows: `all` reduces and writes the result; if rows are cut into pieces, `parts` reduces
-/// each piece, and `finish` writes the result in a second launch.
+/// Stage of a computation over long rows. If rows are not cut into pieces, one launch with `all` reduces the rows and
+/// writes the result. Otherwise a launch with `parts` reduces each piece, and a launch with `finish` combines the
+/// pieces and writes the result.
 enum class Stage { all, parts, finish };
-/// Calls f(launch shape, stage, parts) once, or twice if rows are cut into pieces. `parts` has `bytes` for each piece.
+/// Calls f(launch shape, stage, parts) once, or twice if rows are cut into pieces. `parts` is scratch memory with
+/// `bytes` bytes for each piece.
 template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t bytes, Device device, F f) {
   const LaunchShape launched{checked_grid(rows * shape.pieces), dim3(shape.pieces > 1 ? 256 : 512)};
   if (shape.pieces == 1) return f(launched, Stage::all, nullptr);
@@ -162,7 +169,8 @@ template <class F> void run_long(int64_t rows, const PieceShape& shape, int64_t 
   f(launched, Stage::parts, parts.raw_data());
   f(launched, Stage::finish, parts.raw_data());
 }
-/// Returns the combined state of all pieces of this block's row; every block of the row adds them in the same order.
+/// Returns the combined state of all pieces of this block's row. Every block of the row combines the pieces in the same
+/// order.
 template <class Op> __device__ typename Op::State row_total(const PieceShape& shape, const typename Op::State* parts) {
   typename Op::State state = Op::start();
   for (int64_t p = threadIdx.x; p < shape.pieces; p += blockDim.x)
@@ -170,8 +178,8 @@ template <class Op> __device__ typename Op::State row_total(const PieceShape& sh
   return team_reduce(Op(), state);
 }
 
-/// Returns the gradient of one row's loss: dloss[row], or *dloss / *total if the loss is the mean over rows (total:
-/// their total weight).
+/// Returns the gradient with respect to one row's loss: dloss[row]; or *dloss / *total if the loss is a mean over rows,
+/// where *total is the sum of the rows' weights.
 template <class C> __device__ C loss_slope(const C* dloss, const C* total, int64_t row) {
   return total ? *dloss / *total : dloss[row];
 }

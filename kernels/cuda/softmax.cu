@@ -1,7 +1,7 @@
-// Softmax, log-softmax and their gradients along rows, bound by memory bandwidth. Rows of up to 64 KiB are held in the
-// registers of a team, which has from a few lanes to 1024 threads, and are read once. Longer rows are read twice: one
-// pass for maximum and sum (Milakov & Gimelshein 2018, arXiv:1805.02867), one for the result. If there are few long
-// rows, each is cut into pieces.
+// Softmax, log-softmax and their gradients along rows, bound by memory bandwidth. Rows of up to 64 KiB are read once: a
+// team of a few lanes up to 1024 threads holds the row in registers. Longer rows are read twice: a first pass computes
+// the maximum and the sum (Milakov & Gimelshein 2018, arXiv:1805.02867), a second pass the result. If there are few
+// long rows, each is cut into pieces.
 #include "tandem/kernels/cuda/fault.h"
 #include "tandem/kernels/cuda/rows.cuh"
 #include "tandem/kernels/softmax.h"
@@ -9,7 +9,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Maximum that ignores NaN; the sum becomes NaN instead.
+/// Reduction operator: maximum that ignores NaN. (NaN reaches the result by the sum.)
 template <class T> struct Peak {
   using State = T;
   __device__ static T join(T a, T b) { return b > a ? b : a; }
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(1024)
     for (int k = 0; k < K; ++k) sum += math::exp(held[k] - peak);
     const C log_sum = math::log(team_reduce(Adding<C>(), sum));
     for (int k = 0; k < K; ++k)
-      held[k] = held[k] - peak - log_sum;  // in this order: kernels/cpu/loops/softmax.cpp says why
+      held[k] = held[k] - peak - log_sum;  // the order of the subtractions matters: see kernels/cpu/loops/softmax.cpp
   } else {
     for (int k = 0; k < K; ++k) {
       held[k] = math::exp(held[k] - peak);
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(1024)
   shape.store<K>(y, held);
 }
 
-/// Gradient of softmax, dx = y (dy - sum dy y), or of log-softmax, dx = dy - e^y sum dy.
+/// Gradient of softmax, dx = y * (dy - sum(dy * y)), or of log-softmax, dx = dy - e^y * sum(dy).
 template <class T, int K>
 __global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restrict__ dy, const T* __restrict__ y,
                                                               T* __restrict__ dx, RowShape shape, bool log) {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(1024) softmax_backward_held(const T* __restric
   shape.store<K>(dx, out);
 }
 
-/// Running maximum (peak), and sum of e^(x - peak), over the elements so far.
+/// Reduction operator that computes the maximum (peak) and the sum of e^(x - peak) in one pass.
 template <class T> struct Online {
   struct State {
     T peak, sum;
@@ -135,10 +135,10 @@ constexpr int kColumns = 32, kThreadsEach = 8;
 struct ColumnShape {
   int64_t n, inner, count;
   __device__ int64_t column() const { return int64_t(blockIdx.x) * kColumns + threadIdx.x; }
-  /// Returns the offset of the first element of this thread's column.
+  /// Returns the offset, in elements, of the first element of this thread's column.
   __device__ int64_t start() const { return quotient(column(), inner) * n * inner + rest(column(), inner); }
 };
-/// Combines the states of a column's eight threads in order; every thread gets the result.
+/// Combines the states of the eight threads of a column, in order. Every thread gets the result.
 template <class Op> __device__ typename Op::State column_reduce(Op, const typename Op::State& mine) {
   TANDEM_SHARED(typename Op::State, parts, [kThreadsEach][kColumns]);
   parts[threadIdx.y][threadIdx.x] = mine;
@@ -187,8 +187,8 @@ template <class F> void by_columns(const Tensor& x, F f) {
   f(LaunchShape{checked_grid(ceil_div(shape.count, kColumns)), dim3(kColumns, kThreadsEach)}, shape);
 }
 
-/// Computes the loss of each row from ln sum e^x of the row, given as two terms: the largest x (peak), and ln sum e^(x
-/// - peak).
+/// Computes the cross entropy loss of each row from the row's log-sum-exp, which is the sum of two terms: the largest x
+/// (peak), and the logarithm of the sum of e^(x - peak).
 template <class T> struct CrossEntropy {
   using C = Upcast<T>;
   const T* x;
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(1024) cross_entropy_held(CrossEntropy<T> loss,
 template <class T>
 __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<T>>::State* parts, PieceShape shape,
                                    Stage stage) {
-  if (stage == Stage::finish && shape.first() > 0) return;  // the row's first block writes the loss
+  if (stage == Stage::finish && shape.first() > 0) return;  // only the first block of a row writes the loss
   using Way = Online<Upcast<T>>;
   typename Way::State state = Way::start();
   if (stage == Stage::finish) {
@@ -241,7 +241,7 @@ __global__ void cross_entropy_long(CrossEntropy<T> loss, typename Online<Upcast<
     loss.give(shape.row(), shape.n, state.peak, math::log(state.sum));
 }
 
-/// Gradient of cross entropy; a team of threads per row. Needs no reduction.
+/// Gradient of cross entropy, elementwise, with a team of threads for each row.
 template <class T>
 __global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss, const Upcast<T>* __restrict__ total,
                                             const T* __restrict__ x, const int64_t* __restrict__ target,
@@ -253,7 +253,7 @@ __global__ void cross_entropy_backward_rows(const Upcast<T>* __restrict__ dloss,
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
-  const bool ignored = t == ignore_index;  // gradient 0 even if `slope` is infinite
+  const bool ignored = t == ignore_index;  // the gradient is 0, even if `slope` is infinite
   const C slope = loss_slope(dloss, total, row) * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](C v, int64_t i) {
     const C here = slope * math::exp(v - log_norm);

@@ -1,8 +1,9 @@
-// Sorting and top-k selection along rows. Each element becomes an entry: an unsigned key with the same order, and below
-// it the element's position. No two entries are equal, so every sorting network and merge gives the same stable order.
-// A block sorts a tile in shared memory (bitonic sort). The tiles of longer rows are merged; each block finds its share
-// of two runs by binary search (merge path). topk keeps the first k entries of each tile and repeats with those. Bound
-// by memory if there are two merges or more.
+// Sorting and top-k selection along rows. Each element becomes an entry, which consists of an unsigned key with the
+// same order as the element and, in the less significant bits, the element's position. No two entries are equal, so any
+// sorting algorithm gives the same, stable order. A block sorts a tile in shared memory (bitonic sort). The sorted
+// tiles of longer rows are merged; each block finds its share of the two runs by binary search (merge path). topk keeps
+// the first k entries of each tile, and sorts the kept entries again until one tile is left. With two or more merges,
+// memory limits the speed.
 #include <utility>
 
 #include "tandem/kernels/cuda/reduce.cuh"
@@ -15,7 +16,7 @@ constexpr int kTile = 1024;  // number of entries that a block sorts or merges
 constexpr int kMergeThreads = 128;
 constexpr int kShare = kTile / kMergeThreads;
 
-/// Entry for keys of up to 32 bits and positions below 2^32 - 1.
+/// Entry with a key of up to 32 bits and a position below 2^32 - 1.
 struct Narrow {
   uint64_t bits;
   __device__ static Narrow of(uint64_t key, int64_t at) { return {key << 32 | uint64_t(at)}; }
@@ -34,11 +35,11 @@ struct alignas(16) Broad {
 };
 
 enum class Order { unsigned_integer, signed_integer, floating };
-/// Rows of elements of any dtype, read as bits. Inverted keys give the descending order.
+/// Input rows of any dtype, whose elements are read as bits. If `descending`, keys are inverted.
 struct Elements {
   const void* x;
   int64_t n;
-  uint64_t infinity;  // bits of the floating dtype's infinity
+  uint64_t infinity;  // bits of infinity, for floating-point dtypes
   int bytes;
   Order order;
   bool descending;
@@ -62,7 +63,7 @@ struct Elements {
       default: return static_cast<const uint64_t*>(x)[i];
     }
   }
-  /// Returns a key with the order of the elements; NaN is the largest, and zeros of both signs are equal.
+  /// Returns the sort key of element i. NaN has the largest key, and 0 and -0 have equal keys.
   __device__ uint64_t key(int64_t i) const {
     const uint64_t ones = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1, sign = ones - ones / 2;
     uint64_t u = bits(i);
@@ -75,7 +76,7 @@ struct Elements {
   }
 };
 
-/// Output: sorted elements and their positions, `count` per row.
+/// Output rows: `count` sorted elements per row, and their positions.
 struct Sorted {
   void* y;
   int64_t* index;
@@ -93,8 +94,9 @@ struct Sorted {
 };
 
 /// Sorts tiles of rows in shared memory, blockDim.y tiles per block. A tile has `size` entries, a power of two. The n
-/// entries of a row come from `entries` or, if that is null, from the row's elements. The first `keep` entries of each
-/// tile go to `kept`, with `width` entries per row. If `kept` is null, a row is a single tile, and they go to `result`.
+/// entries of a row are read from `entries` or, if `entries` is null, made from the elements of x. The first `keep`
+/// entries of each tile are written to `kept`, which has `width` entries per row. If `kept` is null, a row is a single
+/// tile, and the sorted elements are written to `result`.
 template <class Entry>
 __global__ void sort_tiles(Elements x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
                            int64_t keep, int64_t width, Sorted result) {
@@ -145,7 +147,7 @@ __device__ int64_t merge_split(const Entry* a, int64_t na, const Entry* b, int64
   return low;
 }
 
-/// Merges pairs of neighbouring runs of `length` entries, a multiple of kTile. Every block writes one tile of the
+/// Merges pairs of neighbouring sorted runs of `length` entries, a multiple of kTile. Each block writes one tile of the
 /// output.
 template <class Entry>
 __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ to, int64_t n, int64_t length) {
@@ -153,7 +155,8 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   TANDEM_SHARED(int64_t, split, [2]);
   const int64_t tiles = ceil_div(n, kTile), row = quotient(blockIdx.x, tiles),
                 start = (blockIdx.x - row * tiles) * kTile;
-  const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;  // offset: of the tile in the pair
+  // Offset of the tile from the start of the pair
+  const int64_t pair = start / (2 * length) * (2 * length), offset = start - pair;
   const Entry* const a = from + row * n + pair;
   const int64_t na = math::min(length, n - pair), nb = math::min(length, n - pair - na);
   const Entry* const b = a + na;
@@ -182,7 +185,7 @@ __global__ void merge_runs(const Entry* __restrict__ from, Entry* __restrict__ t
   for (int k = static_cast<int>(threadIdx.x); k < count; k += kMergeThreads) to[row * n + start + k] = tile[k];
 }
 
-/// Writes `result` from sorted entries, n per row.
+/// Writes the elements and positions of sorted entries, n per row, to `result`.
 template <class Entry>
 __global__ void put_sorted(Elements x, const Entry* __restrict__ entries, int64_t rows, int64_t n, Sorted result) {
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * result.count;
@@ -198,7 +201,7 @@ template <class Entry> struct Entries {
   Entry* data() const { return static_cast<Entry*>(bytes.raw_data()); }
 };
 
-/// Returns the number of entries left in a row of n if each tile keeps `keep` of its entries.
+/// Returns the number of entries that remain of a row of n entries if each tile keeps its first `keep` entries.
 int64_t kept_width(int64_t n, int64_t keep) {
   const int64_t whole = n / kTile;
   return whole * math::min<int64_t>(keep, kTile) + math::min<int64_t>(keep, n % kTile);
@@ -220,7 +223,7 @@ void launch_put(const char* name, const Elements& x, const Entry* entries, int64
          entries, rows, n, result);
 }
 
-/// Sorts whole rows and writes the first result.count elements of each.
+/// Sorts whole rows and writes the first result.count elements of each row to `result`.
 template <class Entry>
 void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
   const int64_t n = x.n;
@@ -235,15 +238,15 @@ void sort_rows(const char* name, const Elements& x, int64_t rows, const Sorted& 
   launch_put<Entry>(name, x, from.data(), rows, n, result, device);
 }
 
-/// Writes the first k elements of each sorted row to `result`. Each pass keeps k entries of every tile, until a row is
-/// a single tile.
+/// Writes the first k elements of each sorted row to `result`. Each pass sorts tiles and keeps the first k entries of
+/// each tile, until a row is a single tile.
 template <class Entry>
 void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted& result, Device device) {
   const int64_t k = result.count;
   if (k > kTile / 2) return sort_rows<Entry>(name, x, rows, result, device);
   int64_t n = x.n;
   Entries<Entry> left(0, device);
-  const Entry* entries = nullptr;  // null in the first pass: the elements themselves
+  const Entry* entries = nullptr;  // null in the first pass, which reads the elements
   while (n > kTile) {
     const int64_t width = kept_width(n, k);
     const Entries<Entry> kept(rows * width, device);
@@ -255,7 +258,7 @@ void select_rows(const char* name, const Elements& x, int64_t rows, const Sorted
   launch_tiles<Entry>(name, x, entries, rows, n, nullptr, k, result, device);
 }
 
-/// Calls f<Entry>() with the smallest entry type that holds the keys of x and the positions in a row.
+/// Calls f.operator()<Entry>() with the smallest entry type that can hold the keys of x and the positions in a row.
 template <class F> void visit_entry(const Tensor& x, F f) {
   if (x.itemsize() <= 4 && x.size(1) < int64_t(1) << 32)
     f.template operator()<Narrow>();

@@ -37,29 +37,30 @@ namespace tandem::kernels::cuda {
 
 constexpr int kTileDepth = 8;
 
-/// Writes c (batch, m, n), contiguous.
+/// Writer of a contiguous result c (batch, m, n).
 template <class T> struct MatrixWriter {
   T* data;
   int64_t m, n;
-  const T* bias;  // one number per column, or null
+  const T* bias;  // bias of each column, or null
   __device__ void put(int64_t batch, int64_t row, int64_t column, Upcast<T> value) const {
     data[(batch * m + row) * n + column] = T(bias ? Upcast<T>(bias[column]) + value : value);
   }
 };
 
-/// Partition of `batch` products of (m, k) by (k, n) into tiles.
+/// Partition of `batch` matrix products, (m, k) times (k, n), into tiles.
 struct Tiling {
   int64_t batch, m, n, k;
   int side;
-  int64_t parts, part_depth;  // number of parts that k is cut into, and steps of k in a part
+  int64_t parts, part_depth;  // number of parts into which k is cut, and length of a part along k
   constexpr int64_t down() const { return ceil_div(m, side); }
   constexpr int64_t across() const { return ceil_div(n, side); }
   constexpr int64_t outputs() const { return batch * m * n; }
 };
 
-/// Chooses a tiling by sizes alone. `widest` is the side of the largest tile that has a kernel.
+/// Chooses a tiling, depending on the sizes only. `widest` is the side of the largest tile for which a kernel is
+/// compiled.
 inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int widest) {
-  constexpr int64_t kBusy = 128, kWorth = 128;  // number of blocks that fill a GPU; minimum steps of k for a block
+  constexpr int64_t kBusy = 128, kWorth = 128;  // number of blocks that fill a GPU; minimum length of a part along k
   Tiling t{batch, m, n, k, 32, 1, std::max<int64_t>(ceil_div(k, kTileDepth) * kTileDepth, kTileDepth)};
   if (widest >= 64 && std::min(m, n) > 32) t.side = 64;
   if (widest >= 128 && batch * ceil_div(m, 128) * ceil_div(n, 128) >= kBusy) t.side = 128;
@@ -70,7 +71,8 @@ inline Tiling tiling_of(int64_t batch, int64_t m, int64_t n, int64_t k, int wide
   return t;
 }
 
-/// One thread's share of the lines of a step, on the way from global memory through registers to shared memory.
+/// Loads one thread's share of a step of a tile: read() loads from global memory into registers, and put() stores to
+/// shared memory. A line is a row of a or a column of b.
 template <class T, int kSide, int kThreads, class Reader> class TileLoader {
  public:
   using Tile = Packet<T, 4>[kTileDepth][kSide / 4 + 1];
@@ -93,7 +95,7 @@ template <class T, int kSide, int kThreads, class Reader> class TileLoader {
 
  private:
   static constexpr int kLoads = kSide * kTileDepth / kThreads;
-  // Neighbouring threads load elements that are neighbours in memory.
+  // Neighbouring threads load neighbouring elements in memory.
   __device__ static int line_of(const Reader& reader, int i) {
     const int t = threadIdx.x;
     return reader.depth_first() ? t / kTileDepth + i * (kThreads / kTileDepth) : t % kSide;
@@ -115,8 +117,9 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   TANDEM_SHARED(Four, a_tiles, [2][kTileDepth][kSide / 4 + 1]);
   TANDEM_SHARED(Four, b_tiles, [2][kTileDepth][kSide / 4 + 1]);
 
-  // Concurrent blocks share rows and columns in the cache if their tiles form a square. So the blocks go through strips
-  // of eight rows of tiles.
+  // Map blockIdx.x to a tile so that tiles of blocks that run at the same time form a rough square, because these
+  // blocks then share rows of a and columns of b in the cache. Blocks go through strips of eight rows of tiles, column
+  // by column.
   const int64_t down = t.down(), across = t.across(), tiles = down * across;
   const int64_t tile = blockIdx.x % tiles, part = blockIdx.x / tiles % t.parts, batch = blockIdx.x / tiles / t.parts;
   const int64_t strip = tile / (8 * across), height = math::min<int64_t>(down - 8 * strip, 8),
@@ -181,7 +184,7 @@ __global__ void __launch_bounds__((kSide / kOwn) * (kSide / kOwn), kSide == 128 
   }
 }
 
-/// Adds the parts of k in order, and passes the sums to `writer`.
+/// Adds the partial sums of the parts of k in order, and passes the sums to `writer`.
 template <class T, class Writer>
 __global__ void add_parts(const T* __restrict__ partial, Writer writer, int64_t parts, int64_t outputs, int64_t m,
                           int64_t n) {
@@ -201,7 +204,7 @@ void launch_add_parts(const Tensor& partial, const Writer& writer, int64_t parts
          partial.device(), partial.data<T>(), writer, parts, outputs, m, n);
 }
 
-/// Computes a product by tiles with a side of at most kWidest. There must be at least one output.
+/// Computes a product by tiles with a side of at most kWidest. The product must have at least one element.
 template <class T, int kWidest, class A, class B, class Writer>
 void launch_tiles(const char* name, const A& a, const B& b, const Writer& writer, const Tiling& t, Device device) {
   Tensor partial;
@@ -221,8 +224,8 @@ void launch_tiles(const char* name, const A& a, const B& b, const Writer& writer
 
 constexpr int kDotThreads = 256;
 
-/// Computes a product with one block for each result and part of k: the threads stride over the part, and their sums
-/// are added as a tree.
+/// Computes a product with one block for each element of the result and part of k. The threads of the block sum
+/// interleaved elements, and their sums are added by a tree.
 template <class T, class A, class B, class Writer>
 __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
   TANDEM_SHARED(T, sums, [kDotThreads]);
@@ -249,7 +252,7 @@ __global__ void multiply_dots(A a, B b, Writer writer, T* partial, Tiling t) {
 }
 template <class T, class A, class B, class Writer>
 void launch_dots(const char* name, const A& a, const B& b, const Writer& writer, Tiling t, Device device) {
-  // If there are few results, a part has 16 steps per thread.
+  // If the result has few elements, k is cut into parts with 16 multiply-adds per thread.
   t.part_depth = t.outputs() < 256 ? kDotThreads * 16 : std::max<int64_t>(t.k, 1);
   t.parts = std::max<int64_t>(ceil_div(t.k, t.part_depth), 1);
   Tensor partial;
@@ -261,7 +264,8 @@ void launch_dots(const char* name, const A& a, const B& b, const Writer& writer,
   if (t.parts > 1) launch_add_parts<T>(partial, writer, t.parts, t.outputs(), t.m, t.n);
 }
 
-/// Computes a product with one thread for each result; neighbouring threads are neighbours along n.
+/// Computes a product with one thread for each element of the result. Neighbouring threads compute neighbouring
+/// columns.
 template <class T, class A, class B, class Writer>
 __global__ void multiply_each(A a, B b, Writer writer, Divider by_m, Divider by_n, int64_t outputs, int64_t depth) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;

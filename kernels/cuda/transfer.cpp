@@ -1,6 +1,6 @@
-// Copies between devices move bytes unchanged, so they need two dense tensors of the same dtype and strides. All other
-// work happens on one of the devices: strided copies where the strided tensor is, and dtype conversion before or after
-// the transfer, so that the narrower dtype is transferred.
+// Copies between devices. The transfer itself moves bytes unchanged, so it needs two dense tensors of the same dtype
+// and strides. All other work is done on one of the devices. Strided copies run on the device of the strided tensor.
+// The dtype is converted before or after the transfer, so that the narrower dtype is transferred.
 #include "tandem/kernels/transfer.h"
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/core/cuda/streams.h"
@@ -21,12 +21,12 @@ void copy_on_device(const Tensor& x, Tensor& y) {
   else
     copy(x, y);
 }
-/// Copies bytes between devices. x and y have the same dtype, size and strides, and are dense.
+/// Copies bytes between devices. x and y must have the same dtype, sizes and strides, and be dense.
 void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   const auto bytes = static_cast<size_t>(x.nbytes());
   if (x.is_cuda() && y.is_cuda()) {
-    // The copy runs on x's stream, after y's stream has finished its earlier work on y; y's stream then waits for the
-    // copy. Each storage is thus used in the order of its own stream, and x and y may be released at once.
+    // The copy runs on the stream of x, after the earlier work on the stream of y. The stream of y then waits for the
+    // copy. So each storage is used in the order of its own stream, and x and y may be released right after this call.
     const Stream from = current_stream(x.device()), to = current_stream(y.device());
     tandem::cuda::connect_peers(x.device(), y.device());
     from.wait_stream(to);
@@ -40,7 +40,7 @@ void move_bytes(const Tensor& x, Tensor& y, bool non_blocking) {
   if (non_blocking && host.is_pinned())
     record_page_locked(host.storage()->data, stream);
   else
-    stream.synchronize();  // also after a copy from pageable memory, which some systems read late
+    stream.synchronize();  // also after a copy from pageable memory, which the driver may still be reading
 }
 
 }  // namespace
@@ -52,7 +52,8 @@ void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
   const Shape strides = alike ? Shape(x.strides()) : contiguous_strides(x.sizes());
   const DType travels = element_size(x.dtype()) < element_size(y.dtype()) ? x.dtype() : y.dtype();
   if (x.is_cpu() != y.is_cpu() && tandem::cuda::is_current_stream_capturing()) [[unlikely]] {
-    // Each replay reads or writes the host memory itself, at the same address.
+    // During stream capture: each replay of the graph reads or writes this host memory, at the same address, so only a
+    // plain copy of page-locked memory can be captured.
     const Tensor& host = x.is_cpu() ? x : y;
     if (!non_blocking || !host.is_pinned() || !travels_as_it_lies(host) || host.dtype() != travels ||
         (y.is_cpu() && x.sizes() != y.sizes()))
@@ -60,11 +61,12 @@ void transfer(const Tensor& x, Tensor& y, bool non_blocking) {
                          "the host waits for it; accepted: contiguous page-locked memory of the narrower dtype, with "
                          "non_blocking");
   }
-  // If the host must not wait, the transfer reads page-locked memory: x's own, or a buffer that is filled here.
+  // For an asynchronous transfer from the host, the source must be page-locked memory: x itself, or a buffer to which x
+  // is copied here.
   const bool pinned = x.is_cpu() && non_blocking;
   Tensor packed = x;
   if (!travels_as_it_lies(x) || x.dtype() != travels || (pinned && !x.is_pinned())) {
-    // Allocation of page-locked memory may wait for the current device: make it the GPU of this copy.
+    // Allocating page-locked memory may synchronize with the current device, so make the GPU of this transfer current.
     const gpu::DeviceGuard guard((x.is_cpu() ? y : x).device().index());
     packed = pinned ? core::empty_pinned(x.sizes(), travels, x.device(), &strides)
                     : core::empty_dense(x.sizes(), strides, travels, x.device());

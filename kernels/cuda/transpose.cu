@@ -6,20 +6,21 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kEdge = 32, kThreadRows = 8;  // edge of a tile; rows of threads: each moves four rows of the tile
+// Side of a tile; rows of threads in a block; each row of threads moves four rows of the tile.
+constexpr int kEdge = 32, kThreadRows = 8;
 
-/// Computes y = x, where y is contiguous along dimension 0 of the plan and x along dimension 1. The other dimensions
-/// number the planes.
+/// Copies x to y, where y is contiguous along dimension 0 of the plan, and x along dimension 1. Each combination of
+/// indices in the other dimensions is a plane, whose number is part of blockIdx.x.
 template <class T>
 __global__ void __launch_bounds__(kEdge* kThreadRows)
     transpose_kernel(ElementPlan plan, uint32_t tiles_across, uint32_t tiles) {
-  TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // one more column, so that columns have no bank conflicts
+  TANDEM_SHARED(T, tile, [kEdge][kEdge + 1]);  // the extra column avoids bank conflicts when a column is accessed
   uint32_t plane = blockIdx.x / tiles;
   const uint32_t at = blockIdx.x % tiles, first0 = at % tiles_across * kEdge, first1 = at / tiles_across * kEdge;
   const uint32_t size0 = plan.dividers[0].divisor(), size1 = plan.dividers[1].divisor();
   int64_t offsets[2] = {};
   for (int d = 2; d < plan.rank; ++d) {
-    const uint32_t planes = plan.dividers[d].split(plane);  // `plane` becomes the index along dimension d
+    const uint32_t planes = plan.dividers[d].split(plane);  // sets `plane` to the index along dimension d
     for (int k = 0; k < 2; ++k) offsets[k] += plane * plan.operands[k].strides[d];
     plane = planes;
   }

@@ -1,4 +1,4 @@
-// Kernels with one operand: the operations of the lists in core/elementwise_ops.h, and operations with scalars.
+// Elementwise kernels with one operand: the operations listed in core/elementwise_ops.h, and operations with scalars.
 #include "tandem/core/elementwise_ops.h"
 #include "tandem/kernels/cuda/elementwise.cuh"
 
@@ -8,7 +8,7 @@ TANDEM_SPECIAL_OPS(TANDEM_UNARY_KERNEL)
 #define TANDEM_PREDICATE_KERNEL(op, F, ...) TANDEM_ELEMENT_ROW(op, any_row<F, 1>())
 TANDEM_PREDICATE_OPS(TANDEM_PREDICATE_KERNEL)
 TANDEM_ELEMENT_ROW(logical_not, any_row<LogicalNot, 1>())
-// bool has a logical not, because ~ would promote it to int
+// bool needs a logical not, because ~ would promote it to int
 TANDEM_ELEMENT_ROW(bitwise_not,
                    {nullptr, nullptr, integral_row<BitwiseNot, 1>().int64, any_row<LogicalNot, 1>().boolean})
 
