@@ -15,7 +15,7 @@ struct Settings {
   int threads = 0;                    // threads of each program; 0: Tandem's default
   std::vector<std::string> peers;     // names from peer_names()
   std::string baseline;               // another build of Tandem, then the only peer; empty: none
-  std::string device = "cpu";         // "cuda": all programs run on the first GPU
+  std::string device = "cpu";         // "cpu", or "cuda": Tandem and its peers run on the first GPU
   std::string precision = "highest";  // precision of float32 products on a GPU (set_float32_matmul_precision)
   std::vector<std::string> cases;     // "name shapes"; if not empty, only these cases run and `filter` is ignored
   std::string json;                   // file for the results; empty: none

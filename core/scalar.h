@@ -115,8 +115,8 @@ class Scalar {
     else
       return static_cast<double>(integer_) == static_cast<double>(number);
   }
-  /// Converts the number to the form that a kernel's loop of this dtype reads. @throws Error if an integer dtype cannot
-  /// hold it
+  /// Converts the number to a LoopScalar: an int64_t for integer dtypes, otherwise a double. CPU kernels read it.
+  /// @throws Error if an integer dtype cannot hold the number
   detail::LoopScalar loop_scalar(DType dtype) const;
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     if (s.is_boolean()) return out << (s.integer_ ? "true" : "false");

@@ -71,8 +71,8 @@ template <class Self, class Batch = std::vector<Example<>>>
 using StreamDataset = BatchDataset<Self, Batch, /*BatchRequest=*/size_t>;
 
 // Note [Batches without examples]: a dataset whose examples are rows of tensors can gather a whole batch at once
-// (`get_stacked`), and a transform may support such a batch (`apply_stacked`). If a chain of such maps ends in Stack,
-// no single example is ever made. The values are the same either way.
+// (`get_stacked`), and a transform may support such a batch (`apply_stacked`). If a dataset is mapped by a chain of
+// such transforms that ends in Stack, no single example is ever made. The values are the same either way.
 namespace detail {
 template <class D>
 concept GathersBatches = requires(D dataset, ArrayRef<size_t> indices) {

@@ -4,8 +4,8 @@
 
 namespace tandem::data::datasets {
 
-/// A reference to a dataset. Copies refer to the same dataset, so a loader with several workers calls its get_batch
-/// from several threads at once.
+/// A reference to a dataset. Copies refer to the same dataset, so a loader with several workers calls the dataset's
+/// get_batch from several threads at once.
 template <class UnderlyingDataset>
 class SharedBatchDataset
     : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,

@@ -108,7 +108,8 @@ void add_doctor(CLI::App& app) {
   });
 }
 
-/// Adds `tandem launch`. @param arguments  the launched program's arguments, which run() hides from CLI11
+/// Adds the subcommand `tandem launch`. CLI11 does not see the arguments of the launched program, because run() removes
+/// them from the command line. @param arguments  the arguments of the launched program
 void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
   struct Options : RankOptions {
     int count = 2;

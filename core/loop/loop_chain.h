@@ -10,8 +10,8 @@
 
 namespace tandem::detail {
 
-/// Whether each element that the loop writes depends only on the elements read at the same index, and the loop has no
-/// other effect (an integer division, for example, may throw).
+/// Returns whether each element that the loop writes depends only on the elements read at the same index, and the loop
+/// has no side effect. An integer division, for example, has one: it may throw.
 bool is_pure_elementwise(const Loop& loop);
 
 /// A sequence of elementwise loops over the same range. Two loops may share memory only at identical positions: then an

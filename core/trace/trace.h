@@ -41,7 +41,7 @@ struct TraceEvent {
   /// Device of the activity; for a transfer, source and destination.
   Device device = {}, to = {};
   double start = 0, end = 0;  // seconds of std::chrono::steady_clock, which all processes of a machine share
-  /// For a collective: time of the call, on the same clock.
+  /// For a collective: time of the call, in seconds of the clock of `start`.
   double queued = 0;
   /// For a phase: CPU time of the thread at the start and at the end, in seconds.
   double cpu_start = 0, cpu_end = 0;

@@ -10,7 +10,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Reader (tiles.cuh) of the rows of a or the columns of b, for any strides.
+/// Loads the rows of a or the columns of b into tiles, for any strides. Implements the Reader interface of tiles.cuh.
 template <class T> struct MatrixReader {
   const T* data;
   int64_t lines, batch_stride, line_stride, depth_stride;

@@ -18,7 +18,7 @@ template <class T> inline constexpr int kHeldShort = kPack<T> > 4 ? kPack<T> : 4
 /// determines the order of sums.
 struct RowShape {
   int64_t rows, n;
-  bool packed, aligned;  // aligned: one load or store per pack is possible in every operand
+  bool packed, aligned;  // aligned: every operand can be loaded and stored by whole packs
 
   /// Returns the index of this thread's row. If it is `rows` or more, the thread has no row.
   __device__ int64_t row() const { return int64_t(blockIdx.x) * blockDim.y + threadIdx.y; }

@@ -1,4 +1,4 @@
-// Mean and variance of numbers that are added in blocks.
+// Mean and variance of a sequence of numbers, accumulated block by block.
 #pragma once
 #include "tandem/core/half.h"
 

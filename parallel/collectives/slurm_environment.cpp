@@ -89,8 +89,8 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
     return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
   };
   std::vector<std::string> hosts;
-  // Appends to hosts: `before` followed by each expansion of `rest`. If there are several brackets, the numbers in the
-  // last ones vary fastest.
+  // Expands the brackets in `rest`, and appends each expansion, prefixed with `before`, to hosts. If there are several
+  // brackets, the numbers in the last bracket vary fastest.
   const std::function<void(const std::string&, const std::string&)> expand = [&](const std::string& before,
                                                                                  const std::string& rest) {
     const size_t open = rest.find('[');

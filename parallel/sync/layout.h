@@ -28,7 +28,7 @@ struct FlatPlan {
 };
 /// Places tensors one after the other, each at a multiple of `vector` elements. If there are several shards, they have
 /// equal lengths, and a boundary between two shards lies either in padding or at a multiple of kNormBlock elements from
-/// the start of a tensor. So no block of a norm lies in two shards.
+/// the start of a tensor. Norms are summed over blocks of kNormBlock elements, and no block lies in two shards.
 /// @param elements  number of elements of each tensor
 FlatPlan plan_flat(const std::vector<int64_t>& elements, int64_t vector, int64_t shards = 1);
 /// A range of one tensor, which lies in one shard.

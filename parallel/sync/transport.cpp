@@ -28,7 +28,8 @@ void Transport::finish(const std::function<void(size_t)>& arrived) {
   }
   if (device.is_cuda()) wait_end_.record(cuda::current_stream(device));
 }
-/// Waits for a bucket. After the last bucket, also waits for the collective of send_beside().
+/// Waits until the collective of bucket b is complete. For the last bucket, also waits for the collective that
+/// send_beside() started.
 void Transport::wait_for(size_t b) {
   const PhaseSpan phase("exposed communication");
   const auto start = std::chrono::steady_clock::now();

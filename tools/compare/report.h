@@ -47,8 +47,8 @@ struct Memory {
   std::string device;
   /// Peak in bytes, as the allocator counts it. Equals the sum of at_peak.
   int64_t peak = 0;
-  std::map<std::string, int64_t> at_peak;                 // bytes by cause
-  std::vector<double> seconds;                            // times of the points in over_time, from the step's start
+  std::map<std::string, int64_t> at_peak;  // bytes by cause
+  std::vector<double> seconds;             // seconds since the start of the step, one for each entry of over_time
   std::map<std::string, std::vector<int64_t>> over_time;  // bytes by cause, at the times in `seconds`
 };
 

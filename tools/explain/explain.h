@@ -52,7 +52,7 @@ struct Explanation {
 
 /// Explains each mode in settings.modes. @throws UsageError if a script with these settings cannot run
 std::vector<Explanation> explain_all(const Settings& settings);
-/// Format the table of causes and the remedies, as text and as JSON.
+/// Format the table of causes of the difference and their remedies, as text and as JSON.
 std::string text_of(const Settings& settings, const std::vector<Explanation>& all);
 std::string json_of(const Settings& settings, const std::vector<Explanation>& all);
 /// Explains the differences, prints the table, and writes the JSON file.

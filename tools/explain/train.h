@@ -37,8 +37,8 @@ Outcome run_parallel(const Job& job, const Script& script);
 /// one forward are a group. If `group_norm`, batch norm computes its statistics per group. If `group_random`, dropout
 /// draws from the random stream of the group's replica.
 Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random);
-/// Trains a parallel script on one device, group by group, and accumulates gradients in the order of the parallel
-/// script.
+/// Runs the training of a parallel script on one device. Processes one replica's rows after the other, and accumulates
+/// gradients in the order in which the parallel script adds them.
 Outcome run_in_order(const Job& job, const Script& script);
 
 /// Return whether the job's model has batch norm (dropout) layers that run in training mode. Their results depend on

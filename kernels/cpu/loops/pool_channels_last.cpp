@@ -14,9 +14,10 @@ struct Reach {
   Span down, across;
 };
 /// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
-/// rows [begin, end) of the output, for one group of channels after the other. The output has `rows` rows per image.
-/// down(row) and across(column) return the two ranges of `reach`. They divide, which takes as long as a group, so the
-/// results of across() are computed once for all rows.
+/// rows [begin, end) of the output and each group of channels. `reach` is the range of input rows, down(row), and of
+/// input columns, across(column), that contribute to the pixel. The output has `rows` rows per image. A call of
+/// across() takes about as long as the work on a group of channels, because it divides, so its results are computed
+/// once for all rows.
 template <class Down, class Across, class F>
 void for_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, Down down, Across across,
                 F f) {

@@ -154,7 +154,7 @@ template <class C> void softmax_columns(Bands<C>& x, int64_t width, const Elemen
     x.write(result, first, count, y);
   });
 }
-/// Computes ln sum e^x of each column, as the two terms of LogOfSum.
+/// Computes ln sum e^x of each column as two numbers: the maximum `peak`, and `log_sum` = ln sum e^(x - peak).
 template <class C> void column_log_of_sum(Bands<C>& x, int64_t width, C* peak, C* log_sum) {
   C unused[kColumns];
   column_max(x, width, peak);
