@@ -132,7 +132,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   std::unique_ptr<Workers> workers_;  // ends before the members that the workers use, because it is declared after them
   bool in_epoch_ = false;             // whether an epoch has begun whose end was not reached
   bool resumes_ = false;              // whether the next begin() continues the loaded epoch
-  size_t handed_out_ = 0;             // number of batches returned in this epoch, or since load() restored its state
+  size_t handed_out_ = 0;             // number of batches returned since begin()
   size_t position_ = 0;               // number of examples requested in this epoch
   detail::EpochStreams streams_;
 

@@ -13,7 +13,8 @@ Tensor stack_rows(TensorList rows);
 /// operation.
 /// @throws IndexError  if an index is outside [0, source.size(0))
 Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices);
-/// Returns `values`, one number per channel, as a float32 tensor (C, 1, 1), which broadcasts to images (C, H, W).
+/// Returns `values`, one number per channel or one for all, as a float32 tensor (C, 1, 1) or (1, 1, 1), which
+/// broadcasts to images (C, H, W).
 Tensor by_channel(ArrayRef<double> values);
 
 }  // namespace tandem::data::detail

@@ -32,8 +32,8 @@ class Captures {
  public:
   /// @throws CudaError if the stream is already capturing
   void begin(const std::shared_ptr<gpu::StreamTag>& stream);
-  /// Ends the capture, and returns its graph. @throws CudaError if the capture is invalid, if it did not begin on this
-  /// stream and this thread, or if the stream has not joined all captured work
+  /// Ends the capture, and returns its graph. @throws CudaError if the stream is not capturing, if the capture is
+  /// invalid or did not begin on this stream and this thread, or if the stream has not joined all captured work
   std::unique_ptr<gpu::GraphTag> end(const std::shared_ptr<gpu::StreamTag>& stream);
   /// Returns the nodes that an event recorded now on the stream depends on. @throws CudaError if the capture is invalid
   static std::vector<size_t> record(const gpu::StreamTag& stream);
@@ -50,7 +50,8 @@ class Captures {
   /// recorded, is not null
   static void refuse_event(const char* call, const std::shared_ptr<Capture>& capture);
   /// Checks a call that may synchronize with the device, which CUDA does not allow during a capture. If this thread has
-  /// begun a capture, the capture becomes invalid. @return the reason why the call is refused, or an empty string
+  /// begun a capture, the capture becomes invalid, unless the thread allows such calls (gpu::allow_unsafe_calls).
+  /// @return the reason why the call is refused, or an empty string
   std::string unsafe(const char* call);
   void refuse_unsafe(const char* call);
   /// Ends and forgets all captures.

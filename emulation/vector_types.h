@@ -6,7 +6,8 @@ struct dim3 {
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 
-// Vectors whose size is a power of two are aligned to their size, so that one instruction loads or stores a vector.
+// Vectors of 2 and 4 elements are aligned to their size, but to at most 16 bytes, so that one instruction loads or
+// stores up to 16 bytes.
 #define TANDEM_VECTOR1(T, name) \
   struct name##1 {              \
     T x;                        \

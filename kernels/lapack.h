@@ -12,7 +12,8 @@ enum class LeastSquares { gels, gelsy, gelsd, gelss };
 }  // namespace tandem::kernels
 namespace tandem::kernels::cpu {
 
-/// Returns whether the build has LAPACK. In a build without LAPACK, the kernels below throw NotImplementedError.
+/// Returns whether the build has LAPACK. In a build without LAPACK, all kernels below except row_order throw
+/// NotImplementedError.
 bool has_lapack();
 
 /// Replaces a (m, n) by L and U with a = P L U. pivots (batch, min(m, n)) int32: for each row, the row that it was

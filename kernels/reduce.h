@@ -9,8 +9,8 @@ TANDEM_KERNEL(void sum(const Tensor& x, Tensor& y))
 /// y = sum of (x - center)^2 for x of a floating dtype. Computed in float64, which can hold the square of any float.
 /// center (outer, inner) is float64, or undefined, which means 0
 TANDEM_KERNEL(void sum_of_squares_about(const Tensor& x, const Tensor& center, Tensor& y))
-/// y = sum of (|x| / scale)^p for x of a floating dtype, in float64. scale (outer, inner) has the dtype in which x is
-/// computed
+/// y = sum of (|x| / scale)^p for x of a floating dtype. Each power is computed in x's dtype (float for half types),
+/// and their sum in float64. scale (outer, inner) has the dtype of the powers
 TANDEM_KERNEL(void sum_of_powers(const Tensor& x, const Tensor& scale, double p, Tensor& y))
 /// y (a single number) = sum of (x - target)^2, divided by divisor. x and target have the same number of elements, and
 /// are float32 or float64

@@ -118,7 +118,7 @@ class InputArchive {
 }  // namespace serialize
 
 /// The first operator makes a tensor the only content of the archive. The second reads the tensor of such an archive,
-/// or the tensor with the key "0" or "tensor".
+/// the tensor with the key "0", or the only tensor if its key is "tensor".
 /// @throws Error for other contents
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const Tensor& tensor);
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, Tensor& tensor);

@@ -27,7 +27,8 @@ struct MakeGridOptions {
 };
 
 /// Arranges the images of a batch in rows, each with padding around it.
-/// @param tensor  (N, C, H, W), or one image (C, H, W) or (H, W), which gets no padding; one channel becomes three
+/// @param tensor  (N, C, H, W), or one image (C, H, W) or (H, W); one channel becomes three. A single image, also as a
+///                batch with N = 1, gets no padding
 /// @return        (C, rows, columns) with the same dtype and device; not recorded by autograd
 /// @throws Error  for other shapes, if there are no images, and if integers should be normalized
 Tensor make_grid(const Tensor& tensor, const MakeGridOptions& options = {});

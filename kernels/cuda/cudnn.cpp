@@ -1,6 +1,7 @@
 // Convolutions by cuDNN's older API, which has one function for each pass. (The newer graph API would take minutes to
 // compile.) The function rule() chooses the algorithm; all algorithms that it chooses add in a fixed order. If
-// deterministic algorithms are off, the first call with a shape tries all algorithms instead.
+// deterministic algorithms are off, the first call with a shape tries all algorithms instead (except during stream
+// capture, where nothing can be timed).
 #include "tandem/kernels/cuda/cudnn.h"
 
 #if TANDEM_HAS_CUDNN
@@ -104,7 +105,7 @@ struct Plan {
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
   bool asked = false;            // whether an algorithm was already searched for
-  std::optional<int> algorithm;  // nullopt: cuDNN has no algorithm for this problem
+  std::optional<int> algorithm;  // nullopt: use Tandem's own kernels
   size_t workspace_bytes = 0;
 };
 
@@ -158,8 +159,8 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pas
   }
 }
 
-/// Chooses the first algorithm of rule() that cuDNN supports within the workspace limit, or none. @throws CudaError if
-/// no algorithm was found and a query failed
+/// Chooses the first algorithm of rule() that cuDNN supports within the workspace limit. Chooses none if there is no
+/// such algorithm, or if rule() returns none. @throws CudaError if no algorithm was found and a query failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p)) {

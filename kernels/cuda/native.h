@@ -1,5 +1,5 @@
-// Convolutions by Tandem's own CUDA kernels, for cases that cuDNN does not support, for builds without cuDNN, and for
-// benchmarks.
+// Convolutions by Tandem's own CUDA kernels, for cases that cuDNN does not support or in which it is slower, for builds
+// without cuDNN, and for benchmarks.
 #pragma once
 #include "tandem/kernels/convolution.h"
 
