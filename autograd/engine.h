@@ -29,8 +29,8 @@ bool accumulates_into(const AccumulateGrad& leaf);
 /// Whether a backward is running on this thread.
 bool is_backward_running();
 
-/// Runs `callback` after the backward running on this thread is complete, before it returns. @throws Error outside of a
-/// backward
+/// Runs `callback` after the backward running on this thread is complete, before it returns. If the backward throws,
+/// the callback is destroyed without being called. @throws Error outside of a backward
 void queue_callback(std::function<void()> callback);
 
 }  // namespace detail

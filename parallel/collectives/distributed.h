@@ -20,7 +20,8 @@ struct InitOptions {
   std::optional<int> master_port = {};
   /// Time that a call waits for other ranks before it fails.
   std::chrono::milliseconds timeout = kDefaultTimeout;
-  /// Device of this rank. Default for nccl: the GPU whose number is LOCAL_RANK or, if ranks are threads, the rank.
+  /// Device of this rank. Default for nccl: the GPU whose number is this rank's number on its machine, as the launcher
+  /// sets it (LOCAL_RANK); if ranks are threads or the launcher sets none, the GPU whose number is the rank.
   std::optional<Device> device = {};
   /// Folder for the flight record, a file with this rank's last calls. It is written when the group fails; `tandem
   /// flight` reads it (docs/launch.md). If empty, the value of TANDEM_FLIGHT_DIR; if that is not set, no file is
@@ -32,7 +33,8 @@ struct InitOptions {
 ///   gloo   processes, or threads of run_ranks; over TCP and, on one machine, shared memory (docs/launch.md)
 ///   nccl   processes, or threads of run_ranks; each has a GPU of its own
 /// If `backend` is empty, it is chosen as in PyTorch: nccl for GPUs, gloo for the CPU (local if ranks are threads).
-/// Options::device decides; without it, nccl is chosen if there are GPUs. Emulated GPUs do not count.
+/// InitOptions::device decides; without it, nccl is chosen if there are GPUs and NCCL's library. Emulated GPUs do not
+/// count.
 ///
 /// With gloo and nccl, if a rank is lost, the group fails on all other ranks at once: calls that wait throw an error
 /// that names the rank. If a process makes no such call within half a second, it prints the error to standard error and
