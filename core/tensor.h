@@ -91,7 +91,8 @@ class Tensor : public TensorBase {
   /// case.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
-  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves only.
+  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves, and in other tensors only
+  /// after retain_grad().
   bool is_leaf() const;
   /// The gradient accumulated by backward(); undefined before the first backward.
   const Tensor& grad() const;
@@ -101,7 +102,8 @@ class Tensor : public TensorBase {
   void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
   /// Drops the gradient, or if set_to_none is false, fills it with zeros.
   void zero_grad(bool set_to_none = true) const;
-  /// Computes the gradients of this tensor with respect to the leaves (or `inputs`) and adds them to their grad().
+  /// Computes the gradients of this tensor with respect to the leaves (or `inputs`) and adds them to their grad(); see
+  /// autograd::backward(). `gradient` may be undefined if this tensor has one element.
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
   /// Returns a view of the same elements without history. It requires no gradient and shares the version counter, so
@@ -124,7 +126,7 @@ class Tensor : public TensorBase {
       return Tensor();
     }));
   }
-  /// Removes the hook at this position, as returned by register_hook().
+  /// Removes the hook at this position, as returned by register_hook(). @throws Error if there is no such hook
   void remove_hook(unsigned position) const;
   /// Makes backward() store the gradient of this tensor even if it is not a leaf. No effect on leaves. @throws Error
   /// unless the tensor requires a gradient

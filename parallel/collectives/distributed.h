@@ -40,7 +40,8 @@ struct InitOptions {
 /// that names the rank. If a process makes no such call within half a second, it prints the error to standard error and
 /// exits with status 1. A rank that hangs or is stopped fails those that wait for it when the timeout is over.
 /// @throws Error if the backend is unknown, if settings are missing or impossible, or if there is a group already;
-/// DistributedError if the ranks do not all join within the timeout
+/// NotImplementedError if this build lacks the backend, or for nccl if there is no GPU or no NCCL; DistributedError if
+/// the ranks do not all join within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});
 /// Returns whether a launcher started this process as one rank of a job: `tandem launch`, torchrun, mpirun, another
 /// launcher that uses PMI, or srun (docs/launch.md). If not, the process may be the only one, and its ranks can be
@@ -59,6 +60,7 @@ bool is_gloo_available();
 bool is_nccl_available();
 /// Leaves the given group or, if `group` is null, the default group and all other groups. Calls in progress complete
 /// first. An object that holds a group, such as DistributedDataParallel, keeps it until the object is destroyed.
+/// @throws Error if this rank has no such group, or has left it
 void destroy_process_group(const ProcessGroupPtr& group = nullptr);
 /// Returns the default group. @throws Error before init_process_group
 ProcessGroupPtr default_group();
