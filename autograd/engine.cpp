@@ -1,4 +1,5 @@
-// backward() and grad(): chooses the threads that run the nodes of a GraphTask, one thread for each device.
+// backward() and grad(): chooses the threads that run the nodes of a GraphTask: the calling thread if all nodes are on
+// one device, else one thread for each device.
 #include "tandem/autograd/engine.h"
 
 #include <algorithm>
@@ -158,7 +159,8 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
 }
 
 /// Implements backward() and grad(). `targets`: edges whose gradients are returned in `captured` instead of
-/// accumulated; `only`: nodes of the `inputs` of backward(), empty if gradients accumulate into all leaves.
+/// accumulated (grad()); `only`: nodes of the `inputs` of backward(). If `only` is empty and `captured` is null,
+/// gradients accumulate into all leaves.
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: ", tensors.size(),

@@ -9,14 +9,15 @@ namespace tandem::autograd {
 /// operation runs on the stream of its forward; the gradients are ready on the streams that are current at the call.
 /// @param retain_graph  keep saved tensors, so that backward can run again; default: create_graph
 /// @param create_graph  record the backward itself, for higher derivatives
-/// @throws Error if a tensor does not require a gradient, if shapes do not match, or if the graph was already released
+/// @throws Error if a tensor or an input does not require a gradient, if shapes do not match, or if the graph was
+/// already released
 void backward(TensorList tensors, TensorList grad_tensors = {}, std::optional<bool> retain_graph = {},
               bool create_graph = false, TensorList inputs = {});
 
 /// Returns the gradients with respect to `inputs`, without adding them to any grad(). If the outputs do not depend on
 /// an input, this is an error, or with `allow_unused` the gradient is undefined. The gradient of an input with hooks is
 /// the result of the hooks; but as in PyTorch, it is the gradient before the hooks if another requested input is one
-/// from which this input was computed.
+/// from which this input was computed. @throws Error as backward()
 variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
                    std::optional<bool> retain_graph = {}, bool create_graph = false, bool allow_unused = false);
 
@@ -29,8 +30,8 @@ bool accumulates_into(const AccumulateGrad& leaf);
 /// Whether a backward is running on this thread.
 bool is_backward_running();
 
-/// Runs `callback` after the backward running on this thread is complete, before it returns. @throws Error outside of a
-/// backward
+/// Runs `callback` after the backward running on this thread is complete, before it returns. If the backward throws,
+/// the callback is destroyed without being called. @throws Error outside of a backward
 void queue_callback(std::function<void()> callback);
 
 }  // namespace detail

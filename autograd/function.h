@@ -27,15 +27,16 @@ class AutogradContext {
   /// The saved tensors, in order. @throws Error if one was changed in place since
   variable_list get_saved_variables() const;
   /// Declares that forward changes these inputs in place. forward must return each of them; they become outputs.
-  /// If one is not returned, or is a leaf that requires a gradient, apply() throws Error.
+  /// If one is not returned, is not an argument of forward, or is a leaf that requires a gradient, apply() throws
+  /// Error.
   void mark_dirty(const variable_list& inputs);
   /// Declares that these outputs are not differentiable: they do not require a gradient, and backward receives zeros
-  /// for them.
+  /// for them, or undefined tensors after set_materialize_grads(false).
   void mark_non_differentiable(const variable_list& outputs);
   /// Sets whether backward receives zeros (the default) or undefined tensors for outputs that received no gradient.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
   /// Whether the running backward needs the gradient of tensor argument i. Only tensors are counted, including each
-  /// tensor of a TensorList.
+  /// tensor of a TensorList; a std::optional<Tensor> without a defined tensor is not counted.
   bool needs_input_grad(size_t i) const;
   /// Whether the running backward needs the gradient of any tensor argument in these ranges.
   bool needs_input_grad(std::initializer_list<IndexRange> ranges) const;

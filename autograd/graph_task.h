@@ -12,8 +12,8 @@
 
 namespace tandem::autograd {
 
-/// A gradient on its way into a slot of a node, which is the index of a result of the operation. Gradients that arrive
-/// at the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
+/// A gradient on its way to a slot of a node. Each result of the node's operation has a slot. Gradients that arrive at
+/// the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
 /// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
 /// the sum does not depend on the timing of threads.
 struct Arrival {

@@ -5,10 +5,12 @@
 
 namespace tandem::autograd {
 
-/// @throws Error if several elements of x share memory (as in an expanded tensor), so that x must not be written to
+/// Checks that x may be written to. @throws Error if x has a stride of 0 in a dimension of size 2 or more, as expanded
+/// tensors have, so that elements share memory. Other overlaps are not detected
 void check_writable(const char* op, const Tensor& x);
-/// @throws Error if x must not be changed in place because backward needs it unchanged: a leaf that requires a
-/// gradient, a view of such a leaf, or a part made by split(), chunk() or unbind()
+/// Checks that x may be changed in place in grad mode. @throws Error if x is a leaf that requires a gradient, a view of
+/// such a leaf, a part made by split(), chunk() or unbind(), or a view that was made outside of grad mode or in a
+/// custom Function
 void check_inplace(const char* op, const Tensor& x);
 /// Whether an in-place operation uses the old elements or replaces them.
 enum class Old { used, replaced };

@@ -85,7 +85,8 @@ class IValue {
   const std::vector<Entry>& entries() const;
   /// The value of a key in a dict, or null. @throws Error if this is not a dict
   const IValue* find(const IValue& key) const;
-  /// The value of a key in a dict. @throws Error that lists the keys, if the key does not exist
+  /// The value of a key in a dict. @throws Error that lists the first keys of the dict, if the key does not exist, and
+  /// Error if this is not a dict
   const IValue& at(const IValue& key) const;
   /// Sets the value of a key in a dict. @throws Error if this is not a dict, if the key is neither a string nor an int,
   /// or if containers are nested more than 200 deep

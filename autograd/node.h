@@ -109,7 +109,8 @@ class Node : public std::enable_shared_from_this<Node> {
   const std::string& name() const { return name_; }
   /// Edges to the nodes that receive the gradients of the arguments, one for each argument.
   const std::vector<Edge>& edges() const { return edges_; }
-  /// Number that increases with each node made by a thread. Backward runs the node with the highest number first.
+  /// Number that increases with each node made by a thread. Of the nodes that are ready, backward runs the accumulators
+  /// of leaves first, then the node with the highest number.
   uint64_t sequence() const { return sequence_; }
   /// Device on which the node's backward runs.
   Device device() const { return device_; }
@@ -163,7 +164,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void forget(const std::shared_ptr<Tensor>& cell);
   /// The slots and cells passed to retain().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
-  /// Applies the hooks of a slot and returns the gradient.
+  /// Applies the hooks of a slot, adds the result to the cells of retain(), and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   /// Properties that the gradient of a result must have.

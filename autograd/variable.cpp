@@ -25,8 +25,8 @@ static void set_history(const Tensor& t, const NodePtr& node, uint32_t slot) {
   m.slot = slot;
 }
 
-/// @throws Error if the view was made outside of grad mode or in a custom Function, and the view or its base is changed
-/// in place in grad mode
+/// Called if the view or its base is changed in place in grad mode. @throws Error if the view was made outside of grad
+/// mode or in a custom Function
 static void check_made(const char* op, const Tensor& view, const Meta& m, const char* changed) {
   if (m.made == Made::in_grad_mode) return;
   TANDEM_CHECK(m.made != Made::in_function, "Output of Function is a view and ", changed, " modified inplace: ", op,

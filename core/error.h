@@ -46,7 +46,7 @@ class LinAlgError : public Error {
  public:
   using Error::Error;
 };
-/// Allocation that failed.
+/// Thrown if memory cannot be allocated.
 class OutOfMemoryError : public Error {
  public:
   using Error::Error;

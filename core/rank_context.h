@@ -1,6 +1,6 @@
 // Thread-local state of a rank, or of one device's thread in a rank: generators, grad mode, observers, the autograd
-// sequence. Worker threads of the autograd engine and of data loaders copy the state of the thread that created them.
-// No other global state affects results.
+// sequence. Worker threads of the autograd engine use a copy of the state of the thread that called backward(); threads
+// of data loaders copy the state of the thread that created them. No other global state affects results.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -102,8 +102,8 @@ RankContext& first_rank_context();
 
 inline RankContext& RankContext::current() { return rank_context ? *rank_context : first_rank_context(); }
 
-/// Sets this thread's context until the guard goes out of scope. Worker threads use it with a copy of their creator's
-/// context.
+/// Sets this thread's context until the guard goes out of scope. Worker threads use it with a copy of the context of
+/// the thread for which they work.
 class RankContextGuard {
  public:
   explicit RankContextGuard(RankContext context);

@@ -83,15 +83,16 @@ class Tensor : public TensorBase {
   // ---- autograd (defined in autograd/variable.cpp)
   /// Whether backward() computes a gradient for this tensor. Set on leaves; results inherit it from their inputs.
   bool requires_grad() const;
-  /// Sets requires_grad. @throws Error for `true` if the dtype is not floating point, and for `false` if the tensor is
-  /// not a leaf
+  /// Sets requires_grad. @throws Error for `true` if the dtype is not floating point, or if the tensor is an inference
+  /// tensor and this thread is not in inference mode; for `false` if the tensor is not a leaf
   Tensor& requires_grad_(bool wanted = true);
   const Tensor& requires_grad_(bool wanted = true) const;
   /// As requires_grad_(), but does nothing if the tensor is not a leaf, whereas requires_grad_(false) throws in that
   /// case.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
-  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves only.
+  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves, and in other tensors only
+  /// after retain_grad().
   bool is_leaf() const;
   /// The gradient accumulated by backward(); undefined before the first backward.
   const Tensor& grad() const;
@@ -101,13 +102,14 @@ class Tensor : public TensorBase {
   void set_grad(const Tensor& grad) const { mutable_grad() = grad; }
   /// Drops the gradient, or if set_to_none is false, fills it with zeros.
   void zero_grad(bool set_to_none = true) const;
-  /// Computes the gradients of this tensor with respect to the leaves (or `inputs`) and adds them to their grad().
+  /// Computes the gradients of this tensor with respect to the leaves (or `inputs`) and adds them to their grad(); see
+  /// autograd::backward(). `gradient` may be undefined if this tensor has one element.
   void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = {}, bool create_graph = false,
                 TensorList inputs = {}) const;
   /// Returns a view of the same elements without history. It requires no gradient and shares the version counter, so
   /// backward detects in-place changes through it.
   Tensor detach() const;
-  /// Removes this tensor from its graph and clears requires_grad. @throws Error for a view
+  /// Removes this tensor from its graph, in place, and clears requires_grad. @throws Error for a view
   Tensor& detach_() const;
   /// Returns an alias of the same elements without history and with its own version counter, as in LibTorch: backward
   /// does not detect in-place changes through it.
@@ -124,7 +126,7 @@ class Tensor : public TensorBase {
       return Tensor();
     }));
   }
-  /// Removes the hook at this position, as returned by register_hook().
+  /// Removes the hook at this position, as returned by register_hook(). @throws Error if there is no such hook
   void remove_hook(unsigned position) const;
   /// Makes backward() store the gradient of this tensor even if it is not a leaf. No effect on leaves. @throws Error
   /// unless the tensor requires a gradient
@@ -231,11 +233,12 @@ class Tensor : public TensorBase {
   /// Converts to another dtype, device or memory format (TensorOptions may hold a format too: `x.to(kChannelsLast)`).
   /// Returns this tensor itself if nothing changes, unless `copy` is set. A copy keeps the memory format unless one is
   /// given.
-  /// @throws Error for ChannelsLast unless the tensor has four dimensions
+  /// @throws Error for ChannelsLast unless the tensor has four dimensions, and for TensorOptions with requires_grad set
   Tensor to(DType dtype, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
   /// With `non_blocking`, a copy to a GPU is queued on its current stream. A page-locked source must not change until
   /// the copy is done; pageable memory may change at once. A non-blocking copy from a GPU returns page-locked memory,
-  /// which is valid once that stream is synchronized. All other copies block.
+  /// which is valid once that stream is synchronized. All other copies between host and GPU block. Copies from GPU to
+  /// GPU are queued on the current streams, with or without `non_blocking`.
   Tensor to(Device device, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
   Tensor to(Device device, DType dtype, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const;
@@ -295,7 +298,8 @@ class Tensor : public TensorBase {
   Tensor& alias##_(const Scalar& other) const { return name##_(other); }
   TANDEM_BINARY_ALIASES(TANDEM_BINARY_ALIAS_METHODS)
 #undef TANDEM_BINARY_ALIAS_METHODS
-  /// Rounds to `decimals` digits after the decimal point; a negative number rounds to tens, hundreds, ...
+  /// Rounds to `decimals` digits after the decimal point; -1 rounds to tens, -2 to hundreds, ... @throws Error for
+  /// integers unless `decimals` is 0
   Tensor round(int64_t decimals) const;
   Tensor& round_(int64_t decimals) const;
   /// Angle of real numbers: 0, pi for negative elements, NaN for NaN. The gradient is 0.
@@ -509,7 +513,7 @@ class Tensor : public TensorBase {
   Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = {}) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
-  /// Splits by an integer tensor on the CPU: the number of parts (0-dimensional) or the split positions (a vector).
+  /// Splits by an int64 tensor on the CPU: the number of parts (0-dimensional) or the split positions (a vector).
   std::vector<Tensor> tensor_split(const Tensor& indices_or_sections, int64_t dim = 0) const;
   std::vector<Tensor> hsplit(int64_t sections) const;
   std::vector<Tensor> hsplit(IntArrayRef indices) const;
@@ -754,7 +758,7 @@ class Tensor : public TensorBase {
   Tensor& set_() const;
 
   // ---- new tensors of this tensor's dtype and device, unless the options set others (ops/factory/, by name)
-  /// Uninitialised elements, row-major.
+  /// Uninitialised elements, row-major unless the options set a memory format.
   Tensor new_empty(IntArrayRef sizes, const TensorOptions& options = {}) const;
   /// Uninitialised elements with these strides.
   Tensor new_empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) const;
@@ -773,7 +777,7 @@ class Tensor : public TensorBase {
 
   /// The tensor as PyTorch prints it: nested brackets, with the dtype unless it is implied by the values.
   std::string str() const;
-  /// Writes type and sizes to std::cerr: [CPUFloatType [2, 3]].
+  /// Writes type and sizes to std::cerr: [CPUFloatType (2, 3)], or in LibTorch's style [CPUFloatType [2, 3]].
   void print() const;
 
  private:

@@ -142,7 +142,7 @@ class TensorBase {
   bool is_inference() const { return checked().inference; }
   /// Tells the allocator that work on `stream` uses this tensor's memory. Call it for a stream other than the one on
   /// which the tensor was allocated: after the tensor is freed, the memory is reused only when the work that is then
-  /// queued on `stream` is done.
+  /// queued on `stream` is done. @throws Error if the tensor is neither on a GPU nor in page-locked memory
   void record_stream(const tandem::cuda::Stream& stream) const;
   /// Whether the tensor is in page-locked host memory.
   bool is_pinned() const;

@@ -57,7 +57,8 @@ Tensor alias(const Tensor& x);
 Tensor scalar(const Scalar& value, DType dtype, Device device);
 }  // namespace detail::core
 
-/// Makes a tensor from memory that the caller owns. `deleter`, if given, is called once no tensor uses the memory.
+/// Makes a tensor on a CPU device from memory that the caller owns. `deleter`, if given, is called once no tensor uses
+/// the memory. @throws Error if the options name a GPU, or if `data` is null although there are elements
 Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options = {});
 /// from_blob() with strides, in elements. @throws Error if a stride is negative

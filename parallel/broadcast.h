@@ -17,7 +17,7 @@ std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& 
 /// additions is fixed, so the result is deterministic. The tensors of another device come in one transfer per dtype.
 /// @param tensors  one list per device; all tensors of a list are on one device. An undefined tensor counts as zeros
 /// @return         one sum per position in the lists; undefined if the tensors at that position are all undefined
-/// @throws Error   if the lists differ in length, or if tensors that are added differ in shape
+/// @throws Error   if there are no lists, if they differ in length, or if tensors that are added differ in shape
 std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>& tensors, Device device);
 
 namespace detail {
@@ -35,7 +35,8 @@ class FlatBuffers {
   /// Returns the views. Each has a version counter of its own: an in-place write to one view does not change the
   /// version of another view.
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// Returns whether the views have the dtypes, shapes and strides of these tensors.
+  /// Returns whether the views have the dtypes, shapes and strides of these tensors. Strides of tensors that are not
+  /// dense are not compared, because their copies have other strides.
   bool fits(const std::vector<Tensor>& tensors) const;
 
  private:

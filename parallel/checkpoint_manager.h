@@ -45,14 +45,17 @@ struct CheckpointOptions {
 /// sums. Random numbers of additional ranks come from streams of their own.
 class CheckpointManager {
  public:
-  /// Creates the folder if it does not exist. Removes temporary files left by an interrupted save.
+  /// On rank 0, creates the folder if it does not exist, and removes temporary files left by an interrupted save,
+  /// unless another job saves into this folder. @throws Error if options.keep is below 1, or if the folder cannot be
+  /// made
   explicit CheckpointManager(std::string folder, CheckpointOptions options = {});
 
   /// Adds a part: an object to save and restore under `name`. It can be anything with save(OutputArchive&) and
   /// load(InputArchive&), such as modules, module handles, optimizers, schedules, samplers and loaders; or a number; or
   /// a generator. The part must outlive this CheckpointManager. Parts are restored in the order in which they were
   /// added: add a schedule after its optimizer.
-  /// @throws Error if a part of this name was added before
+  /// @throws Error if a part of this name was added before, and for the name "random", under which the default
+  /// generators are saved
   template <class T> void add(const std::string& name, T& part) {
     // true for samplers and loaders, whose state differs by rank
     constexpr bool kOfRank = requires { typename T::BatchRequestType; };

@@ -18,8 +18,8 @@ Tensor CommFuture::wait() {
 }
 
 namespace {
-/// Averages a bucket in a narrower dtype. Divides the gradients before they are converted and summed: if the average is
-/// in the dtype's range, so are all partial sums, even over many ranks.
+/// Averages a bucket in a narrower dtype. Divides the gradients before they are converted and summed, because a sum
+/// over many ranks that is divided afterwards could exceed the dtype's range even if the average does not.
 CommFuture average_in(DType dtype, const distributed::ProcessGroupPtr& group, const GradBucket& bucket) {
   const NoGradGuard guard;
   const Tensor narrow = Tensor(bucket.buffer()).mul_(1.0 / group->size()).to(dtype);

@@ -85,7 +85,7 @@ struct DevicePower {
 std::string unequal_devices(const std::vector<DevicePower>& devices);
 /// Prints the warning of unequal_devices() to standard error if the devices are GPUs.
 void warn_of_unequal_devices(const std::vector<Device>& devices);
-/// Checks that chunk_sizes is empty, or has one positive number for each device. @throws Error
+/// @throws Error unless chunk_sizes is empty, or has one positive number for each device
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices);
 /// Returns module.clone(device), without using the caller's random number generator.
 std::shared_ptr<Module> clone_to(const Module& module, Device device);
@@ -116,7 +116,8 @@ struct DataParallelOptions {
   /// columns of the third. Inputs without an entry are split along `dim`.
   TANDEM_ARG_DECLARED(std::vector<std::optional<int64_t>>, input_dims);
   /// Number of rows for each device, for devices of unequal speed. A batch of another size is split in the same
-  /// proportion; each device gets at least one row if the batch has enough rows. If empty, the batch is split evenly.
+  /// proportion; each device gets at least one row. A batch with fewer rows than devices gives one row to each of the
+  /// first devices. If empty, the batch is split evenly.
   TANDEM_ARG_DECLARED(std::vector<int64_t>, chunk_sizes);
   /// Numbers of the devices to use, such as {0, 2}, for a DataParallel that gets no list of devices. Their type is the
   /// type of the module's device. If empty, all devices of that type are used.

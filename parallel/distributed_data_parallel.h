@@ -101,7 +101,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
 
  protected:
   DistributedDataParallelBase(const std::shared_ptr<Module>& module, const DistributedDataParallelOptions& options);
-  /// Begins a forward. Returns the state that its backward needs, or nullptr if autograd does not record the forward.
+  /// Begins a forward. Returns the state that its backward needs, or nullptr if autograd does not record the forward,
+  /// or if activation checkpointing runs it a second time.
   /// @param examples  number of examples in the batch
   detail::ForwardPtr before_forward(int64_t examples);
   /// Ends a forward: registers hooks on its outputs, so that a backward through them averages gradients.
@@ -130,10 +131,12 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   void check_ignored() const;
   void check_unchanged() const;
   void check_parameters();
-  /// Returns the maximum bytes of a bucket according to the options.
+  /// Returns the maximum bytes of a bucket according to the options; for kBucketCapFromLink, measures the link, which
+  /// is a collective. Also sets the members of logging_ that describe the parameters and the link.
   [[gnu::cold]] int64_t bucket_bytes();
   void check_same_model() const;
-  /// Returns the parameters and buffers that rank 0 broadcasts when the module is wrapped.
+  /// Returns the parameters and buffers that one rank broadcasts: rank 0 when the module is wrapped, and a rank that
+  /// ended last at the end of a Join.
   std::vector<Tensor> model() const;
   /// Copies the values of `tensors` on rank `source` to `tensors` on the other ranks, with one message per dtype.
   void broadcast(const std::vector<Tensor>& tensors, const std::string& about, int source = 0) const;

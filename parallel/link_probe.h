@@ -16,7 +16,7 @@ struct LinkEstimate {
 
 /// Returns the bucket size that takes the least time for `bytes` of gradients. Each bucket costs the latency once, so
 /// small buckets are slow; the last bucket overlaps with no computation, so large buckets are slow too. The sum of both
-/// costs is least at sqrt(bytes * bandwidth * latency). The result is between 64 KiB and `bytes`.
+/// costs is least at sqrt(bytes * bandwidth * latency). The result is at most `bytes`, but at least 64 KiB.
 [[gnu::cold]] int64_t bucket_bytes_for(const LinkEstimate& link, int64_t bytes);
 
 }  // namespace tandem::nn::parallel::detail

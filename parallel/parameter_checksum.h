@@ -13,7 +13,7 @@ uint64_t checksum(const Tensor& x);
 /// rank sends one hash of all tensors; only if these hashes differ, it sends one hash per tensor.
 /// @param who  name of the caller, with which the error message begins
 /// @throws Error on every rank, naming the first tensor that differs, and the ranks whose value is not the most common
-/// one. If several values are equally common, rank 0's counts as correct
+/// one. If several values are equally common and rank 0's is one of them, rank 0's counts as correct
 [[gnu::cold]] void check_same_values(const std::string& who, const NamedParameters& tensors,
                                      distributed::ProcessGroup& group);
 

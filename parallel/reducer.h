@@ -63,12 +63,12 @@ class Reducer {
   /// options.weighted is true.
   void divide_by(int ranks) { divisor_ = ranks; }
   /// Averages buckets with `hook` from now on. All ranks must call this between the same two steps.
-  /// @throws Error if a hook is already registered
+  /// @throws Error if a hook is already registered, or if a backward is running
   void register_comm_hook(CommHook hook);
   /// Sets a callback for the end of each synchronized backward; null removes it. The callback gets the index of a
   /// bucket as soon as the bucket's gradients are averaged, while later buckets are in flight, and at last the number
-  /// of buckets. If the averages depend on the last bucket (with weights or unused parameters), only the last call is
-  /// made.
+  /// of buckets. If the averages depend on the last bucket (with weights or unused parameters, or if some ranks of a
+  /// Join have no batch), only the last call is made.
   void set_after_bucket(std::function<void(size_t bucket)> f);
   /// Returns whether set_after_bucket() has set a callback.
   bool has_after_bucket() const { return after_bucket_ != nullptr; }

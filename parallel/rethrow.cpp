@@ -1,4 +1,4 @@
-// Implements rethrow_named(): throws a copy of an exception, of the same type, with a name in front of the message.
+// Implements rethrow_named(): throws a copy of an exception with a name in front of the message.
 #include "tandem/parallel/rethrow.h"
 
 namespace tandem::detail {

@@ -10,8 +10,9 @@ namespace tandem::detail {
 /// Returns the message of an exception.
 std::string what_of(const std::exception_ptr& exception);
 /// Throws a copy of the exception. If `who` is not empty, the copy's message begins with "who: ". If the exception is
-/// one of Tandem's errors, the copy has the same type; any other std::exception becomes an Error. The copy is not
-/// shared with other threads.
+/// an IndexError, NotImplementedError, OutOfMemoryError or DistributedError, the copy has the same type; any other
+/// std::exception becomes an Error. The copy is not shared with other threads. An exception that is not a
+/// std::exception is rethrown itself.
 [[noreturn]] void rethrow_named(const std::exception_ptr& exception, const std::string& who);
 
 }  // namespace tandem::detail

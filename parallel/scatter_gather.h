@@ -26,7 +26,7 @@ std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
                             const std::vector<int64_t>& chunk_sizes, int64_t dim = 0);
 
 /// Joins shards along `dim` on `device`. The shards may be on any devices. Scalars become a vector with one element per
-/// shard.
+/// shard. A single shard that is on `device` already is returned as it is.
 /// @throws Error if there are no shards, or if the shards differ in dtype or in the size of a dimension other than
 /// `dim`
 Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim = 0);
@@ -47,7 +47,7 @@ std::vector<Tensor> scatter_sizes(const Tensor& x, const std::vector<int64_t>& s
 /// device whole, and undefined tensors remain undefined.
 /// @param dims         dimension along which each tensor is split; nullopt: the tensor goes to every device whole
 /// @param chunk_sizes  proportions of the shards; if empty, an even split
-/// @throws Error if the tensors that are split differ in size along these dimensions
+/// @throws Error if no tensor is split, or if the tensors that are split differ in size along these dimensions
 std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensors,
                                                const std::vector<std::optional<int64_t>>& dims,
                                                const std::vector<Device>& devices,

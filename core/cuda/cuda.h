@@ -16,7 +16,8 @@ class Event;
 /// runs, and memory cached for this stream serves the next Stream that gets it.
 class Stream {
  public:
-  /// Takes a stream of `device`. @throws Error if the device does not exist
+  /// Takes a stream of `device` that no other Stream refers to: a kept one, or a new one. @throws Error if the device
+  /// does not exist
   explicit Stream(Device device = kCUDA, bool high_priority = false);
   /// The GPU of this stream.
   Device device() const { return impl_->device; }
@@ -71,8 +72,9 @@ class Event {
 };
 
 /// The stream on which this thread's work for a device is queued: the device's default stream, unless a StreamGuard or
-/// set_stream() chose another. Worker threads of the autograd engine and of data loaders use the current streams of the
-/// thread that created them. The reference is valid until the guard ends; copy the Stream to keep it.
+/// set_stream() chose another. Threads of data loaders use the current streams of the thread that created them;
+/// backward runs each node on the streams of its forward. The reference is valid until the guard ends, or until
+/// set_stream() chooses another stream; copy the Stream to keep it.
 const Stream& current_stream(Device device = kCUDA);
 /// The stream of a device that is current unless a guard chose another.
 const Stream& default_stream(Device device = kCUDA);

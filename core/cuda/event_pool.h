@@ -34,8 +34,8 @@ class StreamUses {
   bool empty() const { return uses_.empty(); }
   void add(const Stream& stream);
   /// Call this when the block is freed: records the work now queued on the streams, which may still use the block. For
-  /// a capturing stream, the first done() after the capture records it. After an error, for example of a lost device,
-  /// the work counts as done.
+  /// a capturing stream, the first done() after the capture records it. If it cannot be recorded, waits for the stream;
+  /// if that fails too, for example because the device is lost, the work counts as done.
   void close() noexcept;
   /// Forgets all uses.
   void clear() { uses_.clear(); }

@@ -14,8 +14,10 @@ namespace tandem {
 ///
 /// Random numbers advance from replay to replay, and the learning rate is read before each replay. Code in which the
 /// host looks at values (item(), nonzero, a loop that ends when the loss is small) cannot be recorded, nor can
-/// collectives, DataParallel, or the first step of an optimizer, which creates its state. These throw an Error that
-/// names them. Tensors that nothing refers to after the capture share memory, according to when they are used.
+/// collectives, DataParallel, or the first step of an optimizer, which creates its state. clip_grad_norm_() returns a
+/// number to the host, so use get_total_norm() and clip_grads_with_norm_() instead. Operations that cannot be recorded
+/// throw an Error that names them. Tensors that nothing refers to after the capture share memory, according to when
+/// they are used.
 ///
 /// On a GPU a Graph is a CUDA graph, as torch.cuda.CUDAGraph. Work for a default stream is captured on a stream of the
 /// graph; work for another stream that is current at capture_begin() is captured on that stream. Further streams take

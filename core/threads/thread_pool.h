@@ -56,8 +56,8 @@ void parallel_chunks(int64_t range, int64_t grain, ChunkFunction f);
 /// Calls f on [0, grain), [grain, 2 grain), ... up to `range`, in any order on any threads of the pool and this one,
 /// and returns when all chunks are done. The chunks are the same for any number of threads. Inside a chunk, or with a
 /// share of 1, they run on this thread in order. Any number of threads may call this at once.
-/// If chunks throw, chunks not yet started are skipped, and the exception of the lowest chunk that throws is rethrown,
-/// so the error is deterministic.
+/// If a chunk throws, higher chunks that have not started are skipped. The exception of the lowest chunk that throws is
+/// rethrown, so the error is deterministic.
 /// @throws Error unless grain >= 1
 template <class F> void parallel_for(int64_t range, int64_t grain, F&& f) {
   if (range > grain) return detail::parallel_chunks(range, grain, f);

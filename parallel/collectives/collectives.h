@@ -85,8 +85,8 @@ WorkPtr irecv(const Tensor& x, std::optional<int> src = std::nullopt, const Proc
 /// Returns when every rank of the group has called barrier().
 void barrier(const ProcessGroupPtr& group = nullptr, const About& about = {});
 /// A barrier whose error names a rank that did not call it within the timeout: the first such rank or, if
-/// wait_all_ranks is true, all of them. A timeout of 0 means 90 % of the group's timeout. After this error the group
-/// has failed. Every rank sends a message to rank 0 of the group, so this costs more than barrier().
+/// wait_all_ranks is true, all of them. The timeout is at most 90 % of the group's; 0 means these 90 %. After this
+/// error the group has failed. Every rank sends a message to rank 0 of the group, so this costs more than barrier().
 void monitored_barrier(const ProcessGroupPtr& group = nullptr, std::chrono::milliseconds timeout = kNoTimeout,
                        bool wait_all_ranks = false);
 

@@ -20,7 +20,8 @@ struct InitOptions {
   std::optional<int> master_port = {};
   /// Time that a call waits for other ranks before it fails.
   std::chrono::milliseconds timeout = kDefaultTimeout;
-  /// Device of this rank. Default for nccl: the GPU whose number is LOCAL_RANK or, if ranks are threads, the rank.
+  /// Device of this rank. Default for nccl: the GPU whose number is this rank's number on its machine, as the launcher
+  /// sets it (LOCAL_RANK); if ranks are threads or the launcher sets none, the GPU whose number is the rank.
   std::optional<Device> device = {};
   /// Folder for the flight record, a file with this rank's last calls. It is written when the group fails; `tandem
   /// flight` reads it (docs/launch.md). If empty, the value of TANDEM_FLIGHT_DIR; if that is not set, no file is
@@ -32,13 +33,15 @@ struct InitOptions {
 ///   gloo   processes, or threads of run_ranks; over TCP and, on one machine, shared memory (docs/launch.md)
 ///   nccl   processes, or threads of run_ranks; each has a GPU of its own
 /// If `backend` is empty, it is chosen as in PyTorch: nccl for GPUs, gloo for the CPU (local if ranks are threads).
-/// Options::device decides; without it, nccl is chosen if there are GPUs. Emulated GPUs do not count.
+/// InitOptions::device decides; without it, nccl is chosen if there are GPUs and NCCL's library. Emulated GPUs do not
+/// count.
 ///
 /// With gloo and nccl, if a rank is lost, the group fails on all other ranks at once: calls that wait throw an error
 /// that names the rank. If a process makes no such call within half a second, it prints the error to standard error and
 /// exits with status 1. A rank that hangs or is stopped fails those that wait for it when the timeout is over.
 /// @throws Error if the backend is unknown, if settings are missing or impossible, or if there is a group already;
-/// DistributedError if the ranks do not all join within the timeout
+/// NotImplementedError if this build lacks the backend, or for nccl if there is no GPU or no NCCL; DistributedError if
+/// the ranks do not all join within the timeout
 void init_process_group(const std::string& backend = "", InitOptions options = {});
 /// Returns whether a launcher started this process as one rank of a job: `tandem launch`, torchrun, mpirun, another
 /// launcher that uses PMI, or srun (docs/launch.md). If not, the process may be the only one, and its ranks can be
@@ -57,6 +60,7 @@ bool is_gloo_available();
 bool is_nccl_available();
 /// Leaves the given group or, if `group` is null, the default group and all other groups. Calls in progress complete
 /// first. An object that holds a group, such as DistributedDataParallel, keeps it until the object is destroyed.
+/// @throws Error if this rank has no such group, or has left it
 void destroy_process_group(const ProcessGroupPtr& group = nullptr);
 /// Returns the default group. @throws Error before init_process_group
 ProcessGroupPtr default_group();

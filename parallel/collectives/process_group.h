@@ -78,8 +78,9 @@ struct GroupOptions {
 /// A group of ranks that communicate. All ranks must call the same collectives in the same order, with tensors of equal
 /// dtype and size. Calls start in that order and run asynchronously. Tensors may have any strides, any size (0 too) and
 /// any dtype. MIN and MAX propagate NaN. SUM, AVG and PRODUCT reduce in rank order: a sum is ((x0 + x1) + x2) + ...,
-/// which AVG multiplies by 1 / size. So all ranks get bitwise equal results in every run. Exceptions: gloo on several
-/// machines with more than 8 ranks adds around a ring, and NCCL with more than 2 ranks uses an order of its own.
+/// which AVG multiplies by 1 / size. So all ranks get bitwise equal results in every run. Exceptions: gloo's all_reduce
+/// over TCP with more than 8 ranks reduces elements of 4 or 8 bytes around a ring, and NCCL with more than 2 ranks uses
+/// an order of its own.
 /// `about` says what the collective is for. Errors show it, and the call fails if the ranks' texts differ (over gloo,
 /// in the first 127 bytes), even if dtype and size agree. (The texts of sends and receives are not compared.)
 ///

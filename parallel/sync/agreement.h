@@ -23,7 +23,7 @@ class Agreement {
   /// @param name   name of the instance in descriptions of collectives: "DDP 1"
   Agreement(std::string owner, std::string name, distributed::ProcessGroupPtr group, bool weighted, bool static_graph);
   Agreement(const Agreement&) = delete;
-  ~Agreement();  // prints unused parameters of the last backward, which no later backward reports
+  ~Agreement();  // warns if parameters got no gradient in the last backward, because no later backward reports it
   /// Returns the number of status elements at the end of the last bucket; 0 if the status has a collective of its own.
   /// @param bucket    dtype of the last bucket
   /// @param any_wide  whether some parameter is float64

@@ -148,7 +148,7 @@ class StoreServer::Loop {
       if (c.member && c.member->silence.count() > 0) first = std::min(first, c.member->heard + c.member->silence);
     }
     for (const Lost& each : lost_) first = std::min(first, each.published);
-    // interrupted by a signal (EINTR)
+    // poll() fails if a signal interrupts it (EINTR)
     if (::poll(fds.data(), fds.size(), static_cast<int>(left_until(first).count())) < 0) return;
     uint64_t wakes = 0;
     while (::read(wake_.get(), &wakes, sizeof wakes) < 0 && errno == EINTR) {}

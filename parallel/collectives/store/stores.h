@@ -104,7 +104,8 @@ struct TCPStoreOptions {
   /// Port of the server. If it is 0, the server uses a free port, which getPort() returns.
   int port = 29500;
   bool isServer = false;
-  /// Number of stores that will connect to this server, for which the constructor waits. nullopt: it waits for none.
+  /// Number of stores for which the constructor waits, this one included. Only stores that set numWorkers are counted.
+  /// nullopt: the constructor does not wait.
   std::optional<size_t> numWorkers = std::nullopt;
   /// If false, the constructor does not wait; call waitForWorkers() later.
   bool waitWorkers = true;
@@ -133,7 +134,7 @@ class TCPStore final : public Store {
   const std::string& getHost() const;
   /// Returns the port of the server, even if TCPStoreOptions::port is 0.
   int getPort() const;
-  /// Waits until numWorkers stores have connected to the server.
+  /// Waits until numWorkers stores that set numWorkers have connected to the server. Returns at once if it is nullopt.
   /// @throws DistributedError with the number of stores that came within timeout()
   void waitForWorkers();
 
