@@ -106,6 +106,7 @@ class Optimizer {
   /// @throws Error after leave_steps_to(), because another object then makes the steps
   virtual Tensor step(const LossClosure& closure = nullptr);
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
+  /// Does nothing for LBFGS, whose step() does all the work itself.
   void step_some(std::vector<size_t> numbers);
   /// Makes step() throw from now on, because `who` (for example "DDP 1") updates parameters by step_some(). An empty
   /// `who` allows step() again.
