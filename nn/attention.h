@@ -40,8 +40,9 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   /// Computes (output, weights): query (L, N, E), key (S, N, kdim), value (S, N, vdim) give output (L, N, E) and
   /// weights (N, L, S). All tensors may lack N.
   /// @param key_padding_mask      (N, S): bool, true for keys to ignore, or numbers to add to the scores
-  /// @param need_weights          if false, returns undefined weights, and a query whose keys are all masked gives the
-  ///                              bias of out_proj instead of NaN
+  /// @param need_weights          if false, returns undefined weights. In either case, a query whose keys are all
+  /// masked
+  ///                              gives NaN
   /// @param attn_mask             (L, S) or (N * num_heads, L, S), with values as in key_padding_mask
   /// @param average_attn_weights  if false, weights are per head: (N, num_heads, L, S)
   std::tuple<Tensor, Tensor> forward(const Tensor& query, const Tensor& key, const Tensor& value,

@@ -7,10 +7,10 @@
 
 namespace tandem::nn {
 
-// Options that the structs below share. padding_idx: a row that starts as zeros and is not trained; a negative index
-// counts from the end. max_norm: before a lookup, rows whose norm_type-norm is larger are scaled down to it in the
-// table itself. scale_grad_by_freq: divides a row's gradient by its number of lookups in the batch. _weight: the
-// initial table.
+// Options that the structs below share. padding_idx: a row that starts as zeros, unless a table is given, and is not
+// trained; a negative index counts from the end. max_norm: before a lookup, rows whose norm_type-norm is larger are
+// scaled down to it in the table itself. scale_grad_by_freq: divides a row's gradient by its number of lookups in the
+// batch. _weight: the initial table.
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}

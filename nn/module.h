@@ -85,12 +85,11 @@ class Module : public std::enable_shared_from_this<Module> {
   /// names is enough.
   /// @throws Error naming every entry that is missing, unexpected or of another shape; then nothing is changed
   virtual void load_state_dict(const NamedParameters& state);
-  /// Writes the state dict into an archive, under the names that Python's state_dict() uses ("fc1.weight"). load()
-  /// reads such an archive, and also one by LibTorch, where each child module has an archive of its own. load() ignores
-  /// other entries of the archive.
-  /// @throws Error naming every entry that is missing or of another shape; then nothing is changed
+  /// Writes the state dict into an archive, under the names that Python's state_dict() uses ("fc1.weight").
   virtual void save(serialize::OutputArchive& archive) const;
-  /// Reads an archive that save(), Python or LibTorch wrote; see save().
+  /// Reads an archive that save(), Python or LibTorch wrote. In LibTorch's, each child module has an archive of its
+  /// own. Other entries of the archive are ignored.
+  /// @throws Error naming every entry that is missing or of another shape; then nothing is changed
   virtual void load(serialize::InputArchive& archive);
 
   /// Switches this module and all its descendants to training or evaluation mode. The mode affects dropout and batch

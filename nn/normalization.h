@@ -20,24 +20,24 @@ struct GroupNormOptions {
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
-  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(double, k) = 1;         // added to the sum before the power
+  TANDEM_ARG(double, k) = 1;         // added before the power
 };
 struct CrossMapLRN2dOptions {
   /// size: number of neighbouring channels whose squares are summed.
   CrossMapLRN2dOptions(int64_t size) : size_(size) {}
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
-  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(int64_t, k) = 1;        // added to the sum before the power
+  TANDEM_ARG(int64_t, k) = 1;        // added before the power
 };
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
   TANDEM_ARG(std::vector<int64_t>, normalized_shape);  // sizes of the last dimensions, to normalise over
-  TANDEM_ARG(std::optional<double>, eps);       // added to the mean square; nullopt: machine epsilon of x's dtype
-  TANDEM_ARG(bool, elementwise_affine) = true;  // whether the module has a trainable weight
+  TANDEM_ARG(std::optional<double>, eps);              // added to the mean square; nullopt: as in tandem::rms_norm
+  TANDEM_ARG(bool, elementwise_affine) = true;         // whether the module has a trainable weight
 };
 
 namespace functional {

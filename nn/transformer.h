@@ -26,10 +26,10 @@ using activation_t = std::variant<init::Nonlinearity, detail::GeluTag, std::func
 /// Sequences are (L, N, E), or (N, L, E) with batch_first, or (L, E) without a batch.
 struct TransformerEncoderLayerOptions {
   TransformerEncoderLayerOptions(int64_t d_model, int64_t nhead);
-  TANDEM_ARG(int64_t, d_model);                 // number of features, E
-  TANDEM_ARG(int64_t, nhead);                   // number of attention heads
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;  // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;            // dropout probability after each attention and feed-forward part
+  TANDEM_ARG(int64_t, d_model);                           // number of features, E
+  TANDEM_ARG(int64_t, nhead);                             // number of attention heads
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
   // LibTorch lacks the options below. They follow Python's PyTorch.
   TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
@@ -146,12 +146,12 @@ struct TransformerOptions {
   TransformerOptions();
   TransformerOptions(int64_t d_model, int64_t nhead);
   TransformerOptions(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers);
-  TANDEM_ARG(int64_t, d_model) = 512;           // number of features, E
-  TANDEM_ARG(int64_t, nhead) = 8;               // number of attention heads
-  TANDEM_ARG(int64_t, num_encoder_layers) = 6;  // number of encoder layers
-  TANDEM_ARG(int64_t, num_decoder_layers) = 6;  // number of decoder layers
-  TANDEM_ARG(int64_t, dim_feedforward) = 2048;  // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;            // dropout probability after each attention and feed-forward part
+  TANDEM_ARG(int64_t, d_model) = 512;                     // number of features, E
+  TANDEM_ARG(int64_t, nhead) = 8;                         // number of attention heads
+  TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // number of encoder layers
+  TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // number of decoder layers
+  TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // between the linear layers: kReLU, kGELU or a function
   TANDEM_ARG_DECLARED(AnyModule, custom_encoder);         // replaces the TransformerEncoder; called with 3 arguments
   TANDEM_ARG_DECLARED(AnyModule, custom_decoder);         // replaces the TransformerDecoder; called with 6 arguments

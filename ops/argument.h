@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// Returns x as a contiguous tensor without a graph, as kernels take it.
+/// Returns x as a contiguous tensor, as kernels take it. If x has to be copied, the copy is not recorded by autograd.
 inline Tensor contiguous_detached(const Tensor& x) {
   const NoGradGuard guard;
   return x.contiguous();
@@ -64,7 +64,7 @@ inline double largest_of(DType type) {
                             : 0x1.fep127;
 }
 
-/// Checks that a tensor of dtype `type` can hold s. Integer dtypes drop a fraction, and uint8 wraps negative numbers.
+/// Checks that a tensor of dtype `type` can hold s. Integer dtypes drop a fraction, and uint8 wraps negative integers.
 /// Infinities fit every floating dtype.
 /// @throws Error if s is outside the range of `type`
 inline void check_holds(const char* op, DType type, const Scalar& s) {

@@ -25,10 +25,10 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
 /// there. p must not be 0.
 Tensor norm_backward(double p, const Tensor& dy, const Tensor& x, const Tensor& y);
 
-/// Returns an alias of x, for the implementation of an operation that is composed of other operations. PyTorch computes
-/// the gradient of such an operation with one kernel, so the gradient's graph leads to all inputs. To match it, a
-/// gradient that flows back through the alias is recorded as depending on x, `other` and `another`, with derivatives of
-/// zero. `other` and `another` may be undefined.
+/// Returns an alias of x (x itself if x requires no gradient), for the implementation of an operation that is composed
+/// of other operations. PyTorch computes the gradient of such an operation with one kernel, so the gradient's graph
+/// leads to all inputs. To match it, a gradient that flows back through the alias is recorded as depending on x,
+/// `other` and `another`, with derivatives of zero. `other` and `another` may be undefined.
 Tensor lead_gradient_to(const Tensor& x, const Tensor& other = {}, const Tensor& another = {});
 
 /// Gradients of conv2d.

@@ -3,10 +3,10 @@
 #pragma once
 #include "tandem/core/tensor.h"
 
-// Out versions (exp_out(out, x)) write the result into `out` and return it. `out` must have the result's sizes, or no
-// elements; in the latter case it is resized. Its dtype must be able to hold the result. `out` must have x's dtype for
-// sign, and for unary operations whose `accepts` column in core/elementwise_ops.h says numbers, real, rounded or
-// integral. Out versions are not recorded by autograd, and throw if a gradient is required.
+// Out versions (exp_out(out, x)) write the result into `out` and return it. If the sizes of `out` are not the result's,
+// `out` is resized, with a warning unless it has no elements. Its dtype must be able to hold the result. `out` must
+// have x's dtype for sign, and for unary operations whose `accepts` column in core/elementwise_ops.h says numbers,
+// real, rounded or integral. Out versions are not recorded by autograd, and throw if a gradient is required.
 #define TANDEM_DECLARE_UNARY_OP(name, ...)                  \
   inline Tensor name(const Tensor& x) { return x.name(); }  \
   inline Tensor& name##_(Tensor& x) { return x.name##_(); } \

@@ -14,7 +14,7 @@ void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
 bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device);
 /// Gives `out`, which has just been resized, the dense strides of the result.
 void restride(const Tensor& out, const Shape& strides);
-/// Returns whether target and source partly overlap in memory, so that writing to target could change elements of
+/// Returns whether the memory ranges of target and source overlap, so that writing to target could change elements of
 /// source that are still to be read. Identical views do not count as overlapping.
 bool overlaps(const Tensor& target, const Tensor& source);
 

@@ -157,6 +157,7 @@ inline void unbind_copy_out(TensorList out, const Tensor& x, int64_t dim = 0) {
 inline Tensor& empty_out(Tensor& out, IntArrayRef sizes) {
   return detail::write_result("empty_out", out, empty(sizes, out.options()));
 }
+/// Resizes `out` to these sizes; its elements are uninitialised. The strides are ignored.
 inline Tensor& empty_strided_out(Tensor& out, IntArrayRef sizes, IntArrayRef /*strides*/) {
   return empty_out(out, sizes);
 }

@@ -26,10 +26,11 @@ class ComposedOptimizer : public Optimizer {
     Tensor lr, beta1, beta2, eps, weight_decay, extra[3];
     Tensor steps;  // step counts, (parameters,) float64, starting at 1
   };
-  /// One parameter in a step. Tensors are float32 or float64, all of one dtype, and have at least one dimension.
+  /// One parameter in a step. All tensors have the same dtype, float32 or float64, except that a scalar state entry is
+  /// always float32. The value, the gradient and the other state entries have at least one dimension.
   struct Parameter {
     Tensor value, gradient;
-    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if wants() is false
+    std::vector<Tensor> state;         // in the order of the StateEntry list; undefined if never wanted
     std::vector<Tensor> coefficients;  // 0-dim, in the order of coefficients()
   };
   using ReadNumbers = Numbers (*)(const OptimizerOptions& options);

@@ -4,9 +4,10 @@
 
 namespace tandem::optim {
 
-/// max_iter: iterations in one step(). max_eval: calls of the closure in one step(), by default 5/4 * max_iter.
-/// tolerance_grad: a step ends if all gradient elements are at most this in absolute value. tolerance_change: a step
-/// ends if the change of the parameters or of the loss is smaller. history_size: number of gradient changes to keep.
+/// max_iter: limit for the iterations in one step(). max_eval: limit for the closure calls in one step(), by default
+/// 5/4 * max_iter; a line search may exceed it by one call. tolerance_grad: step() ends if all gradient elements are at
+/// most this in absolute value. tolerance_change: step() ends if the parameters or the loss change by less, or if the
+/// slope along the direction is above -tolerance_change. history_size: number of gradient changes to keep.
 /// line_search_fn: "strong_wolfe", or nullopt for steps of length lr.
 struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   LBFGSOptions(double lr = 1) : lr_(lr) {}
@@ -41,7 +42,8 @@ class LBFGS : public Optimizer {
 
   /// Runs up to max_iter iterations. The closure must clear the gradients, compute the loss, call its backward() and
   /// return it. @return the loss of the closure's first call, before any update
-  /// @throws Error if there is no closure, or while a Graph is being captured
+  /// @throws Error if there is no closure, if the parameters have several devices or dtypes, or while a Graph is being
+  /// captured
   Tensor step(const LossClosure& closure = nullptr) override;
 
  private:

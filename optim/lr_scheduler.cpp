@@ -24,8 +24,8 @@ std::vector<int64_t> sorted(std::vector<int64_t> milestones) {
   return milestones;
 }
 
-/// Makes a schedule that sets the rate base * factor(step). In a chain, multiplies the current rate by factor(step) /
-/// factor(step - 1).
+/// Makes a schedule that sets the rate base * factor(step). In a chain, or if other code changed the rate, multiplies
+/// the current rate by factor(step) / factor(step - 1).
 LRScheduler::Schedule by_factor(std::function<double(int64_t)> factor) {
   return {.rate = [factor](int64_t step, double base) { return base * factor(step); },
           .change =

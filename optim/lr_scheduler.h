@@ -20,7 +20,7 @@ class LRScheduler {
     /// Computes the rate from the number of steps and the base rate.
     Rate rate;
     Change change = nullptr;  // if null, a step always sets `rate`
-    bool continues = false;   // if true, a step calls `change`, because `rate` may be slow
+    bool continues = false;   // if true, a step calls `change`: `rate` is slow, or other code changed the rate
     /// Called after each change of the rate.
     Extra extra = nullptr;
   };
@@ -68,6 +68,7 @@ class LRScheduler {
 };
 
 /// Sets base * gamma^(step / step_size), with the quotient rounded down.
+/// @throws Error unless step_size is positive
 class StepLR : public LRScheduler {
  public:
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1);
@@ -90,12 +91,14 @@ class LambdaLR : public LRScheduler {
 };
 /// Decreases the rate from base to eta_min along half a cosine of T_max steps (Loshchilov and Hutter 2017,
 /// arXiv:1608.03983).
+/// @throws Error unless T_max is positive
 class CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
 };
 /// Changes the rate linearly from start_factor * base to end_factor * base over total_iters steps, for example as a
 /// warm-up.
+/// @throws Error unless total_iters is positive
 class LinearLR : public LRScheduler {
  public:
   LinearLR(Optimizer& optimizer, double start_factor = 1.0 / 3, double end_factor = 1, int64_t total_iters = 5);
@@ -134,7 +137,7 @@ class ChainedScheduler : public LRScheduler {
 };
 /// Runs schedules one after the other: schedule i + 1 starts at step milestones[i] and counts its steps from there. All
 /// schedules must use `optimizer`. Schedules are copied; do not call step() of the originals.
-/// @throws Error unless milestones ascend and are one fewer than the schedules
+/// @throws Error unless milestones are positive, ascend, and are one fewer than the schedules
 class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedules, std::vector<int64_t> milestones);

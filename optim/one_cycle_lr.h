@@ -18,7 +18,7 @@ struct PerGroup {
 /// back to max_lr / div_factor in as many steps as it rose, and then further. The base rate is max_lr / div_factor; the
 /// optimizer's previous rate is ignored. Unless cycle_momentum is false, the momentum (beta1 in optimizers with betas)
 /// moves in the opposite direction, from max_momentum to base_momentum and back. Call step() after every batch.
-/// @param total_steps      number of steps; by default epochs steps_per_epoch
+/// @param total_steps      number of steps; by default the product of epochs and steps_per_epoch
 /// @param anneal_strategy  "cos" or "linear"
 /// @throws Error for an unknown strategy, an unknown number of steps, pct_start outside of 0 to 1, a list with another
 /// length than the number of groups, or cycle_momentum with an optimizer without momentum; and in steps after the last

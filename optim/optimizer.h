@@ -21,7 +21,8 @@ class StepValues;
 /// Options of an optimizer, or of one parameter group.
 class OptimizerOptions {
  public:
-  /// Called with each option's name in PyTorch and a pointer to the option, a number or a flag.
+  /// Called with each option's name in PyTorch and a pointer to the option, a number or a flag. The two numbers of a
+  /// pair are visited one by one, for example betas as "beta1" and "beta2".
   using Visitor = std::function<void(const std::string& name, std::variant<double*, bool*> setting)>;
   virtual ~OptimizerOptions() = default;
   virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
@@ -78,9 +79,10 @@ class OptimizerParamGroup {
   void set_options(std::unique_ptr<OptimizerOptions> options);
   /// Returns a group of the `count` parameters from index `begin` on. The new group shares this group's options.
   OptimizerParamGroup part(size_t begin, size_t count) const;
-  /// Returns the base rate of schedules: the learning rate of the group when its first schedule was made.
+  /// Returns the base rate of schedules. Unless it was set, the first call sets it to the group's learning rate; the
+  /// group's first schedule makes this call.
   double initial_lr();
-  /// Whether a schedule was made for this group.
+  /// Whether the base rate is set, for example because a schedule was made for this group.
   bool has_initial_lr() const { return initial_lr_.has_value(); }
   /// Sets the base rate of schedules.
   void set_initial_lr(double rate) { initial_lr_ = rate; }
@@ -91,7 +93,8 @@ class OptimizerParamGroup {
   std::optional<double> initial_lr_;
 };
 
-/// Base class of optimizers. Parameters may be on several devices. All parameters on one device are updated together.
+/// Base class of optimizers. Parameters may be on several devices. A step updates the parameters of
+/// one group on one device together.
 class Optimizer {
  public:
   using LossClosure = std::function<Tensor()>;
@@ -103,6 +106,7 @@ class Optimizer {
   /// @throws Error after leave_steps_to(), because another object then makes the steps
   virtual Tensor step(const LossClosure& closure = nullptr);
   /// Updates some of parameters(), given by their indices, if they have gradients; bit-equal to step().
+  /// Does nothing for LBFGS, whose step() does all the work itself.
   void step_some(std::vector<size_t> numbers);
   /// Makes step() throw from now on, because `who` (for example "DDP 1") updates parameters by step_some(). An empty
   /// `who` allows step() again.

@@ -32,7 +32,7 @@ void show(const ShowSettings& settings);
 int doctor();
 void list_benchmarks();
 /// Runs the benchmarks. @param command_line  the user's command line, recorded in the JSON file
-/// @return the number of `overhead` benchmarks in which this build is slower than the baseline build
+/// @return the number of `overhead` benchmarks in which this build is slower than the baseline build; 0 without one
 int bench(const benchmarks::Settings& settings, const std::vector<std::string>& command_line);
 
 }  // namespace tandem::tools

@@ -35,7 +35,8 @@ template <class Body> auto as_usage(Body body) {
 }
 
 /// Returns the word that is most similar to `asked`. A word is similar if its edit distance is at most a third of the
-/// length of `asked`, or else if it begins with `asked`. Returns "" if no word is similar.
+/// length of `asked`, or else if it begins with `asked` and `asked` has two letters or more. Returns "" if no word is
+/// similar.
 std::string nearest(const std::string& asked, const std::vector<std::string>& words);
 /// Returns "; did you mean 'demo'?" with the nearest word, or "" if no word is similar.
 std::string did_you_mean(const std::string& asked, const std::vector<std::string>& words);

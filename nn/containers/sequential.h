@@ -30,7 +30,8 @@ class SequentialImpl : public Module {
   }
   SequentialImpl(std::initializer_list<NamedAnyModule> modules);
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
-  /// Appends a module under the given name; the default name is the module's index. @throws Error if the name is taken
+  /// Appends a module under the given name; the default name is the module's index. @throws Error if the name is taken,
+  /// is empty or contains a dot, or if the AnyModule is empty
   void push_back(AnyModule module);
   void push_back(std::string name, AnyModule module);
   /// Appends a new module, moved or copied from `module`.

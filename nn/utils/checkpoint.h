@@ -62,9 +62,8 @@ struct CheckpointOptions {
 /// use_reentrant=False: all gradients, also of tensors that the function captures, equal those of a plain call. Side
 /// effects of the function happen twice, such as batch norm's update of running statistics. Arguments are copied;
 /// copies of tensors share their storage.
-/// @throws Error  in backward, if the second run saves tensors of other shapes or dtypes than the first, or if an
-/// argument
-///                was changed in place
+/// @throws Error in backward, if the second run saves tensors of other shapes or dtypes than the first, or if an
+/// argument was changed in place
 template <class F, class... Args>
 auto checkpoint(const CheckpointOptions& options, F function, const Args&... arguments)
     -> std::invoke_result_t<F&, const std::decay_t<Args>&...> {

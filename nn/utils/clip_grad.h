@@ -18,7 +18,8 @@ using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 /// Scales all gradients so that their joint p-norm is at most max_norm, and returns the norm before scaling. A
 /// parameter that is listed twice counts once. The norms 1, 2 and infinity take one pass over all gradients together;
 /// the 2-norm is computed in float64.
-/// @param norm_type  p: any number that norm() accepts
+/// @param norm_type  p: any number that norm() accepts. 0 counts the gradients that have a non-zero element, as in
+///                   PyTorch, and cannot be combined with `gather`
 /// @param gather     given if the parameters are shards; each rank then scales its own shards
 /// @throws Error if the norm is not finite and error_if_nonfinite is true
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2,

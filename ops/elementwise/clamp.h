@@ -4,10 +4,11 @@
 
 namespace tandem {
 
-/// Returns min(max(x, min), max); clip is an alias. Bounds are numbers or tensors, and one of them may be missing. The
-/// dtype is x's, unless a bound has a higher category: for example, an integer x with a floating bound gives a floating
-/// result.
-/// @throws Error if both bounds are missing, or if bounds are numbers and the result would be bool
+/// Returns min(max(x, min), max); clip is an alias. Bounds are numbers or tensors, and one of them may be missing. If
+/// bounds are numbers, the dtype is x's, unless a bound has a higher category: for example, an integer x with a
+/// floating bound gives a floating result. If bounds are tensors, dtypes promote.
+/// @throws Error if both bounds are missing; and, if bounds are numbers, if the result would be bool, or if min is
+/// above or max below the range of an integer dtype
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }

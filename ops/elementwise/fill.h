@@ -4,11 +4,11 @@
 
 namespace tandem {
 
-/// Returns a tensor with x's sizes, dtype and strides, filled with one number. The gradient of x is 0. If value is a
-/// tensor, it must be 0-dim; its gradient is the sum of the result's gradient.
+/// Returns a tensor with the sizes, dtype and layout of clone(x), filled with one number. The gradient of x is 0. If
+/// value is a tensor, it must be 0-dim; its gradient is the sum of the result's gradient.
 Tensor fill(const Tensor& x, const Scalar& value);
 Tensor fill(const Tensor& x, const Tensor& value);
-/// Returns zeros with x's sizes, dtype and strides.
+/// Returns zeros with the sizes, dtype and layout of clone(x).
 Tensor zero(const Tensor& x);
 /// In-place versions: set every element to the value, or to 0.
 inline Tensor& fill_(Tensor& x, const Scalar& value) { return x.fill_(value); }

@@ -42,6 +42,7 @@ inline Tensor hann_window(int64_t window_length, const TensorOptions& options = 
 }
 /// Returns the weights I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta), where I0 is the modified Bessel function of order
 /// 0.
+/// @throws Error if beta is not within -700 to 700
 Tensor kaiser_window(int64_t window_length, detail::Flag periodic, double beta, const TensorOptions& options = {});
 inline Tensor kaiser_window(int64_t window_length, detail::Flag periodic, const TensorOptions& options = {}) {
   return kaiser_window(window_length, periodic, 12.0, options);

@@ -26,9 +26,10 @@ struct Slice {
   /// 2^62 - 1 and -2^62.
   friend std::ostream& operator<<(std::ostream& out, const Slice& slice);
 };
-/// An entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64, int32 or bool tensor.
-/// Several tensors are broadcast and name positions together. A 0-dim integer tensor counts as a number; a bool or
-/// 0-dim bool tensor adds a dimension of size 1 and masks it. Without index tensors the result is a view.
+/// An entry of index({...}): a number, a slice, None (a new dimension), Ellipsis, or an int64, int32 or bool tensor (a
+/// uint8 tensor counts as a bool mask). Several tensors are broadcast and name positions together. A 0-dim integer
+/// tensor counts as a number; a bool or 0-dim bool tensor adds a dimension of size 1 and masks it. Without index
+/// tensors the result is a view.
 class TensorIndex {
  public:
   template <class T>

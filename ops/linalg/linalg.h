@@ -1,9 +1,9 @@
 // Includes the headers of linear algebra: factorizations, solutions, functions and norms of matrices. Matrices are
-// tensors (..., m, n); leading dimensions are batch dimensions, which broadcast between operands. Only float32 and
-// float64 are accepted. LAPACK computes on the host, so a GPU's tensors are copied there and back; a build without
-// LAPACK throws NotImplementedError. Functions whose name ends in _ex also return `info`, an int32 for each matrix that
-// is 0 on success, and throw LinAlgError for another value only if check_errors; the other functions always throw.
-// ops/linalg/linalg_namespace.h has the same functions in tandem::linalg.
+// tensors (..., m, n); leading dimensions are batch dimensions, which broadcast between operands. Functions that need
+// LAPACK accept only float32 and float64. LAPACK computes on the host, so a GPU's tensors are copied there and back; a
+// build without LAPACK throws NotImplementedError. Functions whose name ends in _ex also return `info`, an int32 for
+// each matrix that is 0 on success, and throw LinAlgError for another value only if check_errors; the functions of the
+// same name without _ex always throw. ops/linalg/linalg_namespace.h has the same functions in tandem::linalg.
 #pragma once
 #include "tandem/ops/linalg/cholesky.h"
 #include "tandem/ops/linalg/cond.h"

@@ -8,7 +8,8 @@ namespace tandem {
 /// @throws Error if pivot is false, which PyTorch supports on GPUs only
 detail::ThreeTensors linalg_lu(const Tensor& a, bool pivot = true);
 /// Returns (LU, pivots). LU holds U, and L without its diagonal, in one matrix. Pivots are int32 and count from 1, as
-/// in LAPACK.
+/// in LAPACK. linalg_lu_factor_ex also returns info, and throws only if check_errors.
+/// @throws LinAlgError for a singular matrix; Error if pivot is false
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot = true);
 detail::ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot = true, bool check_errors = false);
 /// Returns (P, L, U), unpacked from the result of linalg_lu_factor. P is empty unless unpack_pivots, and L and U are

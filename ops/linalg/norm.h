@@ -17,8 +17,8 @@ Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim = 
                           std::optional<DType> dtype = {});
 Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord = "fro", IntArrayRef dim = {-2, -1},
                           detail::Flag keepdim = false, std::optional<DType> dtype = {});
-/// Returns linalg_matrix_norm if ord is given and x is a matrix or dim lists two dimensions, and linalg_vector_norm
-/// otherwise.
+/// Returns linalg_matrix_norm if ord is given and dim lists two dimensions, or dim is not given and x is a matrix;
+/// otherwise linalg_vector_norm.
 Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord = {}, detail::OptionalDims dim = {},
                    detail::Flag keepdim = false, std::optional<DType> dtype = {});
 Tensor linalg_norm(const Tensor& x, std::string_view ord, detail::OptionalDims dim = {}, detail::Flag keepdim = false,
@@ -32,7 +32,7 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = f
 /// Returns (sum |x|^p)^(1/p) of floating-point elements, over all or some dimensions. p may be 0 or infinite; without
 /// elements it must be finite and not negative. For p = 2 squares are summed in double; for other p elements are first
 /// divided by the largest. So for float32 and half types the norm and its gradient are accurate if the result fits the
-/// dtype. For p = 1 sums are float32.
+/// dtype. For p = 1, |x| is summed as by sum().
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);

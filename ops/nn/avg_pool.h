@@ -6,7 +6,8 @@
 namespace tandem {
 
 /// Returns the mean of each window: the sum divided by the window's size, or by divisor_override. Padding counts as 0;
-/// unless count_include_pad, it does not count towards the window's size. The other arguments are as in max_pool2d.
+/// unless count_include_pad, it does not count towards the window's size. x is floating-point, or int64, whose means
+/// are rounded towards 0. The other arguments are as in max_pool2d.
 Tensor avg_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride = {}, detail::Pair padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
                   std::optional<int64_t> divisor_override = {});

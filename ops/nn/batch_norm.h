@@ -32,7 +32,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
                   const std::shared_ptr<const BatchParts>& parts, const Tensor& batches = {});
 /// Returns whether norm_relu_pool accepts x: float32 on the CPU, channels-last, not empty.
 bool can_norm_relu_pool(const Tensor& x);
-/// Returns whether norm_relu_pool supports this pooling of x: windows must tile x without padding, gaps or overlaps.
+/// Returns whether norm_relu_pool supports this pooling of x: windows must tile x without padding, gaps or overlaps,
+/// and have at most 250 elements.
 bool can_norm_relu_pool(const Tensor& x, Pair kernel_size, Pair stride, Pair padding, Pair dilation, bool ceil_mode);
 /// Computes max_pool2d(relu(batch_norm(...)), kernel_size) with bitwise equal results, but in one pass without
 /// intermediate results. Graphs and traces name it batch_norm_relu_max_pool2d, or batch_norm_relu if windows have one

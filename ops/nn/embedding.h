@@ -18,7 +18,8 @@ Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
 
 /// Scales down the rows of weight that index names to the p-norm max_norm if their norm exceeds it, where p is
-/// norm_type. Writes weight in place. Not recorded by autograd.
+/// norm_type. Writes weight in place. Not recorded by autograd. embedding_renorm changes and returns a copy of
+/// weight instead.
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type);
 inline Tensor embedding_renorm(const Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
   Tensor copy = weight.detach().clone();

@@ -17,7 +17,7 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value = 0
 /// one, two or three dimensions, which must follow the channels, with or without a batch: "reflect" mirrors the
 /// elements at the edge without repeating the edge, "replicate" repeats the edge, and "circular" continues with the
 /// elements of the opposite end.
-/// @throws Error if a pad needs more elements than there are, or if `value` is given with a mode other than "constant"
+/// @throws Error if a pad needs more elements than there are, or if `value` is not 0 and the mode is not "constant"
 Tensor pad(const Tensor& x, IntArrayRef pad, const std::string& mode = "constant", std::optional<double> value = {});
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value = 0);
 /// pad in mode "reflect" or "replicate" for x (N, C, L), (N, C, H, W) or (N, C, D, H, W), or without N, with 2, 4 or 6

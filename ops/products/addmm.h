@@ -1,5 +1,6 @@
 // Sums with matrix products: addmm, addmv, addr, baddbmm, addbmm. The factors of a product must have one dtype other
-// than bool, as in ops/products/matmul.h.
+// than bool, as in ops/products/matmul.h; only the operands of addr promote. For integer products, beta and alpha must
+// be integers.
 #pragma once
 #include "tandem/core/tensor.h"
 
@@ -7,8 +8,7 @@ namespace tandem {
 
 /// Returns beta bias + alpha a b for matrices a (n, k) and b (k, m). bias broadcasts to (n, m).
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
-/// Returns beta x + alpha matrix vector for matrix (n, k) and vector (k,). x broadcasts to (n,). For integer operands,
-/// beta and alpha must be integers.
+/// Returns beta x + alpha matrix vector for matrix (n, k) and vector (k,). x broadcasts to (n,).
 inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
   return x.addmv(matrix, vector, beta, alpha);
 }

@@ -16,7 +16,7 @@ namespace tandem {
 Tensor exponential(const Tensor& x, double lambd = 1);
 /// Returns the number of trials, 1 or more, until the first success, where each trial succeeds with probability p.
 Tensor geometric(const Tensor& x, double p);
-/// Returns median + sigma tan(pi (u - 0.5)) with u uniform in (0, 1).
+/// Returns median + sigma tan(pi (u - 0.5)) with u uniform in [0, 1).
 Tensor cauchy(const Tensor& x, double median = 0, double sigma = 1);
 
 }  // namespace tandem

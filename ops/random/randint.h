@@ -15,7 +15,8 @@ Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options 
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
 /// Returns integers in [from, to) with x's sizes and dtype. from defaults to 0. Without to, integers go up to the
-/// largest one that the dtype holds; for floating dtypes, up to the largest for which all smaller ones are exact.
+/// largest one that the dtype holds (for int64, one less); for floating dtypes, up to the largest for which all smaller
+/// ones are exact.
 /// @throws Error if from is not 0 and to is not given
 Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to);
 Tensor random(const Tensor& x, int64_t to);

@@ -5,7 +5,8 @@
 namespace tandem {
 
 /// Returns the covariance matrix of the rows of x (variables, observations), or the variance of a vector, which is one
-/// variable. The sums are divided by the number of observations minus `correction`. Observation weights: fweights are
+/// variable. The sums are divided by the number of observations (with weights: their total) minus
+/// `correction`. Observation weights: fweights are
 /// integer frequencies, aweights are floating-point importance weights.
 inline Tensor cov(const Tensor& x, int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) {
   return x.cov(correction, fweights, aweights);

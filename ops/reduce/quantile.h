@@ -7,7 +7,8 @@ namespace tandem {
 /// Returns the q-quantile along dim, or of all elements: the value below which a fraction q of the elements lies. q is
 /// a number or a vector; a vector adds a first dimension to the result. Between two elements `interpolation` decides:
 /// "linear", "lower", "higher", "midpoint" or "nearest". The result is NaN if there is a NaN.
-/// @throws Error unless x is float32 or float64, and q has x's dtype and is in [0, 1]
+/// @throws Error unless x is float32 or float64 and has elements, and q has x's dtype and is in [0, 1] (the range of a
+/// q on a GPU is not checked)
 inline Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim = {}, detail::Flag keepdim = false,
                        const std::string& interpolation = "linear") {
   return x.quantile(q, dim, keepdim, interpolation);

@@ -7,8 +7,8 @@
 namespace tandem::tools::compare {
 
 struct Settings {
-  /// Names of the networks, training modes and DDP backends to compare. If `modes` or `backends` is empty, uses all
-  /// that can run on this machine.
+  /// Names of the networks, training modes and DDP backends to compare. If `modes` is empty, uses all modes of the
+  /// backends. If `backends` is empty, uses local and, if they are available, gloo (on the CPU) and nccl (on GPUs).
   std::vector<std::string> models = {"fashion_cnn", "mlp"}, modes, backends;
   std::vector<int> devices = {2, 4};
   std::string device, data, out = "compare";  // out: output folder of the report

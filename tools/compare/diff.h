@@ -5,18 +5,21 @@
 namespace tandem::tools::compare {
 
 struct Difference {
-  int compared = 0;     // number of runs in both reports, matched by model, mode, devices, batch and scaling
+  /// Number of runs in both reports, matched by model, mode, devices, batch and scaling. Runs that failed in the first
+  /// report do not count.
+  int compared = 0;
   int regressions = 0;  // number of compared runs that became worse
   std::string text;     // report for the terminal: a line for each run, a line for each regression, and a summary
 };
 /// Compares the runs of two reports. A run regresses if the 95 % interval of its throughput, `after` over `before`,
 /// lies below 0.95; if it moves more bytes; if a device's peak memory is more than 5 % larger; if it agreed with its
 /// reference and no longer does; or if it fails.
-/// @throws Error if the reports have no run in common
+/// @throws Error if no run can be compared
 Difference diff(const Report& before, const Report& after);
 
 /// Returns the ratio of two throughputs and its 95 % interval, from the seconds per step of each repeat: Welch's
-/// interval for the difference of the mean logarithms. @throws Error if there are fewer than two repeats of either
+/// interval for the difference of the mean logarithms.
+/// @throws Error if there are fewer than two repeats of either, or if a time is not positive and finite
 Interval throughput_ratio(const std::vector<double>& before, const std::vector<double>& after);
 
 }  // namespace tandem::tools::compare

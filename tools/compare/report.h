@@ -8,7 +8,7 @@
 
 namespace tandem::tools::compare {
 
-/// A median with its confidence interval (at least 95 %).
+/// A median with its confidence interval: at least 95 % if it comes from six repeats or more.
 struct Interval {
   double median = 0, low = 0, high = 0;
 };
@@ -19,8 +19,8 @@ inline const std::vector<std::string> kPhases = {
     "input", "scatter",  "replicate", "forward",   "gather",
     "loss",  "backward", "reduce",    "optimizer", "exposed communication"};
 
-/// How one lane (a device or a rank) spent a training step. Each moment belongs to one phase, to waiting for one lane,
-/// or to `unattributed`.
+/// How one lane (a device or a rank) spent a training step. Each moment belongs to one phase, to waiting for one lane
+/// (or for "a free core" or "threads to wake up"), or to `unattributed`.
 struct Lane {
   std::string name;                           // name of the lane, such as "cpu:1" or "rank 0"
   double step = 0;                            // duration of a step: the sum of all fields below except `hidden`

@@ -23,7 +23,8 @@ class Progress {
 /// pixels.
 void draw(const Way& way, const FashionMNIST& test);
 void print_table(const std::vector<DemoRun>& runs);
-/// Writes the settings and results as JSON, atomically. @throws Error with the operating system's error message
+/// Writes the settings and results, without the runs' histories, as JSON, atomically. @throws Error with the operating
+/// system's error message
 void write_json(const std::string& path, const DemoSettings& settings, const std::vector<DemoRun>& runs);
 /// Pass the results of a rank's process, through a JSON file, to the process that started the rank.
 void write_run(const std::string& path, const DemoRun& run);

@@ -23,7 +23,8 @@ struct History {
     int truth, predicted;
     double probability;  // the network's probability for class `predicted`
   };
-  /// Loss of each batch or, on a GPU, of every 20th batch. Under DDP, loss of rank 0's part of the batch.
+  /// Loss of each batch or, on a GPU, of every 20th batch and the last batch of an epoch. Under DDP, loss of rank 0's
+  /// part of the batch.
   std::vector<Point> losses;
   /// Accuracy on the first kLookedAt test images (on all, if there are fewer), measured about kLooks times.
   std::vector<Point> accuracies;

@@ -52,7 +52,7 @@ using Step = std::vector<std::vector<Chunk>>;
 /// Returns the steps of a script, as its samplers determine them.
 /// @throws Error if the batch size is not a multiple of ranks * accumulate, or if a rank has no rows in some step
 std::vector<Step> plan(const Script& script);
-/// Returns the number of steps in `epochs` epochs.
+/// Returns the number of steps in `epochs` epochs. @throws Error as plan()
 int64_t steps_of(Script script, int epochs);
 
 struct ScriptCause {

@@ -50,8 +50,9 @@ bool has_dropout(const Job& job);
 struct Comparison {
   double parameters = 0;   // largest absolute difference of any parameter element at the end
   std::string largest_in;  // name of the parameter with the largest difference
-  double loss = 0;
-  int64_t step = 0;       // first step, counted from 1, after which a parameter differs; 0 if none differs
+  double loss = 0;         // absolute difference of Outcome::loss
+  /// First step, counted from 1, after which a parameter differs, or that only one of the runs has; 0 if none differs.
+  int64_t step = 0;
   std::string parameter;  // first parameter that differs after step `step`
   /// First operation that differs on the first device or rank, such as "conv2d, step 3"; "" if none differs.
   std::string op;

@@ -53,11 +53,13 @@ struct Records : std::map<int, Record> {
 
 /// Reads all files flight_rank_R.json in a folder, where R is a rank. If a file is truncated or not a flight record,
 /// stores the error in `unreadable`.
-/// @throws Error that names a file of another job; if no file can be read, the error of the first one
+/// @throws Error if the folder cannot be read or holds no such file, or that names a file with another world size; if
+/// no file can be read, the error of the first one
 Records read_records(const std::string& folder);
 
 /// How far one rank of a group got with the call that went wrong.
 struct Place {
+  /// otherwise: made another call in its place. left: was not in the group (any more). no_file: has no readable record.
   enum class Kind { finished, unfinished, otherwise, not_begun, left, no_file };
   int rank = 0;
   Kind kind = Kind::finished;
@@ -79,10 +81,12 @@ struct Trouble {
 };
 struct Findings {
   int world_size = 0;
-  std::vector<int> missing;  // ranks without a flight record
+  std::vector<int> missing;  // ranks without a flight record; unreadable records do not count as missing
   std::vector<Trouble> troubles;
-  std::vector<int> culprits;     // culprits of all troubles, except ranks that were blocked in another trouble
-  std::vector<std::string> why;  // a sentence for each culprit; if there is no culprit, a sentence that explains why
+  /// Culprits of all troubles, except ranks that were blocked in another trouble. Without troubles, `missing`.
+  std::vector<int> culprits;
+  /// A sentence for each culprit of a trouble. If there is none, one sentence that says what the records show.
+  std::vector<std::string> why;
 };
 Findings find_trouble(const Records& records);
 

@@ -17,7 +17,8 @@ using distributed::Deadline;
 using distributed::left_until;
 
 /// Writes the output that remains after the ranks have ended. If the reader is slow, waits until a signal arrives or
-/// until one second after the job's timeout. If a timeout or a signal ended the job, waits at most one second.
+/// until one second after the job's timeout. If a timeout or a signal ended the job or the rank
+/// that failed, waits at most one second.
 void write_rest(const Launch& launch, int status) {
   Deadline last = launch.timeout ? *launch.timeout + std::chrono::seconds(1) : Deadline::max();
   if (status == 124 || status > 128) last = after(std::chrono::seconds(1));

@@ -27,14 +27,16 @@ struct RankOptions {
   std::chrono::seconds node_timeout{10};   // a node whose launcher is silent for this long is lost
 };
 
-/// Runs `count` processes of the command (found in PATH) as ranks of one job, with a store on the loopback interface.
-/// Copies their output line by line, with the rank as prefix: "[0] ...". When a rank fails, publishes its error in the
-/// store, prints it, and ends the other ranks. Then restarts all ranks, up to max_restarts times. No process of the
-/// ranks outlives the call or the caller, even if the caller is killed. SIGINT, SIGTERM and SIGHUP are forwarded to the
-/// ranks and end the job; SIGUSR1 and SIGUSR2 are only forwarded. Only one call may run at a time.
-/// @return the exit status of the first rank that failed, 128 + n if signal n ended that rank or the job, 124 after the
-/// timeout, or 0
-/// @throws UsageError if the command cannot be started; Error if a launcher of another node does not come or is lost
+/// Runs `count` processes of the command (found in PATH) as ranks of one job, with a store on the loopback interface
+/// or, if there are several nodes, on the host of options.rdzv. Copies their output line by line, with the rank as
+/// prefix: "[0] ...". When a rank fails, publishes its error in the store, prints it, and ends the other ranks. Then
+/// restarts all ranks, up to max_restarts times. No process of the ranks outlives the call or the caller, even if the
+/// caller is killed. SIGINT, SIGTERM and SIGHUP are forwarded to the ranks and end the job; SIGUSR1 and SIGUSR2 are
+/// only forwarded. Only one call may run at a time.
+/// @return how the last attempt ended: the exit status of the first rank that failed, 128 + n if signal n ended that
+/// rank or the job, 124 after the timeout, 1 if another node's launcher was lost while the ranks ran, or 0
+/// @throws UsageError if the command cannot be started; Error if a launcher of another node does not come, or is lost
+/// before the ranks start; Interrupted if a signal arrives during that wait
 int run_processes(int count, const std::vector<std::string>& command, const RankOptions& options = {});
 
 /// Thrown if a signal (SIGINT, SIGTERM or SIGHUP) ended the command, and not a failed rank.

@@ -13,8 +13,8 @@ template <class... Parts> std::string cat(const Parts&... parts) {
   return text.str();
 }
 
-/// Escapes &, <, > and quotes for use in text and attributes of HTML and SVG. Replaces control characters and invalid
-/// UTF-8.
+/// Escapes &, <, > and quotes for use in text and attributes of HTML and SVG. Replaces control characters, except tabs
+/// and newlines, and invalid UTF-8 by U+FFFD.
 std::string escape(const std::string& text);
 
 /// Formats a number with `digits` significant digits: 1234.5 with 3 digits gives "1,230"; NaN gives "no number". Only
@@ -24,7 +24,7 @@ std::string number(double value, int digits = 3);
 std::string round_number(double value);
 /// Formats with thousands separators: "12,345".
 std::string count(int64_t value);
-/// Formats a time as "1.23 ms", in the unit (s, ms, µs or ns) in which the number is between 1 and 999.
+/// Formats a time as "1.23 ms", in the largest unit (s, ms, µs or ns) in which the number is at least 1, or else in ns.
 std::string duration(double seconds);
 /// Formats a size as "1.5 MiB", in GiB, MiB, KiB or B.
 std::string byte_size(double bytes);

@@ -13,9 +13,10 @@ struct Tick {
 /// Maps the values of an axis to positions between `from` and `to`, in the chart's units, and chooses the ticks.
 class Scale {
  public:
-  /// Chooses round numbers for the ends of the axis, so that it contains [low, high]. @param count  approximate number
-  /// of ticks
+  /// Chooses the ends of the axis so that it contains [low, high]: round numbers, unless axis.exact_ends is set or the
+  /// range of a logarithmic axis is short. @param count  approximate number of ticks
   Scale(const Axis& axis, double low, double high, double from, double to, int count);
+  /// Returns the position of a value. A value outside the axis gets a position at most 2 % of its length outside.
   double operator()(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
   double low() const { return low_; }

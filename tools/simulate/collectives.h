@@ -19,7 +19,7 @@ void check_cluster(const Cluster& cluster);
 /// Returns the number of nodes that are needed for n devices.
 int nodes_of(const Cluster& cluster, int n);
 
-/// Algorithms of all-reduce.
+/// Algorithms of all-reduce. Each also takes S * per_byte, with per_byte of the link.
 enum class AllReduce {
   ring,    ///< 2 (n-1) * (a + S / (n * B)): Patarasu and Yuan 2009
   tree,    ///< two pipelined binary trees, up and then down: Sanders, Speck and Traeff 2009

@@ -20,7 +20,7 @@ std::vector<GptRow> read_gpt_rows(const std::string& path);
 std::vector<LinkPoint> read_all_reduces(const std::string& path);
 
 /// Returns the number of parameters of a GPT with separate matrices for embedding and output: 12 h^2 + 13 h per layer
-/// (h: hidden size), plus the two vocabulary matrices and the position embedding.
+/// (h: hidden size), plus the two vocabulary matrices, the position embedding and the last layer norm.
 double gpt_parameters(const GptRow& row);
 /// Returns the FLOPs of one pass (forward and backward) on one GPU. The backward has twice as many FLOPs as the
 /// forward.
@@ -40,7 +40,7 @@ struct GptModel {
   double seconds(const GptRow& row) const;
 };
 /// Fits the five device parameters to the recorded steps, by least squares of the relative errors. The link is not
-/// fitted.
+/// fitted. @throws Error if there are fewer than five rows
 GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link);
 /// Returns the seconds of a ring all-reduce of the gradients, with two bytes per parameter.
 double gpt_all_reduce(const GptRow& row, int gpus, const Link& link);

@@ -45,14 +45,15 @@ struct LinkFit {
 };
 /// Fits latency and bandwidth to the times of single messages, seconds = latency + bytes / bandwidth, by least squares
 /// of the relative errors. The fitted values are never negative.
-/// @throws Error if there are fewer than two sizes, or if a time or size is not positive
+/// @throws Error if there are fewer than two sizes, if a time or size is not positive, if `devices` is less than 2, or
+/// if the times do not grow with the sizes; so do the other fits
 LinkFit fit_link(const std::vector<LinkPoint>& points);
 /// Fits latency and bandwidth to the times of ring all-reduces over n = `devices`: seconds = 2 (n - 1) * (latency +
 /// bytes / (n * bandwidth)).
 LinkFit fit_ring(const std::vector<LinkPoint>& points);
 /// Like fit_ring, but also fits per_byte: seconds = 2 (n - 1) * (latency + bytes / (n * bandwidth)) + bytes * per_byte.
-/// The points must have different numbers of devices, because with only one number, a larger per_byte has the same
-/// effect as a lower bandwidth.
+/// If all points have the same number of devices, per_byte is 0, because a larger per_byte then has the same effect as
+/// a lower bandwidth.
 LinkFit fit_ring_with_copies(const std::vector<LinkPoint>& points);
 
 }  // namespace tandem::simulate

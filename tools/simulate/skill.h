@@ -36,7 +36,8 @@ struct Skill {
   std::vector<Overhead> overheads;
   /// Errors on all-reduces over numbers of GPUs to which the ring was not fitted.
   std::vector<AllReduceErrors> all_reduces;
-  /// The model is calibrated with each row of the larger width in turn. Range of the median error on the other rows.
+  /// The model is calibrated with each row of the larger widths in turn. Range of the median error on the rows with
+  /// another micro-batch.
   double calibrated_least = 0, calibrated_most = 0;
   /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
   /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of

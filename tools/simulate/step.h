@@ -32,8 +32,8 @@ struct StepProfile {
   double loss_seconds = 0;
 };
 /// Checks that a profile is valid.
-/// @throws Error that names the field if a number is negative or infinite, samples is 0, or fixed_fraction is outside
-/// [0, 1]
+/// @throws Error that names the field if a number is negative or infinite, samples is 0, fixed_fraction is outside
+/// [0, 1], or loss_seconds is more than forward and backward together
 void check_profile(const StepProfile& profile);
 /// Returns the total bytes of the gradients.
 double gradient_bytes(const StepProfile& profile);
@@ -73,7 +73,8 @@ DdpPrediction predict_ddp(const StepProfile& profile, const Cluster& cluster, in
 
 struct DpOptions {
   Broadcast broadcast = Broadcast::flat;  ///< algorithm for broadcasting parameters and for reducing gradients
-  /// If false, each step builds new replicas, each of which takes replicate_seconds.
+  /// If true, the replicas receive the parameters once per step. If false, each pass builds new replicas, each of which
+  /// takes replicate_seconds.
   bool persistent_replicas = true;
   double replicate_seconds = 0;  ///< seconds that the host takes to build one replica
   bool loss_inside = false;      ///< whether the replicas compute the loss of their samples
@@ -83,7 +84,8 @@ struct DpOptions {
   /// takes n times as long on n devices.
   bool serial_launch = false;
 };
-/// A predicted step of DataParallel. Its parts run one after the other; each part is summed over all passes.
+/// A predicted step of DataParallel. Its parts run one after the other; each part is summed over all passes. `loss` is
+/// 0 if the replicas compute the loss; then forward and backward contain it.
 struct DpPrediction {
   double scatter = 0, replicate = 0, forward = 0, gather = 0, loss = 0, backward = 0, reduce = 0, optimizer = 0;
   double communication = 0;  ///< scatter + replicate + gather + reduce; no part is hidden

@@ -35,14 +35,14 @@ struct Busy {
 
 class OpTable {
  public:
-  /// Adds an event to the table. A CPU operation counts with its time on the host, a GPU kernel with its time on the
-  /// GPU.
+  /// Adds an event to the table. A CPU operation counts with its time on the host, a GPU kernel or copy with its time
+  /// on the GPU. Host events of other kinds, or without tensors, are ignored.
   void add(const Line& line);
   /// Returns the rows, longest total time first.
   std::vector<OpRow> rows() const;
   std::map<std::string, Busy> busy() const;
   bool empty() const { return rows_.empty() && on_gpus_.empty(); }
-  /// Formats a table, 80 columns wide, with the count, total and mean time, bytes, bytes per second and FLOP/s of each
+  /// Formats a table, 85 columns wide, with the count, total and mean time, bytes, bytes per second and FLOP/s of each
   /// operation.
   std::string str() const;
 

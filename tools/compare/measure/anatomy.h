@@ -15,8 +15,8 @@ struct StepTimes {
 /// Returns how each lane spent a step, as the mean over the given steps. A lane is a rank or, under DataParallel, a
 /// device of the only rank. If several phases are open on a lane, time counts for the phase that began last.
 ///   - Under DataParallel, a device that does nothing waits for the device that is working. If several devices work, it
-///     waits for the one that finishes last. If none works, threads are being woken up: the first device waits for
-///     "threads to wake up", and the other devices wait for the first device.
+///     waits for the one that finishes last. If none works, the other devices wait for the first device, and the first
+///     device, while it waits for its threads, waits for "threads to wake up".
 ///   - Under DDP, a rank in a collective waits for the last rank until that rank has entered the collective. The rest
 ///     of the time in which a rank is blocked in the collective is exposed communication. The time in which the
 ///     collective overlaps other phases is hidden.

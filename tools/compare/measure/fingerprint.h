@@ -20,7 +20,8 @@ struct Fingerprint {
   uint64_t hash = 0, inputs = 0;
 };
 
-/// Records a fingerprint of each operation on one CPU device. Operations on GPUs are ignored.
+/// Records a fingerprint of each operation on one CPU device, except operations that write a single number. Operations
+/// on GPUs are ignored.
 class Fingerprints final : public detail::Observer {
  public:
   explicit Fingerprints(Device device) : device_(device) {}

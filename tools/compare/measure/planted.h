@@ -9,7 +9,7 @@ struct Planted {
     none,
     compute,  // adds `seconds` to each step's forward, on device or rank `where`
     input,    // adds `seconds` to the loading of each batch, on all ranks
-    slow,     // makes each operation on device or rank `where` take `factor` times its CPU time
+    slow,     // makes each operation on device or rank `where` take `factor` (1 or more) times its CPU time
     /// Adds `seconds` to the first transfer of each step to or from device `where`. Under DDP, adds them to the first
     /// all-reduce of each step, on rank `where`.
     link,
@@ -24,7 +24,7 @@ struct Planted {
 };
 /// Parses "none", "compute:RANK:SECONDS", "input:SECONDS", "slow:RANK:FACTOR", "link:RANK:SECONDS",
 /// "memory:RANK:BYTES:PHASE", "fail:RANK".
-/// @throws Error that lists these forms if `text` has another
+/// "" is "none". @throws Error that lists these forms if `text` has another
 Planted parse_planted(const std::string& text);
 /// Returns the text form of `planted`, which parse_planted() accepts.
 std::string str(const Planted& planted);

@@ -49,7 +49,7 @@ struct RankSample {
   std::vector<float> parameters;  // concatenated final parameters, if job.plain is set
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
-  /// Owners of memory blocks, from which `memory` is computed. Not written to the rank's file.
+  /// Owners of memory blocks, from which `memory` is computed.
   std::vector<Owned> owned;
 };
 struct Sample {
