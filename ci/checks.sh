@@ -76,7 +76,7 @@ else
 fi
 
 # Comments in plain English: nearly none has a wording that readers stumbled over.
-python3 ci/plain_words.py --list 40 --most 2.5 || failed=1
+python3 ci/plain_words.py --list 0 --most 2.5 || { python3 ci/plain_words.py --list 40; failed=1; }
 
 # Every public declaration has a comment.
 python3 ci/reference.py || failed=1
