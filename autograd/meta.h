@@ -21,9 +21,9 @@ struct Meta : AutogradRecord {
   // version of the view for which `node` is valid.
   Tensor base;
   uint32_t node_version = 0;
-  // For a view that an operation made together with others ("split", "chunk", "unbind"), and for views of it: the name
-  // of that operation; else null. Such a view must not be changed in place, because the change's effect on the other
-  // views would have no gradient.
+  // Name of the operation ("split", "chunk", "unbind") if it returned this view, or the base of this view, as one of
+  // several; else null. Such a view must not be changed in place: the change's effect on the other views would have no
+  // gradient.
   const char* part_of = nullptr;
   Made made = Made::in_grad_mode;  // mode in which this view, or the view that it was taken from, was made
 };

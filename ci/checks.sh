@@ -77,6 +77,7 @@ fi
 
 # Comments in plain English: nearly none has a wording that readers stumbled over.
 python3 ci/plain_words.py --list 0 --most 2.5 || { python3 ci/plain_words.py --list 40; failed=1; }
+python3 ci/plain_words.py --since HEAD --most 0 || failed=1  # none in changes that are not committed yet
 
 # Every public declaration has a comment.
 python3 ci/reference.py || failed=1
@@ -104,9 +105,9 @@ if command -v clang-tidy >/dev/null; then
   # Sources with CUDA's headers can be checked only if the toolkit is installed.
   toolkit=gpu_runtime_cuda.cpp
   if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit"; fi
-  library="^(tests|benchmarks|kernels/cpu/loops|examples|tools)/|/$toolkit|gpu_runtime_none.cpp"
+  left_out="^(tests|benchmarks|kernels/cpu/loops|examples|tools)/|/$toolkit|gpu_runtime_none.cpp"
   {
-    git ls-files '*.cpp' | grep -vE "$library" | xargs -n 70
+    git ls-files '*.cpp' | grep -vE "$left_out" | xargs -n 70
     git ls-files 'examples/*.cpp' 'tools/*.cpp' | xargs -n 12  # few a unit: helpers may share a name
   } | xargs -P "$(nproc)" -L 1 ci/tidy.sh "$1" || failed=1
 else

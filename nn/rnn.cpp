@@ -151,13 +151,13 @@ void check_states(const RNNOptionsBase& o, const Tensor& input, const States& st
                                     : "[1]",
                  " is ", states[s].sizes(), "; accepted: ", IntArrayRef(expected),
                  ", which is (layers directions, batch, features)");
-    check_one_kind(name_of(o.mode()), "input", input, "hx", states[s]);
+    check_same_dtype_and_device(name_of(o.mode()), "input", input, "hx", states[s]);
   }
 }
 void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& weight) {
   TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()), ": input is ", input.sizes(),
                "; its last dimension must be input_size, ", o.input_size());
-  check_one_kind(name_of(o.mode()), "input", input, "the weight", weight);
+  check_same_dtype_and_device(name_of(o.mode()), "input", input, "the weight", weight);
 }
 
 }  // namespace

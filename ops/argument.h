@@ -21,19 +21,20 @@ inline void check_real(const char* op, const Tensor& x) {
 /// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function, so
 /// that a cast policy can act in one place.
 /// @throws Error that names op and both tensors unless they are of one dtype
-inline void check_one_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
+inline void check_same_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
   TANDEM_CHECK(a.dtype() == b.dtype(), op, ": ", a_name, " is ", a.dtype(), " and ", b_name, " is ", b.dtype(),
                "; both must be of one dtype");
 }
 /// Checks that both tensors have one dtype and are on one device. @throws Error if they do not
-inline void check_one_kind(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
+inline void check_same_dtype_and_device(const char* op, const char* a_name, const Tensor& a, const char* b_name,
+                                        const Tensor& b) {
   TANDEM_CHECK(a.device() == b.device(), op, ": ", a_name, " is on ", a.device(), " and ", b_name, " on ", b.device(),
                "; both must be on one device");
-  check_one_dtype(op, a_name, a, b_name, b);
+  check_same_dtype(op, a_name, a, b_name, b);
 }
 /// Checks the operands of a product. @throws Error unless both have one device and one dtype other than bool
 inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
-  check_one_kind(op, "a", a, "b", b);
+  check_same_dtype_and_device(op, "a", a, "b", b);
   TANDEM_CHECK(a.dtype() != kBool, op, ": a and b are bool; accepted: one dtype of numbers for both");
 }
 /// Checks an optional weight, bias or statistic of a layer; an undefined `part` is accepted.

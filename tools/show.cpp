@@ -9,6 +9,7 @@
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file_format.h"
 #include "tandem/tools/commands.h"
+#include "tandem/tools/page/format.h"
 #include "tandem/tools/usage.h"
 #include "tandem/tools/whole_file.h"
 
@@ -115,19 +116,16 @@ std::string name_text(const std::string& name) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-/// Counts the characters of UTF-8 text.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
 /// Prints rows in aligned columns. @param numbers_last  whether the last column contains numbers and is right-aligned
 void print_table(const std::vector<std::vector<std::string>>& rows, bool numbers_last) {
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows)
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], page::character_count(row[c]));
   for (const auto& row : rows) {
     std::string line;
-    for (size_t c = 0; c + 1 < row.size(); ++c) line += row[c] + std::string(widths[c] - width_of(row[c]) + 2, ' ');
-    if (numbers_last) line += std::string(widths.back() - width_of(row.back()), ' ');
+    for (size_t c = 0; c + 1 < row.size(); ++c)
+      line += row[c] + std::string(widths[c] - page::character_count(row[c]) + 2, ' ');
+    if (numbers_last) line += std::string(widths.back() - page::character_count(row.back()), ' ');
     std::printf("%s%s\n", line.c_str(), row.back().c_str());
   }
 }

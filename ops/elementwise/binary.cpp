@@ -194,7 +194,7 @@ Tensor Tensor::ldexp(const Tensor& other) const {
   return (*this * beside(exponent, 2.0).pow(exponent)).to(dtype());
 }
 Tensor Tensor::heaviside(const Tensor& values) const {
-  check_one_dtype("heaviside", "x", *this, "values", values);
+  check_same_dtype("heaviside", "x", *this, "values", values);
   const NoGradGuard guard;
   return tandem::where(*this == 0, values, (*this > 0).to(dtype()));
 }

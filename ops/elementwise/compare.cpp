@@ -37,7 +37,7 @@ bool Tensor::equal(const Tensor& other) const {
   return eq(other).all().item<bool>();
 }
 bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
-  check_one_dtype("allclose", "x", *this, "other", other);
+  check_same_dtype("allclose", "x", *this, "other", other);
   broadcast_shapes("allclose", sizes(), other.sizes());
   return isclose(other, rtol, atol, equal_nan).all().item<bool>();
 }
@@ -68,7 +68,7 @@ Tensor Tensor::isneginf() const {
 }
 Tensor Tensor::isreal() const { return ones_like(*this, kBool); }
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
-  check_one_dtype("isclose", "x", *this, "other", other);
+  check_same_dtype("isclose", "x", *this, "other", other);
   TANDEM_CHECK(rtol >= 0 && atol >= 0, "isclose: rtol is ", rtol, " and atol ", atol, "; accepted: 0 or more");
   const NoGradGuard guard;
   const Tensor a = to(kFloat64), b = other.to(kFloat64), off = (a - b).abs();

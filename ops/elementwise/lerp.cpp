@@ -13,7 +13,7 @@ TANDEM_CAST_POLICY(none, lerp);
 namespace {
 void check_lerp(const Tensor& start, const Tensor& end) {
   check_accepted("lerp", Accepts::real, start.dtype());
-  check_one_dtype("lerp", "start", start, "end", end);
+  check_same_dtype("lerp", "start", start, "end", end);
 }
 }  // namespace
 
@@ -26,7 +26,7 @@ Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   check_lerp(*this, end);
-  check_one_dtype("lerp", "start", *this, "weight", weight);
+  check_same_dtype("lerp", "start", *this, "weight", weight);
   const Tensor way = end - *this;
   return tandem::where(weight.abs() < 0.5, *this + weight * way, end - way * (1 - weight));
 }

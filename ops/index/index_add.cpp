@@ -18,7 +18,7 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   if (this->dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
   TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1), "index_add: x is ", sizes(), " and index ",
                index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
-  check_one_kind("index_add", "x", *this, "source", source);
+  check_same_dtype_and_device("index_add", "x", *this, "source", source);
   TANDEM_CHECK(source.sizes() == expected, "index_add: source is ", source.sizes(), "; accepted: ", expected);
   const Tensor x = around(source, dim), at = places.contiguous();
   Tensor out;

@@ -20,7 +20,7 @@ Tensor widened(const Tensor& index, int64_t dim, IntArrayRef sizes) {
 /// is 1-d and source has one slice per element of index
 Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor places = checked_index(op, x, index);
-  check_one_kind(op, "x", x, "source", source);
+  check_same_dtype_and_device(op, "x", x, "source", source);
   Shape expected = x.sizes();
   if (x.dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
   const bool fits = index.dim() <= 1 && (x.dim() > 0 || index.numel() == 1);

@@ -30,7 +30,7 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
                tandem::where(mask.reshape(sizes), accumulate ? x + value.to(dtype()) : value.to(dtype()), x));
     return self();
   }
-  check_one_dtype("index_put_", "x", *this, "value", value);  // masks, handled above, accept a value of another dtype
+  check_same_dtype("index_put_", "x", *this, "value", value);  // masks, handled above, accept a value of another dtype
   const Pointed p = point("index_put_", x, tensors);
   const Tensor flat = p.flat();
   // whole: `part`, with dimension dim replaced by the shape of p.at.

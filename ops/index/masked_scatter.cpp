@@ -11,7 +11,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, masked_scatter);
 
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
-  check_one_kind("masked_scatter", "x", *this, "source", source);
+  check_same_dtype_and_device("masked_scatter", "x", *this, "source", source);
   TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_scatter: mask is ", mask.dtype(), " on ",
                mask.device(), "; accepted: bool on ", device());
   const Shape sizes = broadcast_shapes("masked_scatter", this->sizes(), mask.sizes());

@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, put);
 
 Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) const {
-  check_one_kind("put", "x", *this, "source", source);
+  check_same_dtype_and_device("put", "x", *this, "source", source);
   TANDEM_CHECK(source.numel() == index.numel(), "put: source is ", source.sizes(), " and index ", index.sizes(),
                "; both must have the same number of elements");
   const Tensor places = from_front(checked_index("put", *this, index), numel()).reshape({-1});

@@ -20,7 +20,7 @@ void detail::check_reduce_places(const char* op, const Tensor& x, int64_t d, con
   bool fits = index.numel() == 0 || (rank_of(index) == rank_of(x) && rank_of(source) == rank_of(x));
   for (int64_t k = 0; fits && index.numel() > 0 && k < rank_of(x); ++k)
     fits = (k == d || size_of(index, k) <= size_of(x, k)) && size_of(index, k) <= size_of(source, k);
-  check_one_kind(op, "x", x, "source", source);
+  check_same_dtype_and_device(op, "x", x, "source", source);
   TANDEM_CHECK(fits, op, ": index is ", index.sizes(), " and source ", source.sizes(), " for x of ", x.sizes(),
                "; accepted: an index no larger than source, nor than x in dimensions other than ", d);
 }

@@ -23,7 +23,7 @@ Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor 
     fits = size_of(source, d) >= size_of(index, d);
     if (fits && size_of(source, d) > size_of(index, d)) source = source.narrow(d, 0, size_of(index, d));
   }
-  check_one_kind(op, "x", x, "source", source);
+  check_same_dtype_and_device(op, "x", x, "source", source);
   TANDEM_CHECK(fits, op, ": source is ", source.sizes(), "; accepted: at least ", index.sizes());
   if (index.numel() == 0) return source.reshape({source.numel()}).narrow(0, 0, 0).reshape(index.sizes());
   return source.dim() == index.dim() ? source : source.reshape(index.sizes());

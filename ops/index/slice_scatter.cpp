@@ -12,7 +12,7 @@ namespace {
 /// Copies source into view(whole) and returns whole.
 template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
-  check_one_kind(op, "x", whole, "source", source);
+  check_same_dtype_and_device(op, "x", whole, "source", source);
   TANDEM_CHECK(source.sizes() == part.sizes(), op, ": source is ", source.sizes(), "; accepted: ", part.sizes());
   part.copy_(source);
   return y;

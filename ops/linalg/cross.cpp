@@ -12,7 +12,7 @@ TANDEM_CAST_POLICY(promote, cross, linalg_cross);
 Tensor Tensor::cross(const Tensor& other, std::optional<int64_t> dim) const {
   TANDEM_CHECK(this->dim() == other.dim(), "cross: the operands are ", this->sizes(), " and ", other.sizes(),
                "; both must have the same number of dimensions");
-  check_one_dtype("cross", "x", *this, "other", other);
+  check_same_dtype("cross", "x", *this, "other", other);
   const Shape sizes = broadcast_shapes("cross", this->sizes(), other.sizes());
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t d = dim ? wrap_dim("cross", *dim, rank) : 0;

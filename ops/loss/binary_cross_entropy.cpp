@@ -71,7 +71,7 @@ Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
   check_pair("binary_cross_entropy", x, target);
-  check_one_dtype("binary_cross_entropy", "x", x, "target", target);
+  check_same_dtype("binary_cross_entropy", "x", x, "target", target);
   if (kernels::checks_probabilities(x.device())) {
     kernels::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
                                  ", as sigmoid gives; binary_cross_entropy_with_logits takes any");

@@ -252,7 +252,7 @@ Tensor glu(const Tensor& x, int64_t dim) {
 Tensor Tensor::prelu(const Tensor& weight) const {
   check_accepted("prelu", Accepts::real, dtype());
   const int64_t channels = dim() > 1 ? size(1) : 1;
-  check_one_dtype("prelu", "x", *this, "weight", weight);
+  check_same_dtype("prelu", "x", *this, "weight", weight);
   TANDEM_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels), "prelu: weight is ",
                weight.sizes(), " for x of ", sizes(), "; accepted: one element, or one for each channel (dimension 1)");
   Shape sizes(static_cast<size_t>(std::max<int64_t>(dim(), 1)), 1);

@@ -42,7 +42,7 @@ Tensor heads_repeated(const Tensor& x, const Tensor& query) {
   return x.repeat_interleave(query.size(-3) / x.size(-3), -3);
 }
 void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
-  if (mask.dtype() != kBool) check_one_dtype("scaled_dot_product_attention", "query", query, "attn_mask", mask);
+  if (mask.dtype() != kBool) check_same_dtype("scaled_dot_product_attention", "query", query, "attn_mask", mask);
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }

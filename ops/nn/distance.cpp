@@ -35,7 +35,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
   TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
                b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
-  check_one_dtype("cdist", "a", a, "b", b);
+  check_same_dtype("cdist", "a", a, "b", b);
   TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
   const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);

@@ -77,7 +77,7 @@ Tensor pixels_at(const Tensor& rows, IntArrayRef sizes, const std::vector<Tensor
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
                     Flag align_corners) {
   check_real("grid_sampler", x);
-  check_one_kind("grid_sampler", "x", x, "grid", grid);
+  check_same_dtype_and_device("grid_sampler", "x", x, "grid", grid);
   const int64_t spatial = x.dim() - 2;
   TANDEM_CHECK((spatial == 2 || spatial == 3) && grid.dim() == x.dim() && grid.size(0) == x.size(0) &&
                    grid.size(-1) == spatial && numel_of(x.sizes().slice(2, static_cast<size_t>(spatial))) > 0,

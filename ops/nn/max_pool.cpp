@@ -183,7 +183,7 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
     const auto [y, at] = fractional_pool(op, x.unsqueeze(0), kernel, out, samples);
     return {reshape_result(y, y.sizes().slice(1, y.sizes().size() - 1)), at.squeeze(0)};
   }
-  check_one_kind(op, "x", x, "random_samples", samples);
+  check_same_dtype_and_device(op, "x", x, "random_samples", samples);
   TANDEM_CHECK(samples.sizes() == IntArrayRef({x.size(0), x.size(1), dims}), op, ": random_samples are ",
                samples.sizes(), "; accepted: (", x.size(0), ", ", x.size(1), ", ", dims, ")");
   const TensorOptions places = TensorOptions(kInt64).device(x.device());

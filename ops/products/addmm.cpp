@@ -45,7 +45,7 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
 static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
-  check_one_dtype(op, "x", x, "the product", product);
+  check_same_dtype(op, "x", x, "the product", product);
   check_factors(op, product, beta, alpha);
   const Tensor added = scaled(x, beta);
   return scaled(product, alpha) + added;

@@ -118,7 +118,7 @@ Tensor poisson(const Tensor& x) {
                 [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
 }
 Tensor binomial(const Tensor& count, const Tensor& prob) {
-  check_one_kind("binomial", "count", count, "prob", prob);
+  check_same_dtype_and_device("binomial", "count", count, "prob", prob);
   check_real("binomial", count);
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());

@@ -72,7 +72,7 @@ Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
 namespace {
 std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
   if (weight.defined()) {
-    check_one_dtype("histogram", "x", x, "weight", weight);
+    check_same_dtype("histogram", "x", x, "weight", weight);
     TANDEM_CHECK(weight.sizes() == x.sizes(), "histogram: weight is ", weight.sizes(), "; accepted: ", x.sizes());
   }
   const Tensor flat = x.detach().reshape({-1});
@@ -87,7 +87,7 @@ std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, c
 }  // namespace
 std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, Flag density) const {
   check_counted("histogram", *this, bins.numel() - 1);
-  check_one_dtype("histogram", "x", *this, "bins", bins);
+  check_same_dtype("histogram", "x", *this, "bins", bins);
   TANDEM_CHECK(bins.dim() == 1, "histogram: bins are ", bins.sizes(), "; accepted: edges in one dimension");
   const NoGradGuard guard;
   return count_between(*this, bins.detach().clone(), weight, density);

@@ -13,7 +13,7 @@ Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::option
                    const std::string& interpolation, bool ignore_nan) {
   TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
                "; accepted: float32 and float64");
-  check_one_kind(op, "x", x, "q", q);
+  check_same_dtype_and_device(op, "x", x, "q", q);
   TANDEM_CHECK(q.dim() <= 1, op, ": q is ", q.sizes(), "; accepted: at most one dimension");
   TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op, ": q is ", q,
                "; accepted: 0 to 1");

@@ -18,7 +18,7 @@ std::vector<Tensor> meshgrid(TensorList tensors, const std::string& indexing) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor &x = tensors[i], &first = tensors[0];
     TANDEM_CHECK(x.dim() <= 1, "meshgrid: tensor ", i, " is ", x.sizes(), "; accepted: scalars and vectors");
-    check_one_kind("meshgrid", "the first tensor", first, "another", x);
+    check_same_dtype_and_device("meshgrid", "the first tensor", first, "another", x);
     sizes[place(i)] = x.numel();
   }
   std::vector<Tensor> out;

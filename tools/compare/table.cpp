@@ -10,9 +10,6 @@ namespace {
 
 constexpr size_t kColumns = 80;
 
-size_t characters(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
 /// Truncates or pads text to `width` characters. Line breaks and other control characters become spaces.
 std::string left(const std::string& text, size_t width) {
   std::string out;
@@ -21,17 +18,17 @@ std::string left(const std::string& text, size_t width) {
     if ((c & 0xc0) != 0x80 && used++ == width) break;
     out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
   }
-  return out + std::string(width - std::min(width, characters(out)), ' ');
+  return out + std::string(width - std::min(width, page::character_count(out)), ' ');
 }
 std::string right(const std::string& text, size_t width) {
-  return characters(text) < width ? std::string(width - characters(text), ' ') + text : text;
+  return page::character_count(text) < width ? std::string(width - page::character_count(text), ' ') + text : text;
 }
 
 std::string wrapped(const std::string& text) {
   std::istringstream words(text);
   std::string out, line;
   for (std::string word; words >> word;) {
-    if (!line.empty() && characters(line) + 1 + characters(word) > kColumns) {
+    if (!line.empty() && page::character_count(line) + 1 + page::character_count(word) > kColumns) {
       out += line + "\n";
       line.clear();
     }
@@ -42,7 +39,8 @@ std::string wrapped(const std::string& text) {
 
 std::string row(const Run& run) {
   const std::string begin = left(run.label, 38) + right(count(run.devices), 3);
-  if (!run.failed.empty()) return begin + "  " + left("failed: " + run.failed, kColumns - characters(begin) - 2) + "\n";
+  if (!run.failed.empty())
+    return begin + "  " + left("failed: " + run.failed, kColumns - page::character_count(begin) - 2) + "\n";
   int64_t bytes = 0, peak = 0;
   for (const Transfers& transfers : run.transfers) bytes += transfers.bytes;
   for (const Memory& memory : run.memory) peak = std::max(peak, memory.peak);

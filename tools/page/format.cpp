@@ -1,6 +1,7 @@
 // Converts numbers to text with significant digits, separators and units, and escapes text for HTML.
 #include "tandem/tools/page/format.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -43,6 +44,10 @@ template <size_t N> std::string scaled(double value, const std::array<std::pair<
 }
 
 }  // namespace
+
+size_t character_count(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
 
 std::string escape(const std::string& text) {
   std::string out;

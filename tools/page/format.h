@@ -17,6 +17,9 @@ template <class... Parts> std::string cat(const Parts&... parts) {
 /// and newlines, and invalid UTF-8 by U+FFFD.
 std::string escape(const std::string& text);
 
+/// Counts the characters of UTF-8 text.
+size_t character_count(const std::string& text);
+
 /// Formats a number with `digits` significant digits: 1234.5 with 3 digits gives "1,230"; NaN gives "no number". Only
 /// very small and very large numbers get an exponent.
 std::string number(double value, int digits = 3);

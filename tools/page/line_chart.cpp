@@ -10,10 +10,7 @@ namespace {
 
 constexpr double kWidth = 360, kHeight = 232, kTop = 24, kBottom = 40, kRight = 14, kText = 11;
 
-double text_width(const std::string& text) {
-  return 0.56 * kText *
-         static_cast<double>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
+double text_width(const std::string& text) { return 0.56 * kText * static_cast<double>(character_count(text)); }
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
