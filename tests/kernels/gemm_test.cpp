@@ -32,19 +32,18 @@ template <class T> struct Product {
     to.resize(static_cast<size_t>(size));
     for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(uniform_float(philox32(salt, 0, 0, i)) * 2 - 1);
   }
-  double left(int64_t i, int64_t p) const {
-    return a[static_cast<size_t>(g.transpose_a ? p * g.lda + i : i * g.lda + p)];
-  }
-  double right(int64_t p, int64_t j) const {
-    return b[static_cast<size_t>(g.transpose_b ? j * g.ldb + p : p * g.ldb + j)];
-  }
-  /// What c is to be, in double, by the three loops.
+  /// Returns the expected c, summed in double over k. (The tests are not optimised, so the operands are converted once
+  /// and read through pointers.)
   std::vector<double> sums() const {
+    const std::vector<double> left(a.begin(), a.end()), right(b.begin(), b.end());
     std::vector<double> all(before.begin(), before.end());
+    const int64_t step_a = g.transpose_a ? g.lda : 1, step_b = g.transpose_b ? 1 : g.ldb;
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.n; ++j) {
+        const double* x = left.data() + (g.transpose_a ? i : i * g.lda);
+        const double* y = right.data() + (g.transpose_b ? j * g.ldb : j);
         double sum = g.accumulate ? all[static_cast<size_t>(i * g.ldc + j)] : 0;
-        for (int64_t p = 0; p < g.k; ++p) sum += left(i, p) * right(p, j);
+        for (int64_t p = 0; p < g.k; ++p, x += step_a, y += step_b) sum += *x * *y;
         all[static_cast<size_t>(i * g.ldc + j)] = sum;
       }
     return all;

@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 namespace {
 
-double bytes_of(const Run& run) {
+double step_bytes(const Run& run) {
   double sum = 0;
   for (const Transfers& row : run.transfers) sum += static_cast<double>(row.bytes);
   return sum;
@@ -32,8 +32,8 @@ int transfer_style(const std::string& what) {
 std::string bytes_sentence(const JobRuns& job) {
   const Run *dp = job.dp(), *ddp = job.ddp();
   if (!dp || !ddp || dp->transfers.empty() || ddp->transfers.empty()) return "";
-  return cat(job.name(), ": ", in_words(dp->label), " moves ", byte_size(bytes_of(*dp)), " in a step, ",
-             in_words(ddp->label), " ", byte_size(bytes_of(*ddp)), ".");
+  return cat(job.name(), ": ", in_words(dp->label), " moves ", byte_size(step_bytes(*dp)), " in a step, ",
+             in_words(ddp->label), " ", byte_size(step_bytes(*ddp)), ".");
 }
 
 LineChart link_chart(const std::vector<const LinkProbe*>& links, bool rate) {
@@ -131,7 +131,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
     chart.x = {"all transfers of a step together", Unit::kBytes};
     for (const Run* run : job.runs) {
       if (run->transfers.empty()) continue;
-      BarRow row{run->label, byte_size(bytes_of(*run)), {}, {}};
+      BarRow row{run->label, byte_size(step_bytes(*run)), {}, {}};
       std::vector<std::pair<std::string, double>> sums;
       for (const Transfers& transfers : run->transfers) {
         auto found =
