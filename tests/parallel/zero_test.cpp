@@ -118,7 +118,7 @@ class Zero {
   std::unique_ptr<nn::parallel::Transport> transport_;
 };
 
-nn::Sequential make_net() {
+nn::Sequential make_zero_net() {
   manual_seed(3);
   return nn::Sequential(nn::Linear(64, 256), nn::ReLU(), nn::Linear(256, 10));
 }
@@ -138,7 +138,7 @@ std::string difference_from_ddp(const std::string& backend, int ranks, int stage
   return test::failure_over(backend, ranks, [&](const ProcessGroupPtr& group) {
     const int rank = group->rank();
     const Device device = type == kCUDA ? test::gpu_of(rank) : Device(kCPU);
-    nn::Sequential whole = make_net(), cut = make_net();
+    nn::Sequential whole = make_zero_net(), cut = make_net();
     whole->to(device);
     cut->to(device);
     nn::parallel::DistributedDataParallel ddp(whole, Options().process_group(group));
@@ -192,7 +192,7 @@ TEST_CASE("a reduce-scatter over every backend gives ZeRO 2 the bits that an all
 
 TEST_CASE("a gradient that one rank has not is named where each rank gets only a part", "[parallel][zero]") {
   const std::string error = test::failure_over("local", 2, [&](const ProcessGroupPtr& group) {
-    nn::Sequential net = make_net();
+    nn::Sequential net = make_zero_net();
     Zero zero(net, group, 2);
     if (group->rank() == 0)
       backward(*net, 0, 0);
@@ -205,7 +205,7 @@ TEST_CASE("a gradient that one rank has not is named where each rank gets only a
 
 TEST_CASE("errors of the shared parts begin with the strategy that owns them", "[parallel][zero]") {
   CHECK(test::failure_over("local", 1, [&](const ProcessGroupPtr& group) {
-          nn::Sequential net = make_net();
+          nn::Sequential net = make_zero_net();
           const Zero zero(net, group, 2);
           CHECK_THROWS_WITH(nn::parallel::DistributedDataParallel(net, Options().process_group(group)),
                             Catch::Contains("DistributedDataParallel: 0.weight is in another ZeRO already"));
