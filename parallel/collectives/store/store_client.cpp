@@ -163,15 +163,15 @@ std::optional<std::string> StoreClient::find(const std::string& key, millisecond
 }
 std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
-  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: the key '", key, "' was not set at ", place_, " within ",
-                  timeout.count(), " ms");
+  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout.count(), "ms, keys: ", key,
+                  " (not set at ", place_, ")");
   return *std::move(value);
 }
 void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
-    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: the key '", key,
-                    "' was not set at ", place_, " within ", timeout.count(), " ms");
+    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: wait timeout after ",
+                    timeout.count(), "ms, keys: ", key, " (not set at ", place_, ")");
 }
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,

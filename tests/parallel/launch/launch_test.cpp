@@ -143,7 +143,7 @@ TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the jo
   const ChildResult r = Child(launch_program(3, "stop")).finish();
   INFO(r.out << r.error);
   CHECK(r.status == 3);
-  CHECK_THAT(r.error, Contains("rank 1 did not come within 1500 ms") && Contains("has not been heard of for") &&
+  CHECK_THAT(r.error, Contains("rank 1 did not arrive within 1500 ms") && Contains("has sent no heartbeat for") &&
                           Contains("; rank 1 is stopped by signal 19"));
   // 1.5 s, and as much for start and end on a busy machine; 7 s more were spent on waiting for the stopped rank.
   CHECK(Clock::now() - start < std::chrono::seconds(6));
@@ -189,9 +189,10 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"die in a Join", 128 + SIGKILL, "(DDP 1: who goes on, of a Join)", "rank 1 was ended by signal 9 (Killed)"},
       {"die in pieces", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "of float32, 4194304 elements, SUM: rank 1 was ended by signal 9 (Killed)"},
-      {"stop in pieces", 3, "rank 1 did not come within 1500 ms", "of float32, 4194304 elements, SUM: rank 1 did not"},
+      {"stop in pieces", 3, "rank 1 did not arrive within 1500 ms",
+       "of float32, 4194304 elements, SUM: rank 1 did not"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
-      {"hang", 3, "rank 1 did not come within 1500 ms", "[0] error: all_reduce #3"},
+      {"hang", 3, "rank 1 did not arrive within 1500 ms", "[0] error: all_reduce #3"},
       {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},
   };
   for (const Case& c : cases) {
@@ -264,7 +265,7 @@ TEST_CASE("launch: tasks of a step of Slurm find each other, and a batch script 
   const ChildResult batch = start({"SLURM_PROCID=0", "SLURM_LOCALID=0"}).finish();  // as sbatch runs it, once
   CHECK(batch.status == 3);
   CHECK_THAT(batch.error,
-             Contains("of 2 tasks, but no task of a step") && Contains("start the ranks by `srun PROGRAM`"));
+             Contains("of 2 tasks, but is not a task of a step") && Contains("start the ranks by `srun PROGRAM`"));
 }
 
 TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose port is taken", "[launch][gloo]") {

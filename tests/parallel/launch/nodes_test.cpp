@@ -94,7 +94,7 @@ TEST_CASE("launch: a launcher that is stopped is lost after --node-timeout, and 
         r.error,
         stops_zero
             ? Contains("the launcher of node 0 of 2 (" + host() + ") is lost: it has not answered for 1000 ms")
-            : Contains("the launcher of node 1 of 2 (" + host() + ") is lost: it has not been heard of for 1000 ms"));
+            : Contains("the launcher of node 1 of 2 (" + host() + ") is lost: it has sent no heartbeat for 1000 ms"));
     stopped.signal(SIGCONT);
     const ChildResult late = stopped.finish();
     INFO(late.error);
@@ -118,8 +118,7 @@ TEST_CASE("launch: both sides of a link that is cut end, and name each other", "
   INFO(zero.error << one.error);
   CHECK((zero.status == 1 && one.status == 1));
   CHECK_THAT(zero.error, Contains("tandem launch: the launcher of node 1 of 2 (" + host() +
-                                  ") is lost: it has not been "
-                                  "heard of for 2000 ms"));
+                                  ") is lost: it has sent no heartbeat for 2000 ms"));
   CHECK_THAT(one.error,
              Contains("the launcher of node 0 of 2 (" + host() + ") is lost: it has not answered for 2000 ms"));
   CHECK(nothing_left());
