@@ -46,7 +46,8 @@ Join::Told Join::tell(DistributedDataParallelBase& module, bool going_on, bool s
   const Tensor mine = tensor(std::vector<int64_t>{going_on, synchronizes, module.buffers_may_differ_}, kInt64);
   Tensor all = empty({group.size(), 3}, options);
   module.group_
-      ->all_gather_into_tensor(all, mine.view({1, 3}).to(group.device()), module.number_ + ": who goes on, of a Join")
+      ->all_gather_into_tensor(all, mine.view({1, 3}).to(group.device()),
+                               module.number_ + ": which ranks continue in a Join")
       ->synchronize();
   all = all.cpu();
   const int64_t* row = all.data_ptr<int64_t>();

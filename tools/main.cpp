@@ -227,9 +227,9 @@ void add_simulate(CLI::App& app) {
                                    ->excludes(published);
   c->footer("example: tandem simulate --example > cluster.json && tandem simulate cluster.json");
   c->callback([s, file, check, published, example] {
-    check_usage(file->count() + check->count() + published->count() + example->count() > 0,
-                "what is to be predicted? Name a JSON file that describes the cluster (--example prints one), or give "
-                "--check-skill or --published");
+    check_usage(
+        file->count() + check->count() + published->count() + example->count() > 0,
+        "name a JSON file that describes the cluster (--example prints one), or give --check-skill or --published");
     if (published->count() > 0 && s->published.empty()) s->published = simulate::data_path("published_points.json");
     if (check->count() > 0 && s->check_skill.empty()) s->check_skill = simulate::data_path("ddp_times");
     simulate(*s);

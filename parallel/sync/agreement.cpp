@@ -73,7 +73,7 @@ void Agreement::say(bool all_used, double weight) {
 }
 distributed::WorkPtr Agreement::send() {
   if (!apart_.defined()) return nullptr;
-  return group_->all_reduce(apart_, distributed::ReduceOp::AVG, name_ + ": what the ranks used");
+  return group_->all_reduce(apart_, distributed::ReduceOp::AVG, name_ + ": whether all parameters were used");
 }
 void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;

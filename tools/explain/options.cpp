@@ -89,10 +89,10 @@ void add_explain(CLI::App& app) {
       return std::find(s->modes.begin(), s->modes.end(), mode) != s->modes.end();
     };
     for (const CLI::Option* const option : {backend, sampler, tail, seeds})
-      check_usage(option->count() == 0 || names("ddp"), option->get_name(), " is about DDP, and --mode is ",
+      check_usage(option->count() == 0 || names("ddp"), option->get_name(), " applies to DDP, but --mode is ",
                   comma_separated(s->modes));
     check_usage(in_replicas->count() == 0 || names("dp"), in_replicas->get_name(),
-                " is about DataParallel, and --mode is ", comma_separated(s->modes));
+                " applies to DataParallel, but --mode is ", comma_separated(s->modes));
     if (const int status = explain::explain(*s); status != 0) throw CLI::RuntimeError(status);
   });
 }

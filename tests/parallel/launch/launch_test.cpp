@@ -186,7 +186,8 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"die", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9", "rank 1 was ended by signal 9 (Killed)"},
       {"die in a group", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "[2] error: all_reduce #2 of float32, 3 elements, SUM, in group of ranks 1, 2: rank 1 was ended by signal 9"},
-      {"die in a Join", 128 + SIGKILL, "(DDP 1: who goes on, of a Join)", "rank 1 was ended by signal 9 (Killed)"},
+      {"die in a Join", 128 + SIGKILL, "(DDP 1: which ranks continue in a Join)",
+       "rank 1 was ended by signal 9 (Killed)"},
       {"die in pieces", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "of float32, 4194304 elements, SUM: rank 1 was ended by signal 9 (Killed)"},
       {"stop in pieces", 3, "rank 1 did not arrive within 1500 ms",
@@ -219,7 +220,8 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     INFO(what << ":\n" << one.error << two.error);
     CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
     CHECK((one.status == 0) == (std::string(what) == "sum"));
-    const char* const call = what == std::string("die in a Join") ? "(DDP 1: who goes on, of a Join)" : "all_reduce #3";
+    const char* const call =
+        what == std::string("die in a Join") ? "(DDP 1: which ranks continue in a Join)" : "all_reduce #3";
     if (std::string(what) != "sum") CHECK_THAT(two.error, Contains(call) && Contains("rank 1 is gone"));
   }
   // Who waits for nobody is ended by its watchdog.
@@ -230,7 +232,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     const ChildResult r = ranks[1 - victim].finish();
     INFO(r.error);
     CHECK(r.status == 1);
-    CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends, as its job has failed") &&
+    CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends because its job has failed") &&
                             Contains("rank " + std::to_string(victim) + " is gone"));
     CHECK(ranks[victim].finish().status == -SIGKILL);
   }
