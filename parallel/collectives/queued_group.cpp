@@ -365,7 +365,7 @@ class QueuedGroup final : public ProcessGroup {
                    "result of contiguous()");
       for (size_t k = 0; k < i; ++k)
         TANDEM_CHECK(!outputs[k].defined() || !share_memory(outputs[k], y), call.name, ": outputs ", k, " and ", i,
-                     " share memory; accepted: memory of its own for each");
+                     " share memory; each output needs its own memory");
     }
   }
 
@@ -432,7 +432,7 @@ class QueuedGroup final : public ProcessGroup {
     prepare(inputs, call.sends);
     TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
                  call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
-                 " from itself; accepted: as many");
+                 " from itself; both must be equal");
     check_distinct(call, outputs);
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})

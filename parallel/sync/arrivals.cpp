@@ -59,8 +59,8 @@ bool Arrivals::expect(size_t i) {
 void Arrivals::count(size_t i) {
   const int most = !rules_.static_graph ? 1 : usual_.empty() ? INT_MAX : usual_[i];
   ++came_[i];
-  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, owner_,
-               ": Expected to mark a variable ready only once: ", names_[i],
+  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, owner_, ": Expected to mark a variable ready only once. ",
+               names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
                "static_graph(true) if the graph is the same in every step");
   TANDEM_CHECK(came_[i] <= most, owner_,

@@ -145,7 +145,7 @@ TEST_CASE("static_graph: backwards inside backward bring a parameter several gra
     if (is_static || !reentrant)
       CHECK(failure == "");
     else
-      CHECK_THAT(failure, Contains("Expected to mark a variable ready only once: layer.") &&
+      CHECK_THAT(failure, Contains("Expected to mark a variable ready only once. layer.") &&
                               Contains("got a second gradient") && Contains("static_graph(true)"));
     return all;
   };

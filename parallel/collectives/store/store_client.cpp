@@ -100,13 +100,12 @@ void StoreClient::say_hello(const std::string& address, int port, const std::str
                   " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed), "store: ", place_,
                   ", where ", host_, " hosts the store, closes the connection; another program may use the port");
+  TANDEM_CHECK_AS(StoreDenied, reply.empty() || reply[0] != kDenied, "store: ", place_,
+                  " refuses this job token: the store of another job is there; each job on a machine needs its own "
+                  "MASTER_PORT, and all processes of a job need the same TANDEM_JOB_TOKEN");
   TANDEM_CHECK_AS(
-      StoreDenied, reply.empty() || reply[0] != kDenied, "store: ", place_,
-      " refuses this job token: the store of another job is there; each job on a machine needs a MASTER_PORT "
-      "of its own, and TANDEM_JOB_TOKEN must be that of the job whose store it is");
-  TANDEM_CHECK_AS(DistributedError, reply == kValue + std::string(kVersion), "store: what answers at ", place_,
-                  ", where ", host_, " should host the store, is no store of this version of Tandem; another program ",
-                  "may use the port");
+      DistributedError, reply == kValue + std::string(kVersion), "store: the server at ", place_, ", where ", host_,
+      " should host the store, is not a store of this version of Tandem; another program ", "may use the port");
 }
 
 std::optional<std::string> StoreClient::request(char op, const std::string& key, const std::string& value,
