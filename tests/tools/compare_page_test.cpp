@@ -71,7 +71,7 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   CHECK(has(page, "What communication adds to a step: " + report.overheads[0].model));
   CHECK(has(page, "local, 4 ranks, batch 32"));
   CHECK(has(page, "local, 2 ranks, batch 128 (fitted)"));
-  CHECK(has(page, "To record it costs 1.2 % of a step"));
+  CHECK(has(page, "Recording costs 1.2 % of a step"));
 }
 
 TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare]") {

@@ -178,7 +178,7 @@ TEST_CASE("torchrun's agent holds the store unless an address is given", "[launc
 
 TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", "[launch][environment][errors]") {
   CHECK_THROWS_WITH(read(kAllocation),
-                    Contains("allocation 77 of Slurm, of 6 tasks") && Contains("start the ranks by `srun PROGRAM`"));
+                    Contains("Slurm's allocation 77 of 6 tasks") && Contains("start the ranks by `srun PROGRAM`"));
   const Environment batch = kAllocation + Environment{{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}};
   CHECK_THROWS_WITH(read(batch), Contains("of 6 tasks") && Contains("a batch script runs once"));
   Environment one = batch + Environment{{"SLURM_NTASKS", "1"}};

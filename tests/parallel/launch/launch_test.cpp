@@ -194,7 +194,7 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
        "of float32, 4194304 elements, SUM: rank 1 did not"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
       {"hang", 3, "rank 1 did not arrive within 1500 ms", "[0] error: all_reduce #3"},
-      {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},
+      {"wrong token", 3, "all processes of a job need the same TANDEM_JOB_TOKEN", "[0] error: "},
   };
   for (const Case& c : cases) {
     const auto start = Clock::now();
