@@ -90,8 +90,9 @@ std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& 
   TANDEM_CHECK(!devices.empty(), "broadcast_coalesced: the list of devices is empty; accepted: one device or more");
   for (const Device device : devices) check_device_exists(device);
   for (const Tensor& t : tensors)
-    TANDEM_CHECK(t.device() == tensors[0].device(), "broadcast_coalesced: a tensor is on ", t.device(),
-                 " and the first on ", tensors[0].device(), "; all must be on one device");
+    TANDEM_CHECK(t.device() == tensors[0].device(),
+                 "broadcast_coalesced: tensors must be on one device, but one is on ", t.device(), " and the first on ",
+                 tensors[0].device());
   std::vector<std::vector<Tensor>> copies(devices.size());
   if (tensors.empty()) return copies;
   const Device home = tensors[0].device();
@@ -117,14 +118,14 @@ std::vector<std::vector<Tensor>> broadcast_coalesced(const std::vector<Tensor>& 
 }
 
 std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>& tensors, Device device) {
-  TANDEM_CHECK(!tensors.empty(), "reduce_add_coalesced: there is nothing to add; accepted: one list or more");
+  TANDEM_CHECK(!tensors.empty(), "reduce_add_coalesced: there are no lists of tensors; accepted: one or more");
   const size_t count = tensors[0].size();
   std::vector<Tensor> sums(count), inputs;
   std::vector<bool> ours(count, false);  // whether sums[i] is a new tensor, which may be changed in place
   std::vector<Device> devices;
   for (const std::vector<Tensor>& list : tensors) {
     TANDEM_CHECK(list.size() == count, "reduce_add_coalesced: list 0 holds ", count, " tensors and list ",
-                 devices.size(), " holds ", list.size(), "; accepted: lists of one length");
+                 devices.size(), " holds ", list.size(), "; all lists must have the same length");
     const NoGradGuard guard;
     const std::vector<Tensor> here = detail::move_coalesced(list, device);
     const auto first = std::find_if(list.begin(), list.end(), [](const Tensor& t) { return t.defined(); });
@@ -137,7 +138,7 @@ std::vector<Tensor> reduce_add_coalesced(const std::vector<std::vector<Tensor>>&
         continue;
       }
       TANDEM_CHECK(here[i].sizes() == sums[i].sizes(), "reduce_add_coalesced: tensor ", i, " of list ",
-                   devices.size() - 1, " is ", here[i].sizes(), "; those before it are ", sums[i].sizes());
+                   devices.size() - 1, " is ", here[i].sizes(), ", but in the lists before it is ", sums[i].sizes());
       sums[i] = ours[i] ? sums[i].add_(here[i]) : sums[i] + here[i];
       ours[i] = true;
     }

@@ -42,8 +42,8 @@ IValue value_of(const Generator& generator) {
 }
 detail::PhiloxState state_of(const IValue& value) {
   const std::vector<int64_t> numbers = value.toIntVector();
-  TANDEM_CHECK(numbers.size() == 3, "the state of a generator has ", numbers.size(),
-               " numbers; accepted: its seed, stream and offset");
+  TANDEM_CHECK(numbers.size() == 3, "CheckpointManager: the state of a generator has ", numbers.size(),
+               " numbers; expected 3 (seed, stream and offset)");
   return {static_cast<uint64_t>(numbers[0]), static_cast<uint64_t>(numbers[1]), static_cast<uint64_t>(numbers[2])};
 }
 std::string key_of(Device device, uint64_t stream) { return device.str() + " " + std::to_string(stream); }
@@ -112,7 +112,7 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
   std::error_code error;
   fs::create_directories(folder_, error);
   TANDEM_CHECK(fs::is_directory(folder_), "CheckpointManager: the folder ", folder_,
-               " cannot be made: ", error.message());
+               " cannot be created: ", error.message());
   const auto lock = FolderLock::try_lock(folder_);
   if (!lock) return;  // If another job is saving into this folder, the unfinished files belong to that job.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
@@ -123,8 +123,8 @@ CheckpointManager::CheckpointManager(std::string folder, CheckpointOptions optio
 
 void CheckpointManager::add_part(Part part) {
   for (const Part& other : parts_)
-    TANDEM_CHECK(other.name != part.name, "CheckpointManager: there is a part '", part.name, "' already");
-  TANDEM_CHECK(part.name != "random", "CheckpointManager: 'random' is the name of the default generators");
+    TANDEM_CHECK(other.name != part.name, "CheckpointManager: a part named '", part.name, "' was already added");
+  TANDEM_CHECK(part.name != "random", "CheckpointManager: the name 'random' is reserved for the default generators");
   parts_.push_back(std::move(part));
 }
 void CheckpointManager::add(const std::string& name, int64_t& number) {
@@ -176,8 +176,9 @@ IValue CheckpointManager::value_of(bool of_rank) const {
 }
 void CheckpointManager::write(int64_t step, const IValue& shared, const std::vector<std::string>& of_ranks) const {
   const std::vector<int64_t> there = steps();
-  TANDEM_CHECK(there.empty() || there.back() <= step, "CheckpointManager: step ", step, " comes after ",
-               path_of(there.back()), ", which another run has gone on to; move away what is not to be gone on from");
+  TANDEM_CHECK(there.empty() || there.back() <= step, "CheckpointManager: step ", step, " is older than ",
+               path_of(there.back()),
+               ", which another run has written; move newer checkpoints out of the folder first");
   OutputArchive file;
   file.write("tandem_checkpoint", IValue(kVersion));
   file.write("step", IValue(step));
@@ -192,8 +193,8 @@ void CheckpointManager::write(int64_t step, const IValue& shared, const std::vec
 }
 void CheckpointManager::lock_folder() {
   if (!lock_) lock_ = FolderLock::try_lock(folder_);
-  TANDEM_CHECK(lock_, "CheckpointManager: ", FolderLock::owner(folder_), " saves its checkpoints in ", folder_,
-               "; accepted: a folder for each job");
+  TANDEM_CHECK(lock_, "CheckpointManager: ", FolderLock::owner(folder_), " already saves checkpoints in ", folder_,
+               "; use a separate folder for each job");
 }
 void CheckpointManager::save(int64_t step) {
   TANDEM_CHECK(step >= 0, "CheckpointManager: the step is ", step, "; accepted: 0 or more");
@@ -214,10 +215,12 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
   const std::string path = path_of(step);
   IValue version;
   TANDEM_CHECK(archive.try_read("tandem_checkpoint", version) && version.isInt(), path,
-               " is no checkpoint of Tandem's");
-  TANDEM_CHECK(version.toInt() == kVersion, path, ": its version is ", version.toInt(), "; accepted: ", kVersion);
+               " is not a checkpoint of Tandem");
+  TANDEM_CHECK(version.toInt() == kVersion, path, " has checkpoint version ", version.toInt(),
+               "; accepted: ", kVersion);
   const int64_t inside = int_under(archive, "step");
-  TANDEM_CHECK(inside == step, path, " holds step ", inside, ": it was put in the place of another");
+  TANDEM_CHECK(inside == step, path, " holds step ", inside,
+               ", which does not match its name; it may have been renamed");
   InputArchive shared, ranks, one;
   archive.read("shared", shared);
   archive.read("ranks", ranks);
@@ -229,13 +232,13 @@ void CheckpointManager::check(const InputArchive& archive, int64_t step) const {
     for (const std::string& name : (of_rank ? one : shared).keys())
       if (name != "random") there.push_back(name);
     TANDEM_CHECK(std::set(mine.begin(), mine.end()) == std::set(there.begin(), there.end()), path, " holds ",
-                 list_of(there), of_rank ? " of each rank" : "", "; this program has added ", list_of(mine));
+                 list_of(there), of_rank ? " of each rank" : "", ", but this program has added ", list_of(mine));
   }
 }
 std::string CheckpointManager::checked_bytes(int64_t step) const {
   const std::string path = path_of(step);
   std::ifstream file(path, std::ios::binary);
-  TANDEM_CHECK(file, "CheckpointManager: there is no file ", path, " that can be read");
+  TANDEM_CHECK(file, "CheckpointManager: cannot read the file ", path);
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   InputArchive archive;
   detail::naming(path, [&] { archive.load_from(bytes.data(), bytes.size()); });
@@ -270,11 +273,12 @@ std::optional<int64_t> CheckpointManager::restore(bool or_before) {
         return checked_bytes(there.back());
       } catch (const Error& error) {
         if (!or_before && there.size() > 1)
-          throw Error(std::string(error.what()) + "; the one before it is of step " +
-                      std::to_string(there[there.size() - 2]) + ", which restore(/*or_before=*/true) goes back to");
+          throw Error(std::string(error.what()) +
+                      "; call restore(/*or_before=*/true) to restore the previous checkpoint, step " +
+                      std::to_string(there[there.size() - 2]));
         if (!or_before || there.size() == 1)
           throw;  // there is no older file, and only the caller may decide to start from scratch
-        std::fprintf(stderr, "tandem: %s; it is passed over\n", error.what());
+        std::fprintf(stderr, "tandem: warning: %s; restoring the previous checkpoint instead\n", error.what());
         fs::rename(path_of(there.back()), path_of(there.back()) + ".damaged");
       }
     return std::string();

@@ -62,7 +62,8 @@ void warn_of_unequal_devices(const std::vector<Device>& devices) {
 void check_chunk_sizes(const std::vector<int64_t>& chunk_sizes, size_t devices) {
   const bool positive = std::all_of(chunk_sizes.begin(), chunk_sizes.end(), [](int64_t size) { return size > 0; });
   TANDEM_CHECK(chunk_sizes.empty() || (positive && chunk_sizes.size() == devices), "DataParallel: chunk_sizes are ",
-               IntArrayRef(chunk_sizes), " for ", devices, " device(s); accepted: a number above 0 for each, or none");
+               IntArrayRef(chunk_sizes), " for ", devices,
+               " device(s); accepted: a positive size for each device, or none");
 }
 
 std::shared_ptr<Module> clone_to(const Module& module, Device device) {

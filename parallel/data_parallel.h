@@ -98,8 +98,8 @@ template <class M> std::vector<std::shared_ptr<M>> make_replicas(const M& module
   replicas.reserve(devices.size());
   for (const Device device : devices) {
     replicas.push_back(std::dynamic_pointer_cast<M>(clone_to(module, device)));
-    TANDEM_CHECK(replicas.back(), "DataParallel: clone() of a ", module.name(), " makes a module of another type; ",
-                 "it must be derived from nn::Cloneable of its own type");
+    TANDEM_CHECK(replicas.back(), "DataParallel: clone() of ", module.name(),
+                 " returned a module of another type; the class must derive from nn::Cloneable of itself");
   }
   return replicas;
 }
@@ -294,8 +294,8 @@ template <class M> class DataParallel : public detail::WrapperModule {
   /// Returns, for each tensor in the inputs, the dimension along which it is split.
   template <class... Inputs> std::vector<std::optional<int64_t>> dims_of(const Inputs&... inputs) const {
     const std::vector<std::optional<int64_t>>& given = options_.input_dims();
-    TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims are of ", given.size(),
-                 " inputs, and the call has ", sizeof...(Inputs));
+    TANDEM_CHECK(given.size() <= sizeof...(Inputs), "DataParallel: input_dims has ", given.size(),
+                 " entries, but the number of inputs is ", sizeof...(Inputs));
     std::vector<std::optional<int64_t>> dims;
     size_t position = 0;
     const auto add = [&](const auto& input) {

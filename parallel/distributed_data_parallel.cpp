@@ -59,7 +59,7 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
       if (!known) device_ = item.value().device();
       known = true;
       TANDEM_CHECK(item.value().device() == device_, "DistributedDataParallel: ", item.key(), " is on ",
-                   item.value().device(), " but the tensors before it are on ", device_,
+                   item.value().device(), ", but the tensors before it are on ", device_,
                    "; accepted: a module on one device");
     }
   for (const Tensor& p : parameters.values()) frozen_when_wrapped_.push_back(!p.requires_grad());
@@ -67,8 +67,8 @@ DistributedDataParallelBase::DistributedDataParallelBase(const std::shared_ptr<M
     const auto* const norm = dynamic_cast<const tandem::detail::NormTensors*>(each.get());
     TANDEM_CHECK(
         !options.weighted_average() || !norm || !norm->parts,
-        "DistributedDataParallel: the module has a SyncBatchNorm, whose backward adds up what the ranks' losses "
-        "bring it before they are weighed; with weighted_average accepted: other norms");
+        "DistributedDataParallel: the module has a SyncBatchNorm, whose backward sums over ranks before the ranks' "
+        "weights apply; weighted_average works with other norms only");
   }
   check_same_model();
   broadcast(model(), "the model of rank 0");
@@ -104,7 +104,7 @@ void DistributedDataParallelBase::check_ignored() const {
   for (const std::string& name : options_.parameters_to_ignore())
     TANDEM_CHECK(parameters.contains(name) || buffers.contains(name),
                  "DistributedDataParallel: parameters_to_ignore has ", name,
-                 ", which is no parameter or buffer of the module");
+                 ", which is not a parameter or buffer of the module");
 }
 std::vector<Tensor> DistributedDataParallelBase::model() const {
   std::vector<Tensor> all = parameters_when_wrapped_.values();
@@ -140,8 +140,8 @@ void DistributedDataParallelBase::check_same_model() const {
     const std::string other = of_rank(r);
     for (size_t i = 0; other != first; ++i)
       TANDEM_CHECK(line(first, i) == line(other, i),
-                   "DistributedDataParallel: the ranks have different models: rank 0 has ", line(first, i),
-                   ", but rank ", r, " has ", line(other, i));
+                   "DistributedDataParallel: DDP expects same model across all ranks, but Rank 0 has ", line(first, i),
+                   ", while rank ", r, " has ", line(other, i));
   }
 }
 
@@ -184,19 +184,20 @@ void DistributedDataParallelBase::check_unchanged() const {
   for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
     TANDEM_CHECK(i < now.size() && i < then.size() && now[i].value().is_same(then[i].value()),
                  "DistributedDataParallel: the module's parameter ", i, " is ",
-                 i < now.size() ? now[i].key() : "no more", ", and was ", i < then.size() ? then[i].key() : "not there",
-                 " when the module was wrapped; wrap a module when its parameters are complete, or anew");
+                 i < now.size() ? now[i].key() : "missing", ", but was ", i < then.size() ? then[i].key() : "missing",
+                 " when the module was wrapped; wrap the module again after changing its parameters");
     TANDEM_CHECK(now[i].value().device() == device_, "DistributedDataParallel: ", now[i].key(), " is on ",
-                 now[i].value().device(), ", and was on ", device_,
-                 " when the module was wrapped; move a module before it is wrapped");
-    TANDEM_CHECK(!frozen_when_wrapped_[i] || !now[i].value().requires_grad(), "DistributedDataParallel: ", now[i].key(),
-                 " requires a gradient now, and was frozen when the module was wrapped; wrap a module before "
-                 "some of its parameters are frozen, or anew");
+                 now[i].value().device(), ", but was on ", device_,
+                 " when the module was wrapped; move a module before wrapping it");
+    TANDEM_CHECK(
+        !frozen_when_wrapped_[i] || !now[i].value().requires_grad(), "DistributedDataParallel: ", now[i].key(),
+        " requires a gradient now, but was frozen when the module was wrapped; freeze parameters after wrapping "
+        "the module, or wrap it again");
   }
 }
 
 void DistributedDataParallelBase::set_weight(double weight) {
-  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::set_weight: pass weighted_average(true)");
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::set_weight: requires weighted_average(true)");
   TANDEM_CHECK(std::isfinite(weight) && weight >= 0, "DistributedDataParallel::set_weight: the weight is ", weight,
                "; accepted: a finite number that is not negative");
   next_weight_ = weight;
@@ -221,10 +222,11 @@ void DistributedDataParallelBase::send_buffers(int source) {
   broadcast(buffers_to_follow_, "buffers of rank " + std::to_string(source), source);
 }
 void DistributedDataParallelBase::skip_batch() {
-  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: pass weighted_average(true)");
-  TANDEM_CHECK(is_grad_enabled() && synchronize_,
-               "DistributedDataParallel::skip_batch: it takes part in a backward; accepted: not under no_sync() or "
-               "NoGradGuard, where nobody waits for this rank");
+  TANDEM_CHECK(options_.weighted_average(), "DistributedDataParallel::skip_batch: requires weighted_average(true)");
+  TANDEM_CHECK(
+      is_grad_enabled() && synchronize_,
+      "DistributedDataParallel::skip_batch: not allowed under no_sync() or NoGradGuard, where the other ranks do "
+      "not wait for this rank");
   before_forward(0);
   reducer_->shadow_backward();
 }

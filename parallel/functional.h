@@ -28,9 +28,11 @@ std::vector<Tensor> parallel_apply(const std::vector<ModuleType>& modules, const
     devices.emplace();
     for (const Tensor& input : inputs) devices->push_back(input.device());
   }
-  TANDEM_CHECK(!modules.empty() && modules.size() == inputs.size() && modules.size() == devices->size(),
-               "parallel_apply: ", modules.size(), " modules, ", inputs.size(), " inputs and ", devices->size(),
-               " devices; accepted: one input and one device for each module");
+  TANDEM_CHECK(modules.size() == inputs.size(), "parallel_apply: Must have as many inputs as modules, but got ",
+               inputs.size(), " inputs and ", modules.size(), " modules");
+  TANDEM_CHECK(modules.size() == devices->size(), "parallel_apply: Must have as many devices as modules, but got ",
+               devices->size(), " devices and ", modules.size(), " modules");
+  TANDEM_CHECK(!modules.empty(), "parallel_apply: there are no modules; accepted: one or more");
   std::vector<Tensor> local = inputs, outputs(modules.size());
   for (size_t r = 0; r < local.size(); ++r) local[r] = local[r].to((*devices)[r]);
   detail::DeviceThreads(*devices).run(

@@ -14,10 +14,11 @@ namespace tandem::nn::parallel {
 
 Join::Join(std::vector<DistributedDataParallelBase*> modules, const JoinOptions& options)
     : modules_(std::move(modules)), options_(options), exceptions_(std::uncaught_exceptions()) {
-  TANDEM_CHECK(!modules_.empty(), "Join: there are no modules; accepted: Join({&ddp})");
+  TANDEM_CHECK(!modules_.empty(), "Join: The join context manager requires at least one joinable, as in Join({&ddp})");
   for (const auto* module : modules_) {
-    TANDEM_CHECK(module->group_ == modules_[0]->group_, "Join: the modules are in different process groups");
-    TANDEM_CHECK(!module->join_, "Join: ", module->number_, " is in a Join already; accepted: one at a time");
+    TANDEM_CHECK(module->group_ == modules_[0]->group_,
+                 "Join: Using join context manager with multiple process groups is not supported");
+    TANDEM_CHECK(!module->join_, "Join: ", module->number_, " is already in a Join, and can only be in one at a time");
   }
   if (!options_.enable()) modules_.clear();
   for (auto* module : modules_) module->join_ = this;
@@ -45,7 +46,8 @@ Join::Told Join::tell(DistributedDataParallelBase& module, bool going_on, bool s
   const Tensor mine = tensor(std::vector<int64_t>{going_on, synchronizes, module.buffers_may_differ_}, kInt64);
   Tensor all = empty({group.size(), 3}, options);
   module.group_
-      ->all_gather_into_tensor(all, mine.view({1, 3}).to(group.device()), module.number_ + ": who goes on, of a Join")
+      ->all_gather_into_tensor(all, mine.view({1, 3}).to(group.device()),
+                               module.number_ + ": which ranks continue in a Join")
       ->synchronize();
   all = all.cpu();
   const int64_t* row = all.data_ptr<int64_t>();
@@ -64,8 +66,10 @@ Join::Told Join::tell(DistributedDataParallelBase& module, bool going_on, bool s
     for (int r = 0; r < group.size(); ++r)
       if (!std::count(last_.begin(), last_.end(), r))
         out_of.append(out_of.empty() ? "" : ", ").append(std::to_string(r));
-    TANDEM_CHECK(false, "Join: these ranks have no batches any more, and others have: ", out_of,
-                 "; give all ranks as many, or do not pass throw_on_early_termination(true)");
+    TANDEM_CHECK(
+        false,
+        "Join: Detected at least one rank that exhausted inputs. Throwing across all ranks. No batches left on rank ",
+        out_of, "; give all ranks the same number, or do not pass throw_on_early_termination(true)");
   }
   if (!options_.divide_by_initial_world_size()) module.reducer_->divide_by(static_cast<int>(going));
   return told;

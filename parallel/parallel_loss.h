@@ -34,9 +34,10 @@ template <class Options> Options shard_options(Options options, Device device) {
       of_elements |= options.weight().defined();
     }
   }
-  TANDEM_CHECK(!of_elements,
-               "DataParallel::loss: the loss weighs single elements; accepted: weights of classes, or a function that "
-               "returns sum and weight");
+  TANDEM_CHECK(
+      !of_elements,
+      "DataParallel::loss: the loss has a weight for each element; accepted: class weights, or a function that "
+      "returns the sum and the weight");
   return options.reduction(Reduction::sum);
 }
 

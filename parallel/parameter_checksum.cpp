@@ -76,10 +76,9 @@ void detail::check_same_values(const std::string& who, const NamedParameters& te
     for (size_t r = 0; r < all.size(); ++r)
       if (all[r][i] != reference) drifted.append(drifted.empty() ? "" : ", ").append(std::to_string(r));
     const int count = ranks_with[reference];
-    TANDEM_FAIL(
-        who, ": the ranks' models have drifted apart: ", tensors[i].key(), " of rank ", drifted, " is not what ",
-        2 * count > group.size() ? "most ranks have" : "rank 0 has",
-        "; accepted: parameters that only optimizers change, with the same gradients and settings on all ranks");
+    TANDEM_FAIL(who, ": the ranks' models have diverged: ", tensors[i].key(), " of rank ", drifted,
+                " differs from that of ", 2 * count > group.size() ? "most ranks" : "rank 0",
+                "; change parameters only through optimizers with the same gradients and settings on all ranks");
   }
 }
 

@@ -61,9 +61,9 @@ void Reducer::rebuild_buckets() {
 void Reducer::register_comm_hook(CommHook hook) {
   const NoGradGuard guard;
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(
-      !hooked_ && !arrivals_.has_started(), kOwner, ": ",
-      hooked_ ? "it has a communication hook already" : "a communication hook cannot come while backward runs");
+  TANDEM_CHECK(!hooked_ && !arrivals_.has_started(), kOwner, ": ",
+               hooked_ ? "register_comm_hook or register_builtin_comm_hook can only be called once."
+                       : "register_comm_hook cannot be called while backward runs");
   if (!hook) return;
   hooked_ = true;
   transport_ = std::make_unique<ReduceByHook>(kOwner, group_, gradients_.buckets(), parameters(), std::move(hook));

@@ -44,9 +44,10 @@ Mirror::Mirror(const NamedParameters& originals, std::vector<Device> devices, bo
 
 void Mirror::check_on_first_device() const {
   for (size_t i = 0; i < originals_.size(); ++i)
-    TANDEM_CHECK(originals_[i].device() == devices_[0], "DataParallel: the module's '", names_[i], "' is on ",
-                 originals_[i].device(), " and the first device is ", devices_[0],
-                 "; the module must be there: call to() of it, or name another device first");
+    TANDEM_CHECK(originals_[i].device() == devices_[0],
+                 "DataParallel: module must have its parameters and buffers on device ", devices_[0],
+                 " (device_ids[0]) but found one of them on device: ", originals_[i].device(), " ('", names_[i],
+                 "'); move the module with to(), or put its device first in the list");
 }
 
 bool Mirror::add(size_t replica, const Tensor& original, const Tensor& tensor) {
@@ -123,8 +124,8 @@ Replicas::Replicas(const Module& module, std::vector<std::shared_ptr<Module>> re
     for (const auto& item : originals) {
       const Tensor* const tensor = tensors.find(item.key());
       TANDEM_CHECK(tensor && tensor->sizes() == item->sizes(), "DataParallel: the replica for ", devices[r],
-                   tensor ? " has another shape of '" : " lacks '", item.key(), "', in the module ", item->sizes(),
-                   "; both must have the same tensors");
+                   tensor ? " has a different shape for '" : " lacks '", item.key(), "', which is ", item->sizes(),
+                   " in the module; both must have the same tensors");
       if (!parameters_.add(r, item.value(), *tensor)) buffers_.add(r, item.value(), *tensor);
     }
     modules_[r].emplace_back(&module, replicas_[r].get());

@@ -55,8 +55,8 @@ std::vector<int64_t> detail::shard_sizes(int64_t rows, const std::vector<int64_t
 namespace {
 /// Checks the arguments of scatter(). Returns `dim` counted from the front.
 int64_t check_scatter(const Tensor& x, const std::vector<Device>& devices, int64_t dim) {
-  TANDEM_CHECK(!devices.empty(), "scatter: the list of devices is empty; accepted: one device or more");
-  TANDEM_CHECK(x.dim() > 0, "scatter: x is a scalar; accepted: a tensor with a dimension to cut");
+  TANDEM_CHECK(!devices.empty(), "scatter: Expected at least one device to scatter to");
+  TANDEM_CHECK(x.dim() > 0, "scatter: chunk expects at least a 1-dimensional tensor, but x is a scalar");
   for (const Device device : devices) check_device_exists(device);
   return wrap_dim("scatter", dim, x.dim());
 }
@@ -74,14 +74,16 @@ std::vector<Tensor> scatter(const Tensor& x, const std::vector<Device>& devices,
     TANDEM_CHECK(size > 0, "scatter: chunk_sizes are ", IntArrayRef(chunk_sizes), "; accepted: sizes of 1 or more");
     total += size;
   }
-  TANDEM_CHECK(chunk_sizes.size() == devices.size() && total == x.size(dim), "scatter: chunk_sizes are ",
-               IntArrayRef(chunk_sizes), " for ", devices.size(), " device(s) and a tensor of ", x.sizes(),
-               "; accepted: one for each device, which add up to ", x.size(dim), ", the size of dimension ", dim);
+  TANDEM_CHECK(chunk_sizes.size() == devices.size(),
+               "scatter: Expected devices and chunk_sizes to be of same length, but got len(devices) = ",
+               devices.size(), " and len(chunk_sizes) = ", chunk_sizes.size());
+  TANDEM_CHECK(total == x.size(dim), "scatter: chunk_sizes are ", IntArrayRef(chunk_sizes), " for a tensor of ",
+               x.sizes(), "; they must add up to ", x.size(dim), ", the size of dimension ", dim);
   return detail::scatter_sizes(x, chunk_sizes, devices, dim);
 }
 
 Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
-  TANDEM_CHECK(!shards.empty(), "gather: there are no shards; accepted: one or more");
+  TANDEM_CHECK(!shards.empty(), "gather: Expected at least one tensor to gather from");
   check_device_exists(device);
   if (shards[0].dim() == 0) {
     std::vector<Tensor> vectors;
@@ -97,7 +99,7 @@ Tensor gather(const std::vector<Tensor>& shards, Device device, int64_t dim) {
     TANDEM_CHECK(shard.dtype() == shards[0].dtype() && shard.dim() == shards[0].dim() &&
                      other_sizes(shard, dim) == other_sizes(shards[0], dim),
                  "gather: shard 0 is ", shards[0].dtype(), shards[0].sizes(), " and shard ", sizes.size(), " is ",
-                 shard.dtype(), shard.sizes(), "; they may differ in the size of dimension ", dim, " alone");
+                 shard.dtype(), shard.sizes(), "; they may differ only in the size of dimension ", dim);
     sizes.push_back(shard.size(dim));
     devices.push_back(shard.device());
   }
@@ -180,11 +182,11 @@ std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensor
     if (!first) first = i;
     const Tensor& other = tensors[*first];
     const int64_t dim = *dims[i], its_dim = *dims[*first];
-    TANDEM_CHECK(t.size(dim) == other.size(its_dim), "DataParallel: the inputs differ in dimension ", its_dim,
-                 its_dim == dim ? "" : " and " + std::to_string(dim), ": ", other.sizes(), " and ", t.sizes(),
-                 "; all must have the same number of rows, or go to every replica whole (input_dims)");
+    TANDEM_CHECK(t.size(dim) == other.size(its_dim), "DataParallel: the inputs differ in size along dimension ",
+                 its_dim, its_dim == dim ? "" : " and " + std::to_string(dim), ": ", other.sizes(), " and ", t.sizes(),
+                 "; all must have the same number of rows, or be copied whole to every replica (input_dims)");
   }
-  TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to share out among the devices");
+  TANDEM_CHECK(first, "DataParallel: none of the inputs is a tensor with rows to scatter over the devices");
   const int64_t rows = tensors[*first].size(*dims[*first]);
   const std::vector<int64_t> sizes =
       chunk_sizes.empty() ? shard_sizes(rows, devices.size()) : shard_sizes(rows, chunk_sizes);

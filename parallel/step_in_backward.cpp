@@ -14,18 +14,19 @@ StepInBackward::StepInBackward(DistributedDataParallelBase& ddp, optim::Optimize
                                const StepInBackwardOptions& options)
     : reducer_(ddp.watched_), optimizer_(optimizer), options_(options) {
   TANDEM_CHECK(!dynamic_cast<optim::LBFGS*>(&optimizer),
-               "StepInBackward: a step of LBFGS runs backward several times; accepted: other optimizers");
+               "StepInBackward: LBFGS is not supported, because a step of LBFGS runs backward several times");
   TANDEM_CHECK(optimizer.who_steps().empty(), "StepInBackward: ", optimizer.who_steps(),
-               " makes the steps of this optimizer already");
+               " already runs the steps of this optimizer");
   TANDEM_CHECK(!(*reducer_)->has_after_bucket(), "StepInBackward: ", ddp.number_,
-               " makes the steps of an optimizer already; accepted: one, which may have several groups of parameters");
+               " already runs the steps of an optimizer; accepted: one optimizer, which may have several groups of "
+               "parameters");
   std::set<const TensorImpl*> of_module;
   for (const Tensor& p : ddp.wrapped_->parameters()) of_module.insert(p.impl());
   std::map<const TensorImpl*, size_t> numbers;
   for (const Tensor& p : optimizer.parameters()) {
     TANDEM_CHECK(of_module.count(p.impl()), "StepInBackward: parameter ", numbers.size(), " of the optimizer, of ",
-                 p.sizes(), ", is none of the module of ", ddp.number_,
-                 "; accepted: an optimizer of that module's parameters alone");
+                 p.sizes(), ", is not a parameter of the module of ", ddp.number_,
+                 "; accepted: an optimizer of only that module's parameters");
     numbers.emplace(p.impl(), numbers.size());
   }
   for (const Tensor& p : (*reducer_)->parameters()) {

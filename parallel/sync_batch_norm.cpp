@@ -55,7 +55,7 @@ SyncBatchNormImpl::SyncBatchNormImpl(const BatchNormOptions& o, ProcessGroupPtr 
   parts = std::make_shared<RankBatches>(std::move(group));
 }
 Tensor SyncBatchNormImpl::forward(const Tensor& x) {
-  TANDEM_CHECK(x.dim() >= 2, name(), ": x is ", x.sizes(), "; it must have at least 2 dimensions");
+  TANDEM_CHECK(x.dim() >= 2, name(), ": expected at least 2D input (got ", x.dim(), "D input)");
   return tandem::detail::normalize_batch(*this, *this, options, static_cast<size_t>(x.dim()) - 2, x);
 }
 

@@ -102,7 +102,7 @@ std::string explain_extras(const CLI::App& app) {
   }
   std::vector<std::string> commands;
   for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
-  if (commands.empty()) return "'" + word + "' is one word too many; an option's name begins with --";
+  if (commands.empty()) return "'" + word + "' is an unexpected argument; option names begin with --";
   return "there is no command '" + word + "'; accepted: " + comma_separated(commands) + did_you_mean(word, commands);
 }
 

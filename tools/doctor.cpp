@@ -51,9 +51,9 @@ void print_gpus() {
     std::printf("NCCL             %d.%d.%d, %s\n", lib->version / 10000, lib->version / 100 % 100, lib->version % 100,
                 lib->path.c_str());
   else
-    std::printf("NCCL             %s; ranks on several GPUs take gloo or local\n",
+    std::printf("NCCL             %s; ranks on several GPUs use gloo or local\n",
                 distributed::nccl::is_left_out() ? "not in this build (TANDEM_WITH_NCCL=OFF)"
-                                                 : "not found (TANDEM_NCCL_LIBRARY names its file)");
+                                                 : "not found (TANDEM_NCCL_LIBRARY can name its path)");
 }
 
 }  // namespace
@@ -71,10 +71,11 @@ int doctor() {
   std::printf("instruction set  %s\n", cpu_isa_name().c_str());
   std::printf("memory           %.1f GiB\n", gib(memory_limit()));
   std::printf("OpenBLAS         %s\n",
-              TANDEM_HAS_OPENBLAS ? "used" : "not in this build: Tandem multiplies matrices itself");
+              TANDEM_HAS_OPENBLAS ? "used" : "not in this build: Tandem uses its own matrix multiplication");
   if (!TANDEM_HAS_OPENBLAS)
     problem("large matrix products are slower", "apt install libopenblas-dev, then build again");
-  std::printf("oneDNN           %s\n", TANDEM_HAS_ONEDNN ? "used" : "not in this build: Tandem convolves itself");
+  std::printf("oneDNN           %s\n",
+              TANDEM_HAS_ONEDNN ? "used" : "not in this build: Tandem uses its own convolutions");
   if (!TANDEM_HAS_ONEDNN) problem("convolutions are slower", "apt install libdnnl-dev, then build again");
   std::printf("Gloo             %s\n", !TANDEM_HAS_GLOO ? "not in this build: ranks can only be threads of one process"
                                        : distributed::is_shared_memory_wanted()
@@ -89,24 +90,26 @@ int doctor() {
   if (!TANDEM_HAS_UTF8PROC) problem("text cannot be tokenized", "apt install libutf8proc-dev, then build again");
   if (TANDEM_HAS_CUDA) {
     std::printf("cuBLAS           %s\n",
-                TANDEM_HAS_CUBLAS ? "used" : "not in this build: Tandem multiplies matrices itself");
-    std::printf("cuDNN            %s\n", TANDEM_HAS_CUDNN ? "used" : "not in this build: Tandem convolves itself");
+                TANDEM_HAS_CUBLAS ? "used" : "not in this build: Tandem uses its own matrix multiplication");
+    std::printf("cuDNN            %s\n",
+                TANDEM_HAS_CUDNN ? "used" : "not in this build: Tandem uses its own convolutions");
   }
-  std::printf("virtual devices  %d of the CPU\n", cpu_device_count());
+  std::printf("virtual devices  %d CPU devices\n", cpu_device_count());
   if (cuda::is_available()) {
     print_gpus();
   } else {
     std::printf("GPUs             none: %s\n", gpu::unavailable_reason().c_str());
     if (has_nvidia_gpu() && !TANDEM_HAS_CUDA)
-      problem("this machine has a GPU, and this build does not use it", "./run setup --cuda, then build again");
+      problem("this machine has a GPU, but this build does not use it", "./run setup --cuda, then build again");
     else if (has_nvidia_gpu())
       problem("this machine has a GPU that cannot be used: " + gpu::unavailable_reason(),
-              "install NVIDIA's driver until nvidia-smi lists the GPU; in a container, start it with --gpus all");
+              "install NVIDIA's driver so that nvidia-smi lists the GPU; start a container with --gpus all");
   }
   const std::string data = find_fashion_mnist("");
   std::printf("FashionMNIST     %s\n", data.empty() ? "not found" : data.c_str());
   if (data.empty()) problem("the demo has no data", kDataRemedy);
-  if (memory_limit() < (int64_t(1) << 30)) problem("less than 1 GiB of memory", "give the machine or its cgroup more");
+  if (memory_limit() < (int64_t(1) << 30))
+    problem("less than 1 GiB of memory", "give the machine or its cgroup more memory");
   std::printf(problems ? "%d problem(s)\n" : "no problems\n", problems);
   return problems;
 }

@@ -44,52 +44,53 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
   CLI::App* const c = app.add_subcommand("demo",
                                          "Train a network on FashionMNIST: on one device, under DataParallel and "
                                          "under DistributedDataParallel");
-  option(*c, "--model", s->model, "NAME", "The network: mlp, lenet or fashion_cnn")
+  option(*c, "--model", s->model, "NAME", "Network to train: mlp, lenet or fashion_cnn")
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
   option(*c, "--mode", s->modes, "NAMES",
-         "How to train it, several with commas between: single (one device), dp (DataParallel), ddp_gloo and "
-         "ddp_nccl (DistributedDataParallel whose ranks are processes), ddp_local (its ranks are threads), ddp "
-         "(these three) or all")
+         "Modes to train in, separated by commas: single (one device), dp (DataParallel), ddp_gloo and ddp_nccl "
+         "(DistributedDataParallel with processes as ranks), ddp_local (DistributedDataParallel with threads as "
+         "ranks), ddp (these three) or all")
       ->default_str("all")
       ->delimiter(',')
       ->check(one_of({"single", "dp", "ddp_nccl", "ddp_gloo", "ddp_local", "ddp", "all"}));
-  option(*c, "--devices", s->devices, "N", "How many devices DataParallel uses")
-      ->default_str("all GPUs, or 2 virtual devices of the CPU")
+  option(*c, "--devices", s->devices, "N", "Number of devices for DataParallel")
+      ->default_str("all GPUs, or 2 virtual CPU devices")
       ->check(whole_number(1, kMaxDevices));
-  option(*c, "--ranks", s->ranks, "N", "How many ranks DistributedDataParallel uses")
+  option(*c, "--ranks", s->ranks, "N", "Number of ranks for DistributedDataParallel")
       ->default_str("one for each GPU, at least 2")
       ->check(whole_number(1, kMaxDevices));
   option(*c, "--backend", s->backend, "NAME",
-         "Keep one backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (threads)")
-      ->default_str("all that can run here")
+         "Run only this backend of DistributedDataParallel: nccl or gloo (ranks are processes), or local (ranks are "
+         "threads)")
+      ->default_str("all that this machine can run")
       ->check(one_of({"nccl", "gloo", "local"}));
-  option(*c, "--device", s->device, "NAME", "Where to compute: cpu or cuda")
+  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there is a GPU, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  option(*c, "--data", s->data, "FOLDER", "The folder with FashionMNIST's four IDX files, plain or .gz")
+  option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  option(*c, "--epochs", s->epochs, "N", "How often to go through the training images")->check(whole_number(0, 100000));
-  option(*c, "--batch-size", s->batch_size, "N", "Images per step, over all devices or ranks together")
+  option(*c, "--epochs", s->epochs, "N", "Number of epochs")->check(whole_number(0, 100000));
+  option(*c, "--batch-size", s->batch_size, "N", "Batch size: images per step, summed over all devices or ranks")
       ->check(whole_number(1, 60000));
   option(*c, "--seed", s->seed, "N", "Seed of the initial weights, the order of the images and dropout")
       ->check(whole_number(0));
   option(*c, "--compare-steps", s->compare_steps, "N",
-         "After how many steps the weights of a parallel mode are compared with those of one device")
+         "Step after which the weights of a parallel mode are compared with those of one device")
       ->check(whole_number(1, 100000));
-  option(*c, "--threads", s->threads, "N", "Threads to compute with")
+  option(*c, "--threads", s->threads, "N", "Number of threads")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
   option(*c, "--save", s->save, "FILE",
-         "Write the weights that the first mode trained: in safetensors' format if the name ends with "
-         ".safetensors, else in PyTorch's")
+         "Write the weights trained by the first mode: as safetensors if the name ends with .safetensors, otherwise in "
+         "PyTorch's format")
       ->default_str("not written");
-  option(*c, "--load", s->load, "FILE", "Start from the weights in this file")
+  option(*c, "--load", s->load, "FILE", "Load the initial weights from this file")
       ->default_str("random weights")
       ->check(existing_file());
-  c->add_flag("--capture", s->capture, "Record the training step of mode single once, and replay it");
-  option(*c, "--json", s->json, "FILE", "Write the table and the settings")->default_str("not written");
+  c->add_flag("--capture", s->capture, "Record the training step of mode single as a graph, and replay it");
+  option(*c, "--json", s->json, "FILE", "Write the table and the settings to FILE")->default_str("not written");
   option(*c, "--report", s->report, "FILE",
-         "Write a page for a browser: curves, confusion matrix, mistakes, time and memory")
+         "Write an HTML page: curves, confusion matrix, misclassified images, time and memory")
       ->default_str("not written");
   // Hidden options for the processes that run the ranks of DDP: record the data for --report, and write the results to
   // this file.
@@ -103,7 +104,7 @@ void add_demo(CLI::App& app, std::vector<std::string> command_line) {
 }
 
 void add_doctor(CLI::App& app) {
-  app.add_subcommand("doctor", "Show what this machine and this build have, and how to fix each problem")->callback([] {
+  app.add_subcommand("doctor", "Check this machine and this build, and show how to fix each problem")->callback([] {
     if (doctor() > 0) throw CLI::RuntimeError(1);
   });
 }
@@ -117,38 +118,38 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
     std::vector<std::string> command;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* const c = app.add_subcommand("launch", "Run a program as the ranks of one job, and end all when one fails");
-  option(*c, "-n,--ranks", o->count, "N", "Processes to start")->check(whole_number(1, 1024));
-  option(*c, "--timeout", o->seconds, "SECONDS", "Seconds that the whole job may take; 0 sets no limit")
+  CLI::App* const c = app.add_subcommand(
+      "launch", "Start a program several times, as the ranks of one job; end all ranks if one fails");
+  option(*c, "-n,--ranks", o->count, "N", "Number of ranks (processes) to start")->check(whole_number(1, 1024));
+  option(*c, "--timeout", o->seconds, "SECONDS", "Time limit of the whole job; 0: no limit")
       ->check(whole_number(0, int64_t(1) << 31));
   option(*c, "--max-restarts", o->max_restarts, "N",
-         "How often all ranks are started again after one has failed; a program that saves checkpoints goes on "
-         "from the last")
+         "How often to restart all ranks after one has failed; a program that saves checkpoints continues from its "
+         "last one")
       ->check(whole_number(0, 1000000));
-  option(*c, "--threads", o->threads, "N", "Threads of each rank to compute with")
+  option(*c, "--threads", o->threads, "N", "Number of threads of each rank")
       ->default_str("TANDEM_NUM_THREADS, or an equal share of the cores")
       ->check(whole_number(1, 1024));
-  c->add_flag("--pin", o->pin, "Keep each rank on its own part of the processors");
+  c->add_flag("--pin", o->pin, "Pin each rank to its own share of the cores");
   option(*c, "--output", o->output, "FOLDER", "Write each rank's output to FOLDER/rank_0.out and rank_0.err")
-      ->default_str("here, with the rank in front of each line");
+      ->default_str("print here, with the rank in front of each line");
   option(*c, "--flight", o->flight, "FOLDER",
-         "Where each rank writes what it called last when the job fails, which `tandem flight` reads; after "
-         "restart N: FOLDER/restart_N")
-      ->default_str("that of --output, else not written");
-  CLI::Option* const rdzv =
-      option(*c, "--rdzv", o->rdzv, "HOST:PORT",
-             "Where the launchers of several nodes meet: a host of the job, and a free port there; they need the "
-             "same TANDEM_JOB_TOKEN")
-          ->default_str("one node");
+         "Folder in which each rank writes its last calls if the job fails, for `tandem flight`; after restart N: "
+         "FOLDER/restart_N")
+      ->default_str("folder of --output, if given");
+  CLI::Option* const rdzv = option(*c, "--rdzv", o->rdzv, "HOST:PORT",
+                                   "Address at which the launchers of several nodes meet: a host of the job and a free "
+                                   "port there. All need the same TANDEM_JOB_TOKEN")
+                                ->default_str("one node");
   CLI::Option* const nodes =
-      option(*c, "--nodes", o->nodes, "N", "How many launchers, each of a node with its own ranks, the job has")
+      option(*c, "--nodes", o->nodes, "N", "Number of nodes, each with a launcher and its own ranks")
           ->check(whole_number(1, 1024));
   nodes->needs(rdzv);
   rdzv->needs(nodes);
-  option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Seconds until all launchers must have come")
+  option(*c, "--rdzv-timeout", o->rdzv_seconds, "SECONDS", "Time limit for all launchers to connect")
       ->check(whole_number(1, int64_t(1) << 31));
   option(*c, "--node-timeout", o->node_seconds, "SECONDS",
-         "Seconds without a word from a node's launcher, after which the others end the job")
+         "Time without a heartbeat from a node's launcher after which the other launchers end the job")
       ->check(whole_number(1, int64_t(1) << 31));
   option(*c, "PROGRAM", o->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
@@ -165,10 +166,10 @@ void add_launch(CLI::App& app, const std::vector<std::string>& arguments) {
 
 void add_flight(CLI::App& app) {
   auto s = std::make_shared<flight::Settings>();
-  CLI::App* const c = app.add_subcommand(
-      "flight", "Say which rank was missing where, from what the ranks of a failed job have recorded");
-  option(*c, "folder", s->folder, "FOLDER", "Where the ranks have written flight_rank_0.json and so on")->required();
-  option(*c, "--json", s->json, "FILE", "Write the findings")->default_str("not written");
+  CLI::App* const c =
+      app.add_subcommand("flight", "Analyse the flight records of a failed job: which rank was missing in which call");
+  option(*c, "folder", s->folder, "FOLDER", "Folder with the ranks' files flight_rank_0.json and so on")->required();
+  option(*c, "--json", s->json, "FILE", "Write the findings to FILE")->default_str("not written");
   c->footer("example: tandem flight logs");
   c->callback([s] { flight::flight(*s); });
 }
@@ -176,11 +177,11 @@ void add_flight(CLI::App& app) {
 void add_show(CLI::App& app) {
   auto s = std::make_shared<ShowSettings>();
   CLI::App* const c = app.add_subcommand(
-      "show", "List the tensors and other values in a file of torch.save, of LibTorch or of safetensors");
-  c->add_option("FILE", s->file, "The file, or the index (.json) of a model in several files of safetensors")
+      "show", "List the tensors and other values in a file written by torch.save, LibTorch or safetensors");
+  c->add_option("FILE", s->file, "File to read, or the index (.json) of a model in several safetensors files")
       ->type_name("FILE")
       ->required();
-  c->add_option("--json", s->json, "Write the list")->type_name("FILE")->default_str("not written");
+  c->add_option("--json", s->json, "Write the list to FILE")->type_name("FILE")->default_str("not written");
   c->footer("example: tandem show model.safetensors");
   c->callback([s] { show(*s); });
 }
@@ -189,8 +190,8 @@ void add_trace(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
       app.add_subcommand("trace", "Run a program that uses Tandem, and show how long its operations took");
-  option(*c, "--out", s->out, "FILE", "Write the trace, which Perfetto and chrome://tracing show");
-  option(*c, "--json", s->json, "FILE", "Write the table")->default_str("not written");
+  option(*c, "--out", s->out, "FILE", "Write the trace to FILE, for Perfetto or chrome://tracing");
+  option(*c, "--json", s->json, "FILE", "Write the table to FILE")->default_str("not written");
   option(*c, "PROGRAM", s->command, "-- PROGRAM [ARGS...]", "The program to run and its arguments, after --")
       ->required();
   c->footer("example: tandem trace -- ./my_program --epochs 1");
@@ -204,32 +205,31 @@ void add_simulate(CLI::App& app) {
   auto s = std::make_shared<SimulateSettings>();
   CLI::App* const c = app.add_subcommand(
       "simulate",
-      "Predict training steps of DataParallel and DistributedDataParallel on a cluster that a file describes");
-  CLI::Option* const file = option(*c, "CLUSTER", s->cluster, "CLUSTER", "A JSON file, such as --example prints");
-  option(*c, "--json", s->json, "FILE", "Write the predictions")->default_str("not written")->needs(file);
+      "Predict the training step of DataParallel and DistributedDataParallel on a cluster described by a file");
+  CLI::Option* const file =
+      option(*c, "CLUSTER", s->cluster, "CLUSTER", "JSON file that describes the cluster; --example prints one");
+  option(*c, "--json", s->json, "FILE", "Write the predictions to FILE")->default_str("not written")->needs(file);
   CLI::Option* const check =
-      option(*c, "--check-skill", s->check_skill, "[FOLDER]",
-             "Predict nothing; show how well the model predicts times that were measured: those in this folder, "
-             "or in the ddp_times that comes with the command if none is named")
+      option(
+          *c, "--check-skill", s->check_skill, "[FOLDER]",
+          "Show how well the cost model predicts measured times: those in FOLDER, or in the installed folder ddp_times")
           ->expected(0, 1)
           ->excludes(file);
   CLI::Option* const published =
       option(*c, "--published", s->published, "[FILE]",
-             "Predict nothing for a cluster; show predictions beside times that others published: those in this "
-             "file, or in the published_points.json that comes with the command if none is named")
+             "Show predictions next to published times: those in FILE, or in the installed published_points.json")
           ->expected(0, 1)
           ->excludes(file)
           ->excludes(check);
-  CLI::Option* const example =
-      c->add_flag("--example", s->example, "Print a file that describes a cluster, to start from; predict nothing")
-          ->excludes(file)
-          ->excludes(check)
-          ->excludes(published);
+  CLI::Option* const example = c->add_flag("--example", s->example, "Print an example of a cluster file")
+                                   ->excludes(file)
+                                   ->excludes(check)
+                                   ->excludes(published);
   c->footer("example: tandem simulate --example > cluster.json && tandem simulate cluster.json");
   c->callback([s, file, check, published, example] {
-    check_usage(file->count() + check->count() + published->count() + example->count() > 0,
-                "what is to be predicted? Name a JSON file that describes the cluster (--example prints one), or give "
-                "--check-skill or --published");
+    check_usage(
+        file->count() + check->count() + published->count() + example->count() > 0,
+        "name a JSON file that describes the cluster (--example prints one), or give --check-skill or --published");
     if (published->count() > 0 && s->published.empty()) s->published = simulate::data_path("published_points.json");
     if (check->count() > 0 && s->check_skill.empty()) s->check_skill = simulate::data_path("ddp_times");
     simulate(*s);
@@ -243,38 +243,38 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
     bool list = false;
   };
   auto s = std::make_shared<Options>();
-  CLI::App* const c =
-      app.add_subcommand("bench", "Time operations and training steps, here and in PyTorch and LibTorch");
+  CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps of Tandem, PyTorch and LibTorch");
   option(*c, "--filter", s->filter, "TEXT",
-         "Time only benchmarks whose name contains this; several with commas between")
+         "Run only the benchmarks whose name contains TEXT; separate several texts by commas")
       ->default_str("all benchmarks");
-  c->add_flag("--list", s->list, "Print the benchmarks' names, and time nothing");
-  option(*c, "--repeats", s->repeats, "N", "Samples of each benchmark")->check(whole_number(1, 10000));
-  option(*c, "--seconds", s->seconds, "SECONDS", "How long a sample should take")->check(number(1e-6, 3600.0));
-  option(*c, "--threads", s->threads, "N", "Threads of every program that is timed")
+  c->add_flag("--list", s->list, "Print the names of the benchmarks and exit");
+  option(*c, "--repeats", s->repeats, "N", "Number of samples of each benchmark")->check(whole_number(1, 10000));
+  option(*c, "--seconds", s->seconds, "SECONDS", "Target duration of a sample")->check(number(1e-6, 3600.0));
+  option(*c, "--threads", s->threads, "N", "Number of threads of each program that is timed")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
-  option(*c, "--device", s->device, "NAME", "Where to compute: cpu, or cuda (the first GPU)");
+  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu, or cuda (the first GPU)");
   option(*c, "--precision", s->precision, "NAME",
-         "Precision of matrix products of float32 on a GPU: highest, or high (which uses TF32)")
+         "Precision of float32 matrix products on a GPU: highest, or high (uses TF32)")
       ->check(one_of({"highest", "high"}));
   option(*c, "--case", s->cases, "TEXT",
-         "A benchmark with sizes of your own, as in \"clone/forward 134217728\"; may be given several times")
+         "Run a benchmark with these sizes, for example \"clone/forward 134217728\"; may be given several times")
       ->default_str("the sizes of the table");
   CLI::Option* const peers =
       option(*c, "--peers", s->peers, "[NAMES]",
-             "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
-             "those that compile for seconds per case: pytorch-compiled on the CPU, the tuned ones on a GPU")
-          ->default_str("Tandem alone")
+             "Other programs to time, separated by commas. Without NAMES: all known programs except those that compile "
+             "each case for seconds (pytorch-compiled on the CPU, the tuned ones on a GPU)")
+          ->default_str("only Tandem")
           ->delimiter(',')
           ->expected(0, -1);
   option(*c, "--baseline", s->baseline, "BUILD",
-         "Compare with another build of Tandem (its folder, or its program tandem); the command fails if one of "
-         "the rows named overhead has become slower by 5 %")
+         "Compare with another build of Tandem (its folder, or its program tandem); the command fails if a benchmark "
+         "named overhead is more than 5 % slower than in that build")
       ->default_str("none")
       ->excludes(peers);
-  option(*c, "--json", s->json, "FILE", "Write every sample, the machine and the settings")->default_str("not written");
-  option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file that --json wrote, and time nothing")
+  option(*c, "--json", s->json, "FILE", "Write all samples, the machine and the settings to FILE")
+      ->default_str("not written");
+  option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file written by --json, and exit")
       ->default_str("none")
       ->check(existing_file());
   c->footer("example: tandem bench --filter softmax,train_step");
@@ -314,7 +314,7 @@ int run(int argc, char** argv) {
     std::rotate(argv + 1, argv + 2, argv + argc);
     argv[argc - 1] = help.data();
   }
-  CLI::App app("Tandem: tensors, automatic gradients and data-parallel training in C++", "tandem");
+  CLI::App app("Tandem: tensors, autograd and data-parallel training in C++", "tandem");
   set_help(app);
   app.set_version_flag("--version", "tandem " TANDEM_VERSION, "Print the version");
   add_demo(app, {argv, argv + argc});

@@ -142,7 +142,8 @@ void print(const std::string& path, const Contents& all) {
   head << path << ": " << all.format << "; tensors: " << all.tensors.size() << ", elements: " << all.elements
        << ", bytes: " << all.bytes << "\n";
   if (all.storage_bytes != all.bytes)
-    head << "the storages take " << all.storage_bytes << " bytes: tensors share them, or show parts of them\n";
+    head << "the storages take " << all.storage_bytes
+         << " bytes: some tensors share a storage, or view only a part of it\n";
   std::printf("%s", head.str().c_str());
   std::vector<std::vector<std::string>> rows = {{"name", "dtype", "shape", "bytes"}};
   for (const auto& [name, tensor] : all.tensors) {

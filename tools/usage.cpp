@@ -53,8 +53,8 @@ std::string comma_separated(const std::vector<std::string>& words) {
 
 int usable_threads(int asked) {
   if (asked <= usable_cores()) return asked;
-  std::fprintf(stderr, "tandem: --threads %d: this machine lets the program use %d core(s), so it uses %d thread(s)\n",
-               asked, usable_cores(), usable_cores());
+  std::fprintf(stderr, "tandem: --threads %d: only %d core(s) are usable, so it uses %d thread(s)\n", asked,
+               usable_cores(), usable_cores());
   return usable_cores();
 }
 

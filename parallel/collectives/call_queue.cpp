@@ -49,7 +49,7 @@ WorkPtr CallQueue::transfer(Job job, int tag, bool sends) {
 }
 void CallQueue::start_coalescing() {
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(!coalescing_, "start_coalescing: it was called already; call end_coalescing first");
+  TANDEM_CHECK(!coalescing_, "start_coalescing: coalescing has already started; call end_coalescing first");
   coalescing_ = true;
 }
 void CallQueue::end_coalescing() {

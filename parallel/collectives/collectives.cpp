@@ -21,8 +21,8 @@ int rank_in(const char* name, const ProcessGroupPtr& group, int global_rank) {
   if (!group) return global_rank;
   const std::vector<int>& ranks = group->ranks();
   const auto at = std::find(ranks.begin(), ranks.end(), global_rank);
-  TANDEM_CHECK(at != ranks.end(), name, ": rank ", global_rank, " is not in the ", Members{group->name(), ranks}.str(),
-               "; accepted: one of these, which are ranks of the default group");
+  TANDEM_CHECK(at != ranks.end(), name, ": Global rank ", global_rank, " is not part of ",
+               Members{group->name(), ranks}.str(), "; accepted: one of these ranks");
   return static_cast<int>(at - ranks.begin());
 }
 WorkPtr complete(WorkPtr work, bool async_op) {
@@ -31,7 +31,7 @@ WorkPtr complete(WorkPtr work, bool async_op) {
 }
 /// Calls f(0), ..., f(count - 1), which start one collective each, and coalesces these.
 template <class F> WorkPtr coalesced(const char* name, ProcessGroup& group, size_t count, bool async_op, const F& f) {
-  TANDEM_CHECK(count > 0, name, ": there are no tensors; accepted: one or more");
+  TANDEM_CHECK(count > 0, name, ": requires non-empty tensor list");
   WorkPtr last;
   {
     const CoalescingGuard together(group);
@@ -40,8 +40,9 @@ template <class F> WorkPtr coalesced(const char* name, ProcessGroup& group, size
   return complete(last, async_op);  // collectives complete or fail in order, so waiting for the last one is enough
 }
 void check_pairs(const char* name, const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs) {
-  TANDEM_CHECK(outputs.size() == inputs.size(), name, ": there are ", outputs.size(), " outputs and ", inputs.size(),
-               " inputs; accepted: as many");
+  TANDEM_CHECK(outputs.size() == inputs.size(), name,
+               ": requires input/output tensor lists to have the same length, but got ", outputs.size(),
+               " outputs and ", inputs.size(), " inputs");
 }
 
 Tensor tensor_of(const std::string& bytes, Device device) {
@@ -197,8 +198,11 @@ void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds t
   std::vector<WorkPtr> works;
   const auto finish = [&](Deadline end) {
     for (const WorkPtr& work : works) {
-      TANDEM_CHECK_AS(DistributedError, completes(*work, end), "monitored_barrier: rank 0 did not answer within ",
-                      limit.count(), " ms");
+      TANDEM_CHECK_AS(
+          DistributedError, completes(*work, end), "monitored_barrier: Rank ", g->rank(),
+          " successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0: no "
+          "answer within ",
+          limit.count(), " ms");
       work->wait();
     }
   };
@@ -220,8 +224,8 @@ void monitored_barrier(const ProcessGroupPtr& group, std::chrono::milliseconds t
     if (group) missing += " (global rank " + std::to_string(get_global_rank(g, r)) + ")";
   }
   if (!missing.empty()) {
-    const std::string why =
-        "monitored_barrier: " + missing + " did not come within " + std::to_string(limit.count()) + " ms";
+    const std::string why = "monitored_barrier: " + missing + " failed to pass monitoredBarrier in " +
+                            std::to_string(limit.count()) + " ms";
     g->abort(why);
     throw DistributedError(why);
   }

@@ -14,10 +14,13 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
     : shape_(std::move(shape)), names_(std::move(dim_names)) {
   const ProcessGroupPtr all = default_group();
   const int64_t ranks = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
-  TANDEM_CHECK(!shape_.empty() && ranks == all->size(), "init_device_mesh: the mesh ", IntArrayRef(shape_), " has ",
-               ranks, " places for ", all->size(), " ranks; accepted: as many");
-  TANDEM_CHECK(names_.empty() || names_.size() == shape_.size(), "init_device_mesh: there are ", names_.size(),
-               " names for ", shape_.size(), " dimensions; accepted: none, or one for each");
+  TANDEM_CHECK(ranks <= all->size(), "init_device_mesh: Mesh should not be bigger than default world size ",
+               all->size(), ", but found ", ranks, " ranks! The mesh is ", IntArrayRef(shape_));
+  TANDEM_CHECK(!shape_.empty() && ranks == all->size(), "init_device_mesh: the mesh ", IntArrayRef(shape_),
+               " has room for ", ranks, " ranks; accepted: a mesh of all ", all->size(), " ranks");
+  TANDEM_CHECK(names_.empty() || names_.size() == shape_.size(),
+               "init_device_mesh: mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): ",
+               names_.size(), " and len(mesh_shape):", shape_.size(), ".");
   // The mesh is row-major: neighbouring ranks differ in the last coordinate.
   coordinate_.resize(shape_.size());
   for (int64_t rest = all->rank(), d = ndim() - 1; d >= 0; --d) {
@@ -38,16 +41,16 @@ int64_t DeviceMesh::size(std::optional<int64_t> dim) const {
   return std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
 }
 size_t DeviceMesh::index(int64_t dim) const {
-  TANDEM_CHECK(dim >= -ndim() && dim < ndim(), "DeviceMesh: dimension ", dim, " of ", ndim(), "; accepted: ", -ndim(),
-               " to ", ndim() - 1);
+  TANDEM_CHECK(dim >= -ndim() && dim < ndim(), "DeviceMesh: Dimension out of range (expected to be in range of [",
+               -ndim(), ", ", ndim() - 1, "], but got ", dim, ")");
   return static_cast<size_t>(dim < 0 ? dim + ndim() : dim);
 }
 int64_t DeviceMesh::dim(const std::string& name) const {
   const auto at = std::find(names_.begin(), names_.end(), name);
   std::string known;
   for (const std::string& each : names_) known += (known.empty() ? "" : ", ") + each;
-  TANDEM_CHECK(at != names_.end(), "DeviceMesh: there is no dimension '", name,
-               "'; accepted: ", known.empty() ? "numbers, as they have no names" : known);
+  TANDEM_CHECK(at != names_.end(), "DeviceMesh: Mesh dimension '", name, "' does not exist. ",
+               known.empty() ? "No `mesh_dim_names` found." : "Available mesh dimensions are: " + known);
   return at - names_.begin();
 }
 

@@ -84,8 +84,8 @@ struct LaunchContext {
 void check_launched(const InitOptions& o) {
   TANDEM_CHECK(o.rank.value_or(launched.rank) == launched.rank && o.world_size.value_or(launched.size) == launched.size,
                "init_process_group: rank ", o.rank.value_or(launched.rank), " of ",
-               o.world_size.value_or(launched.size), " was asked for, but this thread is rank ", launched.rank, " of ",
-               launched.size, "; ranks of the backend local are threads that run_ranks starts");
+               o.world_size.value_or(launched.size), " was requested, but this thread is rank ", launched.rank, " of ",
+               launched.size, "; the backend local has ranks that are threads, which run_ranks starts");
 }
 /// Starts this rank's flight record.
 std::shared_ptr<FlightLog> start_flight(int rank, int size, const InitOptions& o) {
@@ -118,18 +118,21 @@ ProcessGroupPtr make_group_by_store(const InitOptions& o, const std::function<Pr
 
 // Backends are checked before this rank waits for other ranks, so that errors come without delay.
 const InitOptions& checked_gloo(const InitOptions& o) {
-  TANDEM_CHECK_AS(NotImplementedError, is_gloo_available(),
-                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
+  TANDEM_CHECK_AS(
+      NotImplementedError, is_gloo_available(),
+      "init_process_group: Distributed package doesn't have Gloo built in; on Debian: apt install libgloo-dev, then "
+      "build again");
   return o;
 }
 const InitOptions& checked_nccl(const InitOptions& o) {
   TANDEM_CHECK_AS(NotImplementedError, cuda::is_available(),
-                  "init_process_group: nccl needs a GPU, and there is none: ", gpu::unavailable_reason());
+                  "init_process_group: nccl needs a GPU, but none is available: ", gpu::unavailable_reason());
   nccl::library();
-  TANDEM_CHECK_AS(DistributedError, !launched.meeting || launched.size == 1 || gpu::loads_kernels_at_start(),
-                  "init_process_group: nccl between threads of a process may wait for ever where kernels are loaded at "
-                  "their first launch; accepted: CUDA_MODULE_LOADING=EAGER in the environment, the backend local, or "
-                  "ranks that are processes (tandem launch)");
+  TANDEM_CHECK_AS(
+      DistributedError, !launched.meeting || launched.size == 1 || gpu::loads_kernels_at_start(),
+      "init_process_group: nccl between threads of one process may deadlock when kernels are loaded at their "
+      "first launch; set CUDA_MODULE_LOADING=EAGER in the environment, use the backend local, or make the "
+      "ranks processes (tandem launch)");
   return o;
 }
 
@@ -137,8 +140,8 @@ const InitOptions& checked_nccl(const InitOptions& o) {
 Device gpu_of(int rank) {
   const int number = launched.meeting ? rank : local_rank_of().value_or(rank);
   TANDEM_CHECK(number >= 0 && number < cuda::device_count(), "init_process_group: rank ", rank,
-               " would have cuda:", number, ", and there are ", cuda::device_count(),
-               " GPUs; nccl needs one for each rank of a machine");
+               " would use cuda:", number, ", but this machine has ", cuda::device_count(),
+               " GPUs; nccl needs one for each rank on a machine");
   return Device(kCUDA, number);
 }
 std::string default_backend(const InitOptions& o) {
@@ -152,8 +155,9 @@ std::string default_backend(const InitOptions& o) {
 void init_process_group(const std::string& asked, InitOptions options) {
   const std::string backend = asked.empty() ? default_backend(options) : asked;
   ProcessGroupPtr& current = rank_groups().group;
-  TANDEM_CHECK(!current, "init_process_group: this rank has a group already (", current->backend(), ", ",
-               current->size(), " ranks); destroy_process_group() leaves it");
+  TANDEM_CHECK(!current,
+               "init_process_group: trying to initialize the default process group twice! This rank is in a group of ",
+               current->size(), " ranks (", current->backend(), "); call destroy_process_group() first");
   constexpr auto kMost = std::chrono::hours(24 * 365);
   TANDEM_CHECK(options.timeout.count() > 0 && options.timeout <= kMost, "init_process_group: the timeout is ",
                options.timeout.count(), " ms; accepted: more than 0, up to a year");
@@ -169,7 +173,7 @@ void init_process_group(const std::string& asked, InitOptions options) {
       return make_nccl_group(std::move(job), device, options.timeout);
     });
   else
-    TANDEM_FAIL("init_process_group: backend is '", backend, "'; accepted: local, gloo, nccl");
+    TANDEM_FAIL("init_process_group: Unknown backend '", backend, "'; accepted: local, gloo, nccl");
   group->barrier()->wait();
   RankState& state = RankContext::current().state();
   state.world_size = group->size();
@@ -181,18 +185,19 @@ void init_process_group(const std::string& asked, InitOptions options) {
 }
 int get_node_local_rank(std::optional<int> fallback_rank) {
   const std::optional<int> known = launched.meeting ? launched.rank : local_rank_of();
-  TANDEM_CHECK(
-      known || fallback_rank,
-      "get_node_local_rank: nothing says which of this machine's ranks this one is; accepted: LOCAL_RANK in the "
-      "environment, a launcher that says so, or a fallback rank");
+  TANDEM_CHECK(known || fallback_rank,
+               "get_node_local_rank: LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
+               "`get_node_local_rank` to work, or start the ranks with a launcher that sets it");
   return known ? *known : *fallback_rank;
 }
 bool is_initialized() { return rank_groups().group != nullptr; }
 void destroy_process_group(const ProcessGroupPtr& group) {
   RankGroups& groups = rank_groups();
   if (group && group != groups.group) {
-    TANDEM_CHECK(std::erase(groups.subgroups, group) > 0,
-                 "destroy_process_group: this rank has no such group, or has left it; accepted: what new_group gave");
+    TANDEM_CHECK(
+        std::erase(groups.subgroups, group) > 0,
+        "destroy_process_group: Invalid process group specified: this rank is not in it, or has left it; accepted: "
+        "a group that new_group returned");
     return;
   }
   RankContext::current().state().world_size = 1;
@@ -202,7 +207,7 @@ void destroy_process_group(const ProcessGroupPtr& group) {
 }
 ProcessGroupPtr default_group() {
   const ProcessGroupPtr& group = rank_groups().group;
-  TANDEM_CHECK(group, "there is no process group; call init_process_group first");
+  TANDEM_CHECK(group, "Default process group has not been initialized, please make sure to call init_process_group.");
   return group;
 }
 int get_rank(const ProcessGroupPtr& group) {

@@ -58,7 +58,8 @@ int number_from(const Variables& variable, const char* name, const char* option,
                 int least, int most) {
   if (given) return number_in(std::to_string(*given), option, least, most);
   const std::string text = variable(name);
-  TANDEM_CHECK(!text.empty(), "init_process_group: ", name, " is not set; tandem launch sets it, or give ", option);
+  TANDEM_CHECK(!text.empty(), "init_process_group: environment variable ", name,
+               " expected, but not set; tandem launch sets it, or give ", option);
   return number_in(text, name, least, most);
 }
 
@@ -100,9 +101,10 @@ std::string find_address(const Launcher& launcher, const Variables& variable, in
     return "127.0.0.1";
   }
   const auto [list, name] = node_list(launcher, variable);
-  TANDEM_CHECK(!list.empty(), "init_process_group: ", launcher.name, " has started ", size, " ranks, ",
-               local_size.empty() ? "some" : local_size,
-               " of them on this machine, and does not say where rank 0 is; set MASTER_ADDR to that host on all ranks");
+  TANDEM_CHECK(
+      !list.empty(), "init_process_group: ", launcher.name, " has started ", size, " ranks, ",
+      local_size.empty() ? "some" : local_size,
+      " of them on this machine, but does not give the host of rank 0; set MASTER_ADDR to that host on all ranks");
   const std::vector<std::string> hosts = hosts_of_node_list(list);
   found += "; address: " + name + (hosts.size() == 1 ? ", one machine" : "");
   if (hosts.size() == 1) return "127.0.0.1";
@@ -153,8 +155,9 @@ JobEnvironment read_job_environment(const InitOptions& o, const Variables& varia
     job.address = o.master_addr.value_or(address);
     job.found += o.master_addr ? "; address: InitOptions" : "; address: MASTER_ADDR";
   } else {
-    TANDEM_CHECK(!by_hand, "init_process_group: MASTER_ADDR is not set; tandem launch sets it, or give ",
-                 "InitOptions::master_addr");
+    TANDEM_CHECK(!by_hand,
+                 "init_process_group: environment variable MASTER_ADDR expected, but not set; tandem launch sets it, ",
+                 "or give InitOptions::master_addr");
     job.address = find_address(launcher, variable, job.size, job.found);
   }
   const auto [id, id_name] = identity(launcher, variable, control_port);

@@ -123,8 +123,8 @@ class LocalHub {
     queue.pop_front();
     if (parcel.call.dtype != call.dtype || parcel.call.numel != call.numel ||
         parcel.call.device.type() != call.device.type()) {
-      parcel.error = rank_text(from, members_) + " calls " + parcel.call.str() + ", but " + rank_text(to, members_) +
-                     " calls " + call.str();
+      parcel.error = "a send and its receive do not match: " + rank_text(from, members_) + " calls " +
+                     parcel.call.str() + ", but " + rank_text(to, members_) + " calls " + call.str();
     } else {
       wait_for(parcel.ready, call.device);
       copy(parcel.x, x, call.device);
@@ -228,14 +228,14 @@ class LocalHub {
     if (meeting.held == number)
       fail_locked(calls_[me].str() + ": " +
                   (early ? missing(meeting, true) + " left the group"
-                         : missing(meeting, false) + " did not come within " + in_time()));
+                         : missing(meeting, false) + " did not arrive within " + in_time()));
     if (meeting.held == number) fail_here(calls_[me]);
   }
   void compare_calls() {
     for (int r = 1; r < size; ++r)
       if (const Call& call = calls_[static_cast<size_t>(r)]; !call.agrees(calls_[0]))
-        differ("the ranks do different things: " + rank_text(0, members_) + " calls " + calls_[0].str() + ", but " +
-               rank_text(r, members_) + " calls " + call.str());
+        differ("Detected mismatch between collectives on ranks: " + rank_text(0, members_) + " calls " +
+               calls_[0].str() + ", but " + rank_text(r, members_) + " calls " + call.str());
     if (calls_[0].sends.empty()) return;
     for (int from = 0; from < size; ++from)
       for (int to = 0; to < size; ++to)

@@ -73,9 +73,9 @@ std::string mismatch(const Call& from, int sender, const Call& to, int receiver)
   const auto sent = from.sends_to(receiver), expected = to.receives_from(sender);
   if (sent == expected) return {};
   std::ostringstream out;
-  out << "the ranks do different things: in " << from.str() << ", " << rank_text(sender, from.group) << " sends "
-      << rank_text(receiver, from.group) << " " << sent << " elements, but " << rank_text(receiver, from.group)
-      << " receives " << expected << " from it";
+  out << "Detected mismatch between collectives on ranks: in " << from.str() << ", " << rank_text(sender, from.group)
+      << " sends " << rank_text(receiver, from.group) << " " << sent << " elements, but "
+      << rank_text(receiver, from.group) << " receives " << expected << " from it";
   return out.str();
 }
 

@@ -105,7 +105,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr barrier(const About& about) override {
     check_member("barrier");
-    TANDEM_CHECK(!queue_->coalescing(), "barrier: start_coalescing was called; call end_coalescing first");
+    TANDEM_CHECK(!queue_->coalescing(), "barrier: a barrier cannot be coalesced; call end_coalescing first");
     Call call{.name = "barrier",
               .about = about.text,
               .device = device(),
@@ -130,7 +130,8 @@ class QueuedGroup final : public ProcessGroup {
     set_other(call, dst);
     std::vector<Tensor> receives, sends(static_cast<size_t>(size()));
     if (rank() == dst) {
-      TANDEM_CHECK(output.defined(), call.name, ": rank ", dst, " has no output; accepted: one for all ranks' inputs");
+      TANDEM_CHECK(output.defined(), call.name, ": output must be specified on the destination rank ", dst,
+                   ", with room for all ranks' inputs");
       check_like(call, "tensors", output, input);
       receives = parts("output", call, output, input);
     }
@@ -149,8 +150,8 @@ class QueuedGroup final : public ProcessGroup {
                      const About& about) override {
     check_member("all_to_all");
     for (const auto* list : {&outputs, &inputs})
-      TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: there are ", list->size(),
-                   list == &outputs ? " outputs for " : " inputs for ", size(), " ranks; accepted: one for each");
+      TANDEM_CHECK(list->size() == static_cast<size_t>(size()), "all_to_all: ", list == &outputs ? "output" : "input",
+                   " tensor list size ", list->size(), " does not match world size ", size());
     Call call = collective("all_to_all", inputs[0], about);
     call.numel = -1;
     for (const auto* list : {&outputs, &inputs})
@@ -182,7 +183,7 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr recv_anysource(const Tensor& x, int tag, const About& about) override {
     TANDEM_CHECK_AS(NotImplementedError, backend() != "nccl",
-                    "recv_anysource: NCCL receives from a rank that is named; accepted: recv, or a group over gloo");
+                    "recv_anysource: NCCL cannot receive from any rank; use recv with a source, or a group over gloo");
     return receive(collective("recv_anysource", x, about), x, tag);
   }
 
@@ -202,12 +203,12 @@ class QueuedGroup final : public ProcessGroup {
   int64_t bytes_sent() const override { return communicator_ ? communicator_->total_sent() : 0; }
   ProcessGroupPtr make_subgroup(const std::vector<int>& ranks, const GroupOptions& options) override {
     check_member("make_subgroup");
-    TANDEM_CHECK(std::set<int>(ranks.begin(), ranks.end()).size() == ranks.size(), "make_subgroup: some of the ",
-                 ranks.size(), " ranks are named twice; accepted: each once");
+    TANDEM_CHECK(std::set<int>(ranks.begin(), ranks.end()).size() == ranks.size(), "make_subgroup: ranks list ",
+                 "must not contain duplicate entries, got a ", Members{"", ranks}.str());
     auto members = std::make_shared<Members>(Members{options.name, {}});
     for (const int r : ranks) {
-      TANDEM_CHECK(r >= 0 && r < size(), "make_subgroup: rank ", r, " of a group of ", size(), "; accepted: 0 to ",
-                   size() - 1);
+      TANDEM_CHECK(r >= 0 && r < size(), "make_subgroup: Rank ", r, " is out of range. Valid ranks are 0 to ",
+                   size() - 1, " (world_size=", size(), ")");
       members->ranks.push_back(this->ranks()[static_cast<size_t>(r)]);
     }
     const std::string number = std::to_string(++subgroups_) + "." + std::to_string(ranks.empty() ? -1 : ranks[0]);
@@ -223,15 +224,15 @@ class QueuedGroup final : public ProcessGroup {
 
  private:
   void check_member(const char* name) const {
-    TANDEM_CHECK(communicator_, name, ": this rank is not in the ", members_->str(), "; accepted: calls by its ranks");
+    TANDEM_CHECK(communicator_, name, ": this rank is not in the ", members_->str(), "; only its ranks may call this");
   }
   void check_tensor(const char* name, const Tensor& x) const {
     check_member(name);
     TANDEM_CHECK(x.defined(), name, ": the tensor is undefined");
-    TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; ", backend(),
-                 " takes tensors on ", device(), " alone, the device of this rank's group");
+    TANDEM_CHECK(device().is_cpu() || x.device() == device(), name, ": the tensor is on ", x.device(), "; this rank's ",
+                 backend(), " group accepts only tensors on ", device());
     TANDEM_CHECK(!x.requires_grad() || !is_grad_enabled() || x.is_leaf(), name,
-                 ": the tensor has a gradient history, which a collective would lose; detach it first");
+                 ": the tensor has a grad_fn, but a collective is not recorded by autograd; call detach() first");
   }
   Call collective(const char* name, const Tensor& x, const About& about) const {
     check_tensor(name, x);
@@ -247,8 +248,12 @@ class QueuedGroup final : public ProcessGroup {
   }
   Call peer_call(const char* name, const Tensor& x, int other, const About& about) const {
     Call call = collective(name, x, about);
-    set_other(call, other);
-    TANDEM_CHECK(other != rank(), name, ": rank ", other, " is this rank itself; accepted: another rank");
+    TANDEM_CHECK(other >= 0 && other < size(), name, ": rank ", other, " is not in the group; accepted: 0 to ",
+                 size() - 1);
+    call.other = other;
+    const char* const role = std::string_view(name) == "send" ? "destination" : "source";
+    TANDEM_CHECK(other != rank(), name, ": Invalid ", role, " rank: ", role,
+                 " rank should not be the same as the rank of the current process (", other, ")");
     return call;
   }
   void set_op(Call& call, ReduceOp op) const {
@@ -258,37 +263,46 @@ class QueuedGroup final : public ProcessGroup {
     call.op = op;
   }
   void set_other(Call& call, int other) const {
-    TANDEM_CHECK(other >= 0 && other < size(), call.name, ": rank ", other, " of a group of ", size(),
-                 "; accepted: 0 to ", size() - 1);
+    TANDEM_CHECK(other >= 0 && other < size(), call.name, ": invalid root rank: ", other, "; accepted: 0 to ",
+                 size() - 1);
     call.other = other;
   }
   /// Checks that t has the dtype of `one`, and that both are on the same GPU or both on the CPU.
   void check_like(const Call& call, const char* what, const Tensor& t, const Tensor& one) const {
     check_tensor(call.name, t);
-    TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ", t.dtype(), t.sizes(),
-                 ", another tensor ", one.dtype(), one.sizes(), "; accepted: all of one dtype");
-    TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name, ": one of the ", what,
-                 " is on ", t.device(), ", another tensor on ", one.device(), "; accepted: all on one GPU, or none");
+    TANDEM_CHECK(t.dtype() == one.dtype(), call.name, ": Invalid usage of tensors with different dtypes: one of the ",
+                 what, " is ", t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes());
+    TANDEM_CHECK(t.device() == one.device() || (t.is_cpu() && one.is_cpu()), call.name,
+                 ": tensors should be on the same device, but one of the ", what, " is on ", t.device(),
+                 " and another tensor on ", one.device(), "; accepted: all on one GPU, or all on CPUs");
   }
   void check_count(const Call& call, const char* what, const std::vector<Tensor>& list) const {
-    TANDEM_CHECK(list.size() == static_cast<size_t>(size()), call.name, ": there are ", list.size(), " ", what, " for ",
-                 size(), " ranks; accepted: one for each");
+    if (list.size() == static_cast<size_t>(size())) return;
+    const std::string_view name = call.name;
+    if (name == "all_gather")
+      TANDEM_FAIL(name, ": invalid output tensor list at index 0 (expected length ", size(), ", got ", list.size(),
+                  ")");
+    TANDEM_CHECK(name != "reduce_scatter", name, ": invalid input tensor list size, must be world size: there are ",
+                 list.size(), " inputs for ", size(), " ranks");
+    const char* const list_name = what == std::string_view("outputs") ? "output" : "input";
+    TANDEM_FAIL(name, ": Incorrect ", list_name, " list size ", list.size(), ". ",
+                list_name[0] == 'o' ? "Output" : "Input", " list size should be ", size(),
+                ", same as size of the process group.");
   }
   void check_list(const Call& call, const char* what, const std::vector<Tensor>& list, const Tensor& one) const {
     check_count(call, what, list);
-    for (const Tensor& t : list) {
-      check_tensor(call.name, t);
-      TANDEM_CHECK(t.sizes() == one.sizes() && t.dtype() == one.dtype(), call.name, ": one of the ", what, " is ",
-                   t.dtype(), t.sizes(), ", another tensor ", one.dtype(), one.sizes(),
-                   "; accepted: all of one dtype and shape");
-      check_like(call, what, t, one);
+    for (size_t i = 0; i < list.size(); ++i) {
+      check_like(call, what, list[i], one);
+      TANDEM_CHECK(list[i].sizes() == one.sizes(), call.name, ": invalid tensor size at index ", i, " (expected ",
+                   one.sizes(), ", got ", list[i].sizes(), ")");
     }
   }
   void check_list_at_root(const Call& call, const char* what, const std::vector<Tensor>& list,
                           const Tensor& one) const {
     if (rank() == call.other) return check_list(call, what, list, one);
-    TANDEM_CHECK(list.empty(), call.name, ": there are ", list.size(), " ", what, " on rank ", rank(),
-                 "; accepted: one for each rank on rank ", call.other, ", and none elsewhere");
+    TANDEM_CHECK(list.empty(), call.name, ": requires empty ", what == std::string_view("outputs") ? "output" : "input",
+                 " on non-root: rank ", rank(), " has ", list.size(), " ", what, "; accepted: ", size(), " on rank ",
+                 call.other, ", and none elsewhere");
   }
   /// Splits `whole` into one part per rank, each with the shape of `one`.
   std::vector<Tensor> parts(const char* what, const Call& call, const Tensor& whole, const Tensor& one) const {
@@ -307,17 +321,25 @@ class QueuedGroup final : public ProcessGroup {
   }
   /// Splits the rows of x: sizes[r] rows for each rank r.
   std::vector<Tensor> rows(const Call& call, const char* what, const Tensor& x, std::vector<int64_t> sizes) const {
-    TANDEM_CHECK(x.dim() > 0, call.name, ": the ", what, " is a scalar; accepted: a tensor with rows");
+    TANDEM_CHECK(x.dim() > 0, call.name, ": Dimension specified as 0 but tensor has no dimensions: the ", what,
+                 " is a scalar");
     const int64_t all = x.size(0);
     if (sizes.empty()) {
-      TANDEM_CHECK(all % size() == 0, call.name, ": the ", what, " has ", all, " rows for ", size(),
-                   " ranks; accepted: as many for each, or ", what, "_split_sizes");
+      TANDEM_CHECK(all % size() == 0, call.name, ": Tensor's dim 0 does not divide equally across group size: the ",
+                   what, " has ", all, " rows for ", size(), " ranks; accepted: a multiple of ", size(), ", or ", what,
+                   "_split_sizes");
       sizes.assign(static_cast<size_t>(size()), all / size());
     }
     int64_t sum = 0;
-    for (const int64_t n : sizes) sum += n >= 0 ? n : all + 1;
-    TANDEM_CHECK(sizes.size() == static_cast<size_t>(size()) && sum == all, call.name, ": ", what, "_split_sizes are ",
-                 IntArrayRef(sizes), " for ", all, " rows; accepted: ", size(), " counts, which add up to these");
+    bool negative = false;
+    for (const int64_t n : sizes) sum += n >= 0 ? n : all + 1, negative = negative || n < 0;
+    const bool right_count = sizes.size() == static_cast<size_t>(size());
+    TANDEM_CHECK(right_count && sum == all, call.name, ": ",
+                 !right_count ? "Number of tensor splits not equal to group size"
+                 : negative   ? "Split sizes must be non-negative"
+                              : "Split sizes doesn't match total dim 0 size",
+                 ": ", what, "_split_sizes are ", IntArrayRef(sizes), " for ", all, " rows; accepted: ", size(),
+                 " counts that add up to ", all);
     std::vector<Tensor> list;
     const Tensor values = x.detach();
     for (int64_t first = 0; const int64_t n : sizes) list.push_back(values.narrow(0, first, n)), first += n;
@@ -329,7 +351,7 @@ class QueuedGroup final : public ProcessGroup {
     for (const Tensor& y : outputs)
       for (const Tensor& x : inputs)
         TANDEM_CHECK(y.numel() == 0 || x.numel() == 0 || y.storage() != x.storage(), call.name,
-                     ": an output lies in the memory of an input; accepted: memory of its own");
+                     ": an output shares storage with an input; accepted: an output with its own storage");
   }
 
   /// Checks that no two elements of the outputs share memory, because each is written with its own value.
@@ -337,13 +359,13 @@ class QueuedGroup final : public ProcessGroup {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& y = outputs[i];
       if (!y.defined() || y.numel() == 0) continue;
-      TANDEM_CHECK(!may_overlap(y.sizes(), y.strides()), call.name, ": the tensor that gets the result is ", y.sizes(),
-                   " with strides ", y.strides(),
-                   ", so that some of its elements share memory; accepted: a tensor whose ",
-                   "elements do not, such as its contiguous()");
+      TANDEM_CHECK(!may_overlap(y.sizes(), y.strides()), call.name, ": the output is ", y.sizes(), " with strides ",
+                   y.strides(),
+                   ", so some of its elements share memory; accepted: a tensor without such elements, for example the ",
+                   "result of contiguous()");
       for (size_t k = 0; k < i; ++k)
         TANDEM_CHECK(!outputs[k].defined() || !share_memory(outputs[k], y), call.name, ": outputs ", k, " and ", i,
-                     " share memory; accepted: memory of its own for each");
+                     " share memory; each output needs its own memory");
     }
   }
 
@@ -382,8 +404,8 @@ class QueuedGroup final : public ProcessGroup {
   }
   WorkPtr gather_uneven(Call call, const std::vector<Tensor>& outputs, const Tensor& input) {
     const Tensor& own = outputs[static_cast<size_t>(rank())];
-    TANDEM_CHECK(own.sizes() == input.sizes(), call.name, ": the outputs are of different sizes, that of this rank is ",
-                 own.sizes(), ", and its input ", input.sizes(), "; accepted: an output like each rank's input");
+    TANDEM_CHECK(own.sizes() == input.sizes(), call.name, ": invalid tensor size at index ", rank(), " (expected ",
+                 input.sizes(), ", got ", own.sizes(), "); the output for each rank must have the size of its input");
     call.name = "all_gather of several sizes";
     call.numel = 0;
     for (const Tensor& y : outputs) call.numel += y.numel();
@@ -410,7 +432,7 @@ class QueuedGroup final : public ProcessGroup {
     prepare(inputs, call.sends);
     TANDEM_CHECK(call.sends_to(rank()) == call.receives_from(rank()), call.name, ": this rank sends itself ",
                  call.sends_to(rank()), " elements, but receives ", call.receives_from(rank()),
-                 " from itself; accepted: as many");
+                 " from itself; both must be equal");
     check_distinct(call, outputs);
     std::vector<Tensor> tensors;
     for (const auto* list : {&outputs, &inputs})

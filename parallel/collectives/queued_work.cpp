@@ -24,7 +24,7 @@ void QueuedWork::wait_until_queued(std::chrono::milliseconds timeout) {
     changed_.wait(lock, [this] { return done_; });
   else
     TANDEM_CHECK_AS(DistributedError, changed_.wait_for(lock, timeout, [this] { return done_; }), call_.str(),
-                    ": it is not done within ", timeout.count(), " ms, and goes on");
+                    ": Operation timed out! It did not finish within ", timeout.count(), " ms, and continues");
   if (!error_) return;
   if (told_) *told_ = true;
   detail::rethrow_named(error_, "");

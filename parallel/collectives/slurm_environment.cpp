@@ -51,8 +51,8 @@ void check_started_by_srun(bool sees_task, const Variables& variable) {
   std::string tasks = variable("SLURM_NTASKS");
   if (tasks.empty()) tasks = variable("SLURM_JOB_NUM_NODES");
   if (sees_task && (tasks.empty() || tasks == "1")) return;  // a batch script with one task, which is this process
-  TANDEM_FAIL("init_process_group: this process is in allocation ", job, " of Slurm, of ",
-              tasks.empty() ? "some" : tasks, " tasks, but no task of a step: srun has not started it",
+  TANDEM_FAIL("init_process_group: this process is in Slurm's allocation ", job, " of ", tasks.empty() ? "some" : tasks,
+              " tasks, but is not a task of a step, because srun has not started it",
               step_of(variable) == kShellStep ? " (a shell of salloc is one process)"
               : sees_task                     ? " (a batch script runs once)"
                                               : "",
@@ -74,16 +74,16 @@ std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variable
   const std::string host = path.empty() ? path : first_of_host_file(path);
   TANDEM_CHECK(std::find(hosts.begin(), hosts.end(), host) != hosts.end(),
                "init_process_group: `srun -m arbitrary` has put rank 0 on one of ", hosts.size(),
-               " nodes, and Slurm does not say on which (SLURM_HOSTFILE is '", path,
-               "', whose first line would); set MASTER_ADDR to that node on all ranks");
+               " nodes, but Slurm does not say on which (the first line of SLURM_HOSTFILE, '", path,
+               "', would be that node); set MASTER_ADDR to that node on all ranks");
   found += " and SLURM_HOSTFILE";
   return host;
 }
 
 std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most) {
   const auto refuse = [&](const std::string& why) {
-    TANDEM_FAIL("init_process_group: '", list, "' is no list of Slurm's nodes: ", why,
-                "; accepted: as in n[08-10,12],login");
+    TANDEM_FAIL("init_process_group: '", list, "' is not a Slurm node list: ", why,
+                "; accepted: a list such as n[08-10,12],login");
   };
   const auto is_number = [](const std::string& text) {
     return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -95,7 +95,7 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
                                                                                  const std::string& rest) {
     const size_t open = rest.find('[');
     if (open == std::string::npos) {
-      if (rest.find(']') != std::string::npos) refuse("a bracket is closed that was not opened");
+      if (rest.find(']') != std::string::npos) refuse("a closing bracket has no opening bracket");
       if (before.empty() && rest.empty()) refuse("a name is empty");
       if (hosts.size() < most) hosts.push_back(before + rest);
       return;
@@ -108,7 +108,7 @@ std::vector<std::string> hosts_of_node_list(const std::string& list, size_t most
       const std::string first = rest.substr(at, dash - at);
       const std::string last = dash < end ? rest.substr(dash + 1, end - dash - 1) : first;
       if (!is_number(first) || !is_number(last) || std::stol(first) > std::stol(last))
-        refuse(std::string("'").append(rest, at, end - at).append("' is no range of numbers"));
+        refuse(std::string("'").append(rest, at, end - at).append("' is not a range of numbers"));
       for (int64_t i = std::stol(first); i <= std::stol(last) && hosts.size() < most; ++i) {
         std::string number = std::to_string(i);
         if (number.size() < first.size()) number.insert(0, first.size() - number.size(), '0');

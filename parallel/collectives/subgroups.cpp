@@ -24,10 +24,12 @@ ProcessGroupPtr new_group(std::vector<int> ranks, const GroupOptions& options) {
   const ProcessGroupPtr parent = default_group();
   if (ranks.empty()) ranks = parent->ranks();
   std::sort(ranks.begin(), ranks.end());
-  for (size_t i = 0; i < ranks.size(); ++i)
-    TANDEM_CHECK(ranks[i] >= 0 && ranks[i] < parent->size() && (i == 0 || ranks[i] != ranks[i - 1]), "new_group: rank ",
-                 ranks[i], " of ", parent->size(), ranks[i] >= 0 && ranks[i] < parent->size() ? " is named twice" : "",
-                 "; accepted: 0 to ", parent->size() - 1, ", each once");
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    TANDEM_CHECK(ranks[i] >= 0 && ranks[i] < parent->size(), "new_group: Rank ", ranks[i],
+                 " is out of range. Valid ranks are 0 to ", parent->size() - 1, " (world_size=", parent->size(), ")");
+    TANDEM_CHECK(i == 0 || ranks[i] != ranks[i - 1], "new_group: ranks list must not contain duplicate entries, got a ",
+                 Members{"", ranks}.str());
+  }
   parent->barrier("new_group, a " + Members{options.name, ranks}.str())->wait();
   return made(*parent, ranks, options);
 }
@@ -54,14 +56,15 @@ std::vector<int> get_process_group_ranks(const ProcessGroupPtr& group) {
 int get_group_rank(const ProcessGroupPtr& group, int global_rank) {
   const std::vector<int> ranks = get_process_group_ranks(group);
   const auto at = std::find(ranks.begin(), ranks.end(), global_rank);
-  TANDEM_CHECK(at != ranks.end(), "get_group_rank: rank ", global_rank, " is not in the ",
-               Members{group ? group->name() : "", ranks}.str(), "; accepted: one of these");
+  TANDEM_CHECK(at != ranks.end(), "get_group_rank: Global rank ", global_rank, " is not part of ",
+               Members{group ? group->name() : "", ranks}.str(), "; accepted: one of these ranks");
   return static_cast<int>(at - ranks.begin());
 }
 int get_global_rank(const ProcessGroupPtr& group, int group_rank) {
   const std::vector<int> ranks = get_process_group_ranks(group);
-  TANDEM_CHECK(group_rank >= 0 && group_rank < static_cast<int>(ranks.size()), "get_global_rank: rank ", group_rank,
-               " of a group of ", ranks.size(), "; accepted: 0 to ", static_cast<int>(ranks.size()) - 1);
+  TANDEM_CHECK(group_rank >= 0 && group_rank < static_cast<int>(ranks.size()), "get_global_rank: Group rank ",
+               group_rank, " is not part of ", Members{group ? group->name() : "", ranks}.str(), "; accepted: 0 to ",
+               static_cast<int>(ranks.size()) - 1);
   return ranks[static_cast<size_t>(group_rank)];
 }
 

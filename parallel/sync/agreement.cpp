@@ -28,7 +28,7 @@ Agreement::~Agreement() {
   try {
     used_known_.synchronize();
     if (is_short(last_all_used_))
-      std::fprintf(stderr, "%s: parameters got no gradient in the last backward, on some rank\n", owner_.c_str());
+      std::fprintf(stderr, "%s: on some rank, parameters got no gradient in the last backward\n", owner_.c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", owner_.c_str(), error.what());
   }
@@ -73,7 +73,7 @@ void Agreement::say(bool all_used, double weight) {
 }
 distributed::WorkPtr Agreement::send() {
   if (!apart_.defined()) return nullptr;
-  return group_->all_reduce(apart_, distributed::ReduceOp::AVG, name_ + ": what the ranks used");
+  return group_->all_reduce(apart_, distributed::ReduceOp::AVG, name_ + ": whether all parameters were used");
 }
 void Agreement::rescale(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;
@@ -146,11 +146,14 @@ std::vector<bool> Agreement::used_on_any_rank(const std::vector<bool>& fine, boo
     if (!ranks.empty()) unused += (unused.empty() ? "" : "; ") + names[i] + " on rank " + ranks;
   }
   if (unused.empty() || allows_unused) return anywhere;
-  const char* const late = all_used_.is_cuda() ? " in the backward before" : "";
-  TANDEM_CHECK(!static_graph_, owner_, ": under static_graph these parameters got other gradients", late,
-               " than in the first backward: ", unused, "; the graph must be the same in each step");
-  TANDEM_FAIL(owner_, ": these parameters got no gradient", late, ": ", unused,
-              "; use them in the loss on every rank, or pass find_unused_parameters(true)");
+  const char* const late = all_used_.is_cuda() ? " in the previous backward" : "";
+  TANDEM_CHECK(
+      !static_graph_, owner_,
+      ": Your training graph has changed in this iteration, which static_graph does not allow: these parameters "
+      "got fewer or more gradients",
+      late, " than in the first backward: ", unused);
+  TANDEM_FAIL(owner_, ": your module has parameters that were not used in producing loss, and got no gradient", late,
+              ": ", unused, "; use them in the loss on every rank, or pass find_unused_parameters(true)");
 }
 
 }  // namespace tandem::nn::parallel::detail

@@ -49,7 +49,7 @@ bool Arrivals::expect(size_t i) {
   const size_t b = bucket_of_[i];
   TANDEM_CHECK(
       b >= next_, owner_, ": ", names_[i],
-      " got a gradient after its bucket was reduced; it was frozen in the forward that this backward began with");
+      " got a gradient after its bucket was reduced, because it was frozen during the forward of this backward");
   expected_[i] = true;
   progress_[b].in_use = true;
   const int coming = usual_.empty() ? 1 : usual_[i];
@@ -59,11 +59,13 @@ bool Arrivals::expect(size_t i) {
 void Arrivals::count(size_t i) {
   const int most = !rules_.static_graph ? 1 : usual_.empty() ? INT_MAX : usual_[i];
   ++came_[i];
-  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, owner_, ": ", names_[i],
+  TANDEM_CHECK(came_[i] <= most || rules_.static_graph, owner_, ": Expected to mark a variable ready only once. ",
+               names_[i],
                " got a second gradient in one backward; use no_sync() for all backwards but the last, or pass "
-               "static_graph(true) where the graph is the same in each step");
-  TANDEM_CHECK(came_[i] <= most, owner_, ": under static_graph ", names_[i], " got ", came_[i],
-               " gradients in a backward, and ", most, " in the first; the graph must be the same in each step");
+               "static_graph(true) if the graph is the same in every step");
+  TANDEM_CHECK(came_[i] <= most, owner_,
+               ": Your training graph has changed in this iteration, which static_graph does not allow: ", names_[i],
+               " got ", came_[i], " gradients in this backward, but ", most, " in the first");
   if (order_wanted_ && came_[i] == 1) order_.push_back(i);
   if (came_[i] == 1 || !usual_.empty()) --progress_[bucket_of_[i]].pending;
 }

@@ -75,8 +75,8 @@ void Gradients::lay_out(BucketPlan plan, int64_t status_elements, bool is_alone,
 bool Gradients::begin_forward(size_t i) {
   const Tensor &p = parameters_[i], &slot = buckets_.slot(i);
   TANDEM_CHECK(accumulators_[i]->fits(0, p), owner_, ": ", names_[i], " was ", slot.dtype(), slot.sizes(), " on ",
-               slot.device(), " when the module was wrapped, and is ", p.dtype(), p.sizes(), " on ", p.device(),
-               " now; move or convert a module before it is wrapped");
+               slot.device(), " when the module was wrapped, but is ", p.dtype(), p.sizes(), " on ", p.device(),
+               " now; move or convert a module before wrapping it");
   if (p.requires_grad()) return true;
   // The parameter is frozen, so its gradient must stay as it is. Move the gradient out of the bucket, which may be
   // averaged.

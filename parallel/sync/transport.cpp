@@ -69,10 +69,11 @@ void ReduceByHook::take(size_t b, const Tensor& result) {
   const std::string wanted = "; accepted: " + std::to_string(gradients.numel()) +
                              " elements of a floating-point dtype on " + gradients.device().str() +
                              ", as many as the bucket has";
-  TANDEM_CHECK(result.defined(), owner_, ": the hook of bucket ", b, " gave an undefined tensor", wanted);
+  TANDEM_CHECK(result.defined(), owner_, ": the hook of bucket ", b, " returned an undefined tensor", wanted);
   TANDEM_CHECK(
       result.numel() == gradients.numel() && result.is_floating_point() && result.device() == gradients.device(),
-      owner_, ": the hook of bucket ", b, " gave ", result.dtype(), result.sizes(), " on ", result.device(), wanted);
+      owner_, ": the hook of bucket ", b, " returned ", result.dtype(), result.sizes(), " on ", result.device(),
+      wanted);
   if (result.raw_data() != gradients.raw_data()) gradients.copy_(result.reshape({-1}));
 }
 

@@ -91,7 +91,8 @@ TEST_CASE("nccl: ranks that call different things are found, and every rank says
       }
     });
     for (const std::string& error : errors)
-      CHECK_THAT(error, Contains("the ranks do different things") && Contains(c.first) && Contains(c.second));
+      CHECK_THAT(error,
+                 Contains("Detected mismatch between collectives on ranks") && Contains(c.first) && Contains(c.second));
   }
   CHECK(test::fake_nccl()->communicators() == 0);
 }
@@ -106,7 +107,7 @@ TEST_CASE("nccl: a collective that hangs ends within the timeout, with its name,
   });
   for (const std::string& error : errors)
     CHECK_THAT(error, Contains("all_reduce #3 (gradients, bucket 0 of 1) of float32, 3 elements, AVG, on cuda") &&
-                          Contains("it is not done within 700 ms"));
+                          Contains("it did not finish within 700 ms"));
   CHECK(test::fake_nccl()->communicators() == 0);
 }
 
@@ -118,7 +119,7 @@ TEST_CASE("nccl: what a collective that was ended leaves on the GPU is not taken
     g.all_reduce(x)->wait();
     std::printf("%g\n", x.sum().item<double>());  // waits for the GPU: no word of the group
   });
-  for (const std::string& error : errors) CHECK_THAT(error, Contains("it is not done within 300 ms"));
+  for (const std::string& error : errors) CHECK_THAT(error, Contains("it did not finish within 300 ms"));
 }
 
 TEST_CASE("nccl: a rank that does not come is named", "[parallel][nccl]") {
@@ -199,7 +200,7 @@ TEST_CASE("nccl: a rank whose GPU has failed is waited for no longer than the ti
   // On a busy machine rank 1 may have said what it has found, in whatever call, before the others' time is over.
   for (const int rank : {0, 2})
     CHECK_THAT(errors[size_t(rank)],
-               Contains("it is not done within 500 ms") ||
+               Contains("it did not finish within 500 ms") ||
                    (Contains("rank 1: ") && Contains("failed: kernel wild on cuda:1: went wrong")));
   CHECK_THAT(errors[1], Contains("kernel wild on cuda:1: went wrong"));
 }

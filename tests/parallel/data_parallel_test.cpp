@@ -198,7 +198,7 @@ TEST_CASE("each input has a dimension of its own, or goes to every replica whole
   CHECK_THROWS_WITH(dp(x, w, std::vector<Tensor>{s, x}), Contains("dimension 0 and 1: (5, 3) and (5, 3)"));
   DataParallel few(module_of([](const Tensor& a) { return a; }), devices.list, {},
                    DataParallelOptions().input_dims({0, 0}));
-  CHECK_THROWS_WITH(few(x), Contains("input_dims are of 2 inputs, and the call has 1"));
+  CHECK_THROWS_WITH(few(x), Contains("input_dims has 2 entries, but the number of inputs is 1"));
   // In loss() the target is the last input.
   models::Mlp model;
   DataParallel whole(model, devices.list, {}, DataParallelOptions().input_dims({std::nullopt, std::nullopt}));
@@ -232,7 +232,7 @@ TEST_CASE("devices by their numbers, and rows by chunk sizes", "[parallel][dp]")
   CHECK_THROWS_WITH(DataParallel(net, devices.list, {}, DataParallelOptions().chunk_sizes({6, 2})),
                     Contains("chunk_sizes are (6, 2) for 4 device(s)"));
   CHECK_THROWS_WITH(DataParallel(net, devices.first(2), {}, DataParallelOptions().chunk_sizes({6, 0})),
-                    Contains("accepted: a number above 0 for each"));
+                    Contains("accepted: a positive size for each device"));
 }
 
 TEST_CASE("unequal devices are warned about, with what can be done", "[parallel][dp]") {
@@ -322,15 +322,17 @@ TEST_CASE("mistakes are refused by name and value", "[parallel][dp]") {
   CHECK_THROWS_WITH(DataParallel(net, std::vector<Device>{}), Contains("the list of devices is empty"));
   CHECK_THROWS_WITH(DataParallel(net, {"cpu:0", "cpu:7"}), Contains("cpu:7"));
   CHECK_THROWS_WITH(DataParallel(net, devices.list, "cpu:9"), Contains("cpu:9"));
-  CHECK_THROWS_WITH(DataParallel(net, {"cpu:1", "cpu:0"}),
-                    Contains("'fc1.weight' is on cpu and the first device is cpu:1"));
+  CHECK_THROWS_WITH(
+      DataParallel(net, {"cpu:1", "cpu:0"}),
+      Contains("module must have its parameters and buffers on device cpu:1 (device_ids[0]) but found one of "
+               "them on device: cpu ('fc1.weight')"));
   DataParallel dp(net, devices.list);
   DataParallel none(module_of([](int, double) { return Tensor(); }), devices.list);
   CHECK_THROWS_WITH(none(3, 0.5), Contains("none of the inputs is a tensor"));
   DataParallel two(module_of([](const Tensor& a, const Tensor& b) { return a + b; }), devices.list);
   CHECK_THROWS_WITH(two(ones({4, 2}), ones({3, 2})), Contains("(4, 2)") && Contains("(3, 2)"));
   net->to(kSecond);
-  CHECK_THROWS_WITH(dp(randn({4, 784})), Contains("'fc1.weight' is on cpu:1"));
+  CHECK_THROWS_WITH(dp(randn({4, 784})), Contains("found one of them on device: cpu:1 ('fc1.weight')"));
   const auto factory = [](Device) {
     auto made = std::make_shared<models::MlpImpl>();
     made->register_parameter("extra", ones({1}));
@@ -468,5 +470,6 @@ TEST_CASE("the functional forms do one step", "[parallel][dp][functional]") {
   net->zero_grad();
   y.sum().backward();
   CHECK(net->weight.grad().equal(found));
-  CHECK_THROWS_WITH(parallel_apply(replicas, {x}), Contains("2 modules, 1 inputs"));
+  CHECK_THROWS_WITH(parallel_apply(replicas, {x}),
+                    Contains("Must have as many inputs as modules, but got 1 inputs and 2 modules"));
 }

@@ -108,14 +108,17 @@ TEST_CASE("DDP refuses ranks whose models differ, and names what differs", "[par
       },
       &all);
   CHECK_THAT(
-      all, Contains("rank 0 has parameter 1.weight float32 (1, 2), but rank 1 has parameter 1.weight float32 (2, 2)"));
+      all,
+      Contains(
+          "DDP expects same model across all ranks, but Rank 0 has parameter 1.weight float32 (1, 2), while rank 1 has "
+          "parameter 1.weight float32 (2, 2)"));
   CHECK_THAT(thrown(2,
                     [](int rank) {
                       nn::Sequential net(nn::Linear(3, 2));
                       if (rank == 1) net->push_back(nn::Linear(2, 2));
                       DistributedDataParallel ddp(net);
                     }),
-             Contains("rank 0 has nothing more, but rank 1 has parameter 1.weight"));
+             Contains("Rank 0 has nothing more, while rank 1 has parameter 1.weight"));
   CHECK_THROWS_WITH(DistributedDataParallel(nn::Linear(2, 2)), Contains("init_process_group"));
 }
 

@@ -290,9 +290,9 @@ const Program kPrograms[] = {
     {TANDEM_PROGRAM(kept_gradients), "runs", "gradient_as_bucket_view(false), PyTorch's default, must be said"},
     {TANDEM_PROGRAM(frozen_then_unfrozen), "runs", "PyTorch needs find_unused_parameters"},
     {TANDEM_PROGRAM(unfrozen_after_wrapping), "wrong numbers", "PyTorch averages a part of the gradients",
-     "first.weight requires a gradient now, and was frozen when the module was wrapped"},
+     "first.weight requires a gradient now, but was frozen when the module was wrapped"},
     {TANDEM_PROGRAM(layer_added_after_wrapping), "wrong numbers", "PyTorch averages a part of the gradients",
-     "parameter 2 is 1.weight, and was not there when the module was wrapped"},
+     "parameter 2 is 1.weight, but was missing when the module was wrapped"},
     {TANDEM_PROGRAM(collectives_in_another_order), "wrong numbers", "PyTorch adds the metric to the gradients",
      "rank 1 calls all_reduce #5 (DDP 1: gradients, bucket 0 of 1, from bias)"},
 };

@@ -212,13 +212,13 @@ TEST_CASE("StepInBackward refuses what does not go with it, and ends with its sc
     optim::SGD optimizer(net->parameters(), 0.1), another(net->parameters(), 0.1), foreign(other->parameters(), 0.1);
     optim::LBFGS lbfgs(net->parameters(), 1);
     CHECK_THROWS_WITH(StepInBackward(ddp, foreign),
-                      Contains("parameter 0 of the optimizer, of (2, 3), is none of the module of DDP 1"));
+                      Contains("parameter 0 of the optimizer, of (2, 3), is not a parameter of the module of DDP 1"));
     CHECK_THROWS_WITH(StepInBackward(ddp, lbfgs), Contains("a step of LBFGS runs backward several times"));
     {
       const StepInBackward stepping(ddp, optimizer);
       CHECK_THROWS_WITH(optimizer.step(), Contains("DDP 1 makes the steps of this optimizer; accepted: no step()"));
-      CHECK_THROWS_WITH(StepInBackward(ddp, another), Contains("DDP 1 makes the steps of an optimizer already"));
-      CHECK_THROWS_WITH(StepInBackward(ddp, optimizer), Contains("DDP 1 makes the steps of this optimizer already"));
+      CHECK_THROWS_WITH(StepInBackward(ddp, another), Contains("DDP 1 already runs the steps of an optimizer"));
+      CHECK_THROWS_WITH(StepInBackward(ddp, optimizer), Contains("DDP 1 already runs the steps of this optimizer"));
     }
     const Tensor before = (*net)['a']->weight.detach().clone();
     ddp(input(0, 0), "ab").sum().backward();

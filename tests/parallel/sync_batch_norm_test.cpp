@@ -112,7 +112,8 @@ TEST_CASE("a converted model under DistributedDataParallel has the gradients of 
 TEST_CASE("SyncBatchNorm without a group is BatchNorm; what it refuses", "[parallel][sync_batch_norm][errors]") {
   const Tensor x = randn({4, 3, 5});
   CHECK(nn::SyncBatchNorm(3)(x).equal(nn::BatchNorm1d(3)(x)));
-  CHECK_THROWS_WITH(nn::SyncBatchNorm(3)(randn({3})), Contains("SyncBatchNorm") && Contains("at least 2 dimensions"));
+  CHECK_THROWS_WITH(nn::SyncBatchNorm(3)(randn({3})),
+                    Contains("SyncBatchNorm") && Contains("expected at least 2D input (got 1D input)"));
   std::string single, second;
   test::run_over("local", 2, [&](const distributed::ProcessGroupPtr& group) {
     const nn::SyncBatchNorm module(3);

@@ -178,7 +178,7 @@ TEST_CASE("uneven batches with convert_sync_batchnorm are one device's whole bat
     optimizer.step();
   }
   for (const std::string& error : errors)
-    CHECK_THAT(error, Contains("the module has a SyncBatchNorm, whose backward adds up"));
+    CHECK_THAT(error, Contains("the module has a SyncBatchNorm, whose backward sums over ranks"));
   check_all_equal(states, state_of(*net));
 }
 
@@ -283,12 +283,12 @@ TEST_CASE("DDP refuses weights without weighted_average, and weights that are no
   test::run_over("local", 1, [](const ProcessGroupPtr&) {
     nn::Linear net(1, 1), other(1, 1);
     DistributedDataParallel plain(net), weighted(other, Options().weighted_average(true));
-    CHECK_THROWS_WITH(plain.set_weight(1), Contains("set_weight: pass weighted_average(true)"));
-    CHECK_THROWS_WITH(plain.skip_batch(), Contains("skip_batch: pass weighted_average(true)"));
+    CHECK_THROWS_WITH(plain.set_weight(1), Contains("set_weight: requires weighted_average(true)"));
+    CHECK_THROWS_WITH(plain.skip_batch(), Contains("skip_batch: requires weighted_average(true)"));
     CHECK_THROWS_WITH(weighted.set_weight(-1), Contains("the weight is -1; accepted: a finite number"));
     CHECK_THROWS_WITH(weighted.set_weight(NAN), Contains("accepted: a finite number"));
     const auto guard = weighted.no_sync();
-    CHECK_THROWS_WITH(weighted.skip_batch(), Contains("not under no_sync()"));
+    CHECK_THROWS_WITH(weighted.skip_batch(), Contains("not allowed under no_sync()"));
   });
 }
 
@@ -373,7 +373,8 @@ TEST_CASE("Join: under no_sync and in evaluation the others follow too, of sever
             first(x).sum().backward();
           }
           join.finish();
-        }).find("the ranks do different things") != std::string::npos);  // two forwards of the first, then the second
+        }).find("Detected mismatch between collectives on ranks") != std::string::npos);  // two forwards of the first,
+                                                                                          // then the second
   CHECK(failure_over("local", 3, [](const ProcessGroupPtr& group) {
           nn::Sequential one(nn::Linear(2, 2), nn::BatchNorm1d(2)), two(nn::Linear(2, 1));
           DistributedDataParallel first(one, Options().find_unused_parameters(true)), second(two);
@@ -420,7 +421,9 @@ TEST_CASE("Join with throw_on_early_termination throws on every rank, and names 
     }
   });
   CHECK(steps == std::vector<int>{2, 2, 2});
-  for (const std::string& error : errors) CHECK_THAT(error, Contains("no batches any more, and others have: 1;"));
+  for (const std::string& error : errors)
+    CHECK_THAT(error, Contains("Detected at least one rank that exhausted inputs. Throwing across all ranks. No "
+                               "batches left on rank 1;"));
 }
 
 TEST_CASE("Join: a rank that fails while others follow it ends the job with its error",
@@ -452,10 +455,10 @@ TEST_CASE("Join refuses no modules, those of other groups, and a second one", "[
     nn::Linear net(1, 1), other(1, 1);
     DistributedDataParallel one(net);
     DistributedDataParallel two(other, Options().process_group(distributed::new_group({0})));
-    CHECK_THROWS_WITH(Join({}), Contains("there are no modules"));
-    CHECK_THROWS_WITH(Join({&one, &two}), Contains("in different process groups"));
+    CHECK_THROWS_WITH(Join({}), Contains("The join context manager requires at least one joinable"));
+    CHECK_THROWS_WITH(Join({&one, &two}), Contains("Using join context manager with multiple process groups"));
     Join join({&one});
-    CHECK_THROWS_WITH(Join({&one}), Contains("DDP 1 is in a Join already"));
+    CHECK_THROWS_WITH(Join({&one}), Contains("DDP 1 is already in a Join"));
     join.finish();
     Join({&one}).finish();
     Join off({&one}, JoinOptions().enable(false));

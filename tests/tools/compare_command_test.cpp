@@ -60,7 +60,7 @@ TEST_CASE("a mode that fails half-way has its reason in its row, and the rest of
   const Report report = read_report(out + "/report.json");
   REQUIRE(report.runs.size() == 3);
   CHECK(report.runs[0].failed.empty());  // one device has no device 1
-  CHECK_THAT(report.runs[1].failed, Contains("the failure that was planted on cpu:1"));
+  CHECK_THAT(report.runs[1].failed, Contains("planted failure on cpu:1"));
   CHECK_THAT(report.runs[2].failed, Contains("rank 1") && Contains("planted"));
   CHECK_THAT(result.output, Contains("failed: "));
   CHECK(std::filesystem::exists(out + "/report.html"));
@@ -172,12 +172,12 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
     CHECK(!std::filesystem::exists(out + "/report.json"));
   };
   refused({"--devices", "0"}, "--devices names 0; accepted: 2 to");
-  refused({"--devices", "3"}, "a batch of 128 cannot be cut into 3 equal parts");
+  refused({"--devices", "3"}, "a batch of 128 cannot be split into 3 equal parts");
   refused({"--mode", "dpp"}, "mode 'dpp'; accepted: single, dp,");
   refused({"--plant", "compute:4:0.1"}, "--plant compute:4:0.1: there is no device or rank 4; accepted: 0 to 3");
   refused({"--backend", "nccl"}, "--backend nccl cannot run here: NCCL needs GPUs");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
   refused({"--model", "vgg"}, "vgg");
   refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");
-  refused({"--out", "/proc/nowhere"}, "cannot be made");
+  refused({"--out", "/proc/nowhere"}, "cannot be created");
 }

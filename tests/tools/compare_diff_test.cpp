@@ -55,7 +55,7 @@ TEST_CASE("a difference of reports finds each kind of regression, and nothing wh
   worse(scaled(1.25), "it is slower");
   worse([](Run& run) { run.transfers[0].bytes += 1; }, "it moves more");
   worse([](Run& run) { run.memory[1].peak = run.memory[1].peak * 106 / 100; }, "the peak of cpu:1 is larger");
-  worse([](Run& run) { run.agreement[0].largest_difference = 1e-7; }, "differ from the reference's by");
+  worse([](Run& run) { run.agreement[0].largest_difference = 1e-7; }, "differ from those of the reference by");
   worse([](Run& run) { run.failed = "no more"; }, "it fails now: no more");
   after = before;
   scaled(1.04)(after.runs[4]);  // within 0.95

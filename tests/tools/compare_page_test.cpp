@@ -67,11 +67,11 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   CHECK(has(page, "12 of 252 rows of the ledger differ"));
   CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
   CHECK(has(page, "first at linear_backward of fc2, step 4"));
-  CHECK(has(page, "nothing follows for GPUs"));
+  CHECK(has(page, "It says nothing about the speed of GPUs"));
   CHECK(has(page, "What communication adds to a step: " + report.overheads[0].model));
   CHECK(has(page, "local, 4 ranks, batch 32"));
   CHECK(has(page, "local, 2 ranks, batch 128 (fitted)"));
-  CHECK(has(page, "To record it costs 1.2 % of a step"));
+  CHECK(has(page, "Recording costs 1.2 % of a step"));
 }
 
 TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare]") {
@@ -99,8 +99,9 @@ TEST_CASE("verdicts and turning points follow the runs of each batch", "[compare
     report.runs.push_back(each);
   CHECK(find_turning_points(report) ==
         std::vector<std::string>{
-            "mlp: between batch 8 and 32 the best turns from one device with all the cores to ddp_local on 2 devices.",
-            "mlp: between batch 128 and 512 the best turns from ddp_local on 2 devices to dp on 2 devices."});
+            "mlp: between batch 8 and 32 the best mode changes from one device with all the cores to ddp_local on 2 "
+            "devices.",
+            "mlp: between batch 128 and 512 the best mode changes from ddp_local on 2 devices to dp on 2 devices."});
 }
 
 TEST_CASE("text from the report cannot leave its place in the page", "[compare]") {

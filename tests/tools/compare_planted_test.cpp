@@ -89,7 +89,7 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
     REQUIRE(t.planted[1] >= 0.1);
     for (const Lane& lane : t.lanes)  // neither rank comes late: the bytes do
       CHECK(sum(lane, {"exposed communication"}) + lane.hidden >= kMost * t.planted[1]);
-    CHECK(t.says("link-bound", "Communication that nothing hides"));
+    CHECK(t.says("link-bound", "Exposed communication takes"));
     CHECK(!t.says("straggler", ""));
   }
   SECTION("a link under DataParallel") {
@@ -107,7 +107,7 @@ TEST_CASE("what is planted is found in the right place, in the right words", "[c
       REQUIRE(t.planted[0] >= 0.1);
       CHECK(sum(t.lanes[0], {"input"}) >= kMost * t.planted[0]);
       CHECK((std::string(key) == "dp" || t.lanes.size() == 1 || sum(t.lanes[1], {"input"}) >= kMost * t.planted[1]));
-      CHECK(t.says("data-starved", "The next batch takes"));
+      CHECK(t.says("data-starved", "Loading the next batch takes"));
     }
   }
   SECTION("a first device that is slower") {

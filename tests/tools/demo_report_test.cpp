@@ -56,7 +56,7 @@ TEST_CASE("demo --report writes one page about all modes", "[demo]") {
   const std::string page = read_file(out / "report.html");
   check_page(page);
   for (const char* text : {"one device", "DataParallel", "DDP, threads", "Training loss", "Test accuracy",
-                           "Peak memory", "is taken for what", "to the last bit", "mlp on FashionMNIST"}) {
+                           "Peak memory", "Confusion matrix", "to the last bit", "mlp on FashionMNIST"}) {
     INFO(text);
     CHECK(has(page, text));
   }

@@ -235,7 +235,7 @@ TEST_CASE("explain: the command prints a table, and writes it as JSON", "[explai
   INFO(result.output);
   REQUIRE(result.status == 0);
   for (const char* words : {"DataParallel, 2 devices", "DDP over local, 2 ranks", "set_epoch(epoch);",
-                            "some come twice", "0.002, not 0.001", "equal to the last bit"})
+                            "some examples come twice", "0.002, not 0.001", "equal to the last bit"})
     CHECK_THAT(result.output, Contains(words));
   const nlohmann::json json = nlohmann::json::parse(read_file(folder / "out.json"));
   REQUIRE(json.at("modes").size() == 2);
@@ -253,15 +253,16 @@ TEST_CASE("explain: options that cannot be are refused, with 2", "[explain][comm
   const std::vector<Case> cases = {
       {{"--model", "lenet"}, {"--model: 'lenet' is not known; accepted: mlp, fashion_cnn"}},
       {{"--ranks", "1"}, {"--ranks: '1' is out of range; accepted: 2 to 8"}},
-      {{"--batch-size", "9"}, {"a batch of 9 cannot be shared by 2 rank(s)", "accepted: a multiple of 2"}},
+      {{"--batch-size", "9"}, {"a batch of 9 cannot be split among 2 rank(s)", "accepted: a multiple of 2"}},
       {{"--mode", "ddp", "--accumulate", "3"},
-       {"a batch of 32 cannot be shared by 2 rank(s) with 3 backward(s) a step"}},
-      {{"--mode", "dp", "--sampler", "whole"}, {"--sampler is about DDP, and --mode is dp"}},
-      {{"--mode", "ddp", "--mean-in-replicas"}, {"--mean-in-replicas is about DataParallel, and --mode is ddp"}},
+       {"a batch of 32 cannot be split among 2 rank(s) with 3 backward(s) per step"}},
+      {{"--mode", "dp", "--sampler", "whole"}, {"--sampler applies to DDP, but --mode is dp"}},
+      {{"--mode", "ddp", "--mean-in-replicas"}, {"--mean-in-replicas applies to DataParallel, but --mode is ddp"}},
       {{"--divide-loss"}, {"--divide-loss", "--accumulate"}},
-      {{"--mode", "ddp", "--examples", "33", "--tail", "keep"}, {"a last batch of no rows or of at least one"}},
+      {{"--mode", "ddp", "--examples", "33", "--tail", "keep"},
+       {"a last batch with no rows, or with at least one row"}},
       {{"--mode", "ddp", "--examples", "65", "--batch-size", "20", "--global-batch", "32"},
-       {"rank 1 has 2 batches in an epoch and rank 0 has 3"}},
+       {"rank 1 has 2 batches in an epoch, but rank 0 has 3"}},
       {{"--examples", "20000", "--data", "/no/such/folder"}, {"there is no such folder"}},
       {{"--lr-scale", "two"}, {"--lr-scale: 'two' is not a number"}},
   };

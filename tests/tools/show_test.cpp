@@ -64,7 +64,9 @@ name                   dtype    shape   bytes
 )");
   const std::string all = shown(kPyTorch + "python_everything.pt");
   // Bytes of storages: base, view and expanded are of one; 318 - 12 (view) - 32 (transposed) - 24 (expanded).
-  CHECK_THAT(all, Contains("bytes: 318\nthe storages take 250 bytes: tensors share them, or show parts of them\n"));
+  CHECK_THAT(
+      all,
+      Contains("bytes: 318\nthe storages take 250 bytes: some tensors share a storage, or view only a part of it\n"));
   for (const char* line :
        {"\nempty                             float32   (0, 4)      0\n", "\nnested.deeper.dict.list.0.wéight",
         "\n  nested.floats    [0.1,-1e+300,\"inf\"]\n", "\n  nested.flags     [true,false,null]\n",

@@ -126,7 +126,7 @@ TEST_CASE("a fit finds the link that the points were made with, and refuses poin
   CHECK(fit_ring_with_copies({{1e6, 1e-3, 4}, {2e6, 1.9e-3, 4}, {4e6, 3.8e-3, 4}}).largest_error < 0.02);
   CHECK(fit_link({{1e6, 1e-3}, {2e6, 2.2e-3}}).link.latency == 0);  // not the negative one of the line through them
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}}), Contains("1 points") && Contains("2 or more"));
-  CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {1e6, 2e-3}}), Contains("one size"));
+  CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {1e6, 2e-3}}), Contains("the same size"));
   CHECK_THROWS_WITH(fit_link({{1e6, 1e-3}, {2e6, -1}}), Contains("-1 s"));
 }
 

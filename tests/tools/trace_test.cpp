@@ -98,7 +98,7 @@ TEST_CASE("a GPU is busy while any of its streams is, and computes while any ker
   CHECK(busy.compute == 4);
   CHECK(busy.non_compute == 1);
   CHECK(busy.idle == 2);
-  CHECK_THAT(table.str(), Contains("cuda:0: 7.00 s from its first work to its last; computes 57.1 %"));
+  CHECK_THAT(table.str(), Contains("cuda:0: 7.00 s from its first work to its last; computing 57.1 %"));
 }
 
 TEST_CASE("tandem trace gives any program a trace and a table, with all its threads and processes", "[trace]") {
@@ -180,7 +180,7 @@ TEST_CASE("tandem trace passes the program's end on, and says what it cannot tra
   const std::string out = folder / "trace.json";
   const Result none = trace_program(out, {"--", "/bin/true"});
   CHECK(none.status == 1);
-  CHECK_THAT(none.output, Contains("/bin/true left no trace; accepted: a program that uses Tandem"));
+  CHECK_THAT(none.output, Contains("/bin/true wrote no trace; accepted: a program that uses Tandem"));
   CHECK(trace_program(out, {"--", "/bin/sh", "-c", "exit 7"}).status == 7);
   const Result killed = trace_program(out, {"--", "/bin/sh", "-c", "kill -9 $$"});
   CHECK(killed.status == 137);

@@ -30,7 +30,7 @@ std::atomic<bool> interrupted{false};
 void interrupt(int) {
   interrupted = true;
   constexpr char kWords[] =
-      "\ncompare: interrupted; what was measured becomes the report (Ctrl-C again ends at once)\n";
+      "\ncompare: interrupted; writing a report of the results so far (Ctrl-C again ends at once)\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords, sizeof kWords - 1);
 }
 
@@ -54,7 +54,7 @@ void choose(Settings& s) {
   const bool emulated = gpu::implementation() == std::string("emulated");
   if (s.device.empty()) s.device = cuda::is_available() && !emulated && cuda::device_count() > 1 ? "cuda" : "cpu";
   check_usage(s.device == "cpu" || cuda::is_available(),
-              "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
+              "--device is cuda, but no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   if (s.quick) {
     s.devices = {2};
     s.sample_seconds = std::min(s.sample_seconds, 0.12);
@@ -62,9 +62,9 @@ void choose(Settings& s) {
   const int available = Device(s.device).is_cpu() || shares_one_gpu(s) ? kMaxDevices : cuda::device_count();
   for (const int n : s.devices) {
     check_usage(n >= 2 && n <= available, "--devices names ", n, "; accepted: 2 to ", available, " ",
-                s.device == "cpu" ? "virtual devices of the CPU"
+                s.device == "cpu" ? "virtual CPU devices"
                                   : "GPUs (or more ranks that share one: --backend gloo --mode ddp_gloo)");
-    check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be cut into ", n,
+    check_usage(s.batch % n == 0, "--batch-size: a batch of ", s.batch, " cannot be split into ", n,
                 " equal parts; accepted: a multiple of ", n);
   }
   as_usage([&] {  // the calls below throw if a mode, fault or file does not exist
@@ -93,7 +93,7 @@ void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   check_usage(!error && std::filesystem::is_directory(path), "--out ", path,
-              " cannot be made: ", error ? error.message() : "there is a file of that name");
+              " cannot be created: ", error ? error.message() : "a file with that name exists");
   check_usage(::access(path.c_str(), W_OK) == 0, "--out ", path, " is a folder that cannot be written to");
 }
 
@@ -132,7 +132,7 @@ int compare(Settings settings) {
   if (settings.device == "cpu")
     set_cpu_device_count(*std::max_element(settings.devices.begin(), settings.devices.end()));
   if (settings.data.empty())
-    std::fprintf(stderr, "compare: FashionMNIST was not found, so the images are random numbers; %s\n", kDataRemedy);
+    std::fprintf(stderr, "compare: FashionMNIST was not found, so random images are used; %s\n", kDataRemedy);
   std::vector<TraceEvent> trace;
   Report report;
   {

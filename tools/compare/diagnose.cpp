@@ -35,21 +35,22 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     step += lane.step / n;
     for (const auto& [name, seconds] : lane.waiting_for) waited_for[name] += seconds;
   }
-  if (input > 0.2) add("data-starved", "The next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
+  if (input > 0.2)
+    add("data-starved", "Loading the next batch takes " + percent(input) + " of a step of " + ms(step) + ".");
   if (run.devices < 2) return;
   if (const double threads = waited_for["threads to wake up"]; threads > 0.15 * step)
-    add("too small", "Threads that wake each other take " + percent(threads / step) + " of a step of " + ms(step) +
-                         ": the work between two meetings is too little to share.");
+    add("too small", "Waking threads takes " + percent(threads / step) + " of a step of " + ms(step) +
+                         ": the work between two synchronizations is too small to split.");
   const bool dp = run.mode.rfind("dp", 0) == 0;
   const Lane& first = run.lanes[0];
   const double master = part(first, "scatter") + part(first, "replicate") + part(first, "gather") +
                         part(first, "reduce") + part(first, "optimizer");
   if (exposed > 0.2)
-    add("link-bound", "Communication that nothing hides takes " + percent(exposed) + " of a step of " + ms(step) + ".");
+    add("link-bound", "Exposed communication takes " + percent(exposed) + " of a step of " + ms(step) + ".");
   if (dp && master > 0.25)
     add("first-device-bound",
-        "What the first device does alone (scatter, replicate, gather, reduce, optimizer) takes " + percent(master) +
-            " of a step of " + ms(first.step) + ", while the others wait.");
+        "The work that only the first device does (scatter, replicate, gather, reduce, optimizer) takes " +
+            percent(master) + " of a step of " + ms(first.step) + ", while the others wait.");
   // A lane is a straggler if the other lanes wait longer for it than it waits for them.
   const auto others = static_cast<double>(run.lanes.size() - 1);
   for (const Lane& lane : run.lanes) {
@@ -58,7 +59,7 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     const double excess = waited_for[lane.name] / others - own;
     if (!(dp && lane.name == first.name) && excess > 0.2 * step)
       add("straggler",
-          "The other lanes wait " + ms(excess) + " of each step longer for " + lane.name + " than it does for them.");
+          "The other lanes wait " + ms(excess) + " longer in each step for " + lane.name + " than it waits for them.");
   }
   if (dp) {
     // The other devices always wait for DataParallel's first device. It is a straggler only if its own forward and
@@ -70,8 +71,8 @@ void diagnose(const Run& run, std::vector<Diagnosis>& out) {
     }
     const double own = (part(first, "forward") + part(first, "backward")) * first.step;
     if (own > 1.5 * forward / count && own - forward / count > 0.2 * first.step)
-      add("first-device-bound", "The first device computes " + ms(own) + " a step, the others " + ms(forward / count) +
-                                    ": it is slower, and they wait for it.");
+      add("first-device-bound", "The first device computes " + ms(own) + " per step, the others " +
+                                    ms(forward / count) + ": it is slower, and they wait for it.");
   }
 }
 

@@ -67,14 +67,15 @@ std::vector<std::string> complaints(const Run& before, const Run& after, const I
   std::vector<std::string> out;
   if (ratio.high > 0 && ratio.high < 0.95) out.push_back("it is slower");
   if (!before.transfers.empty() && !after.transfers.empty() && bytes_of(after) > bytes_of(before))
-    out.push_back(cat("it moves more: ", count(bytes_of(after)), " bytes in place of ", count(bytes_of(before))));
+    out.push_back(cat("it moves more: ", count(bytes_of(after)), " bytes instead of ", count(bytes_of(before))));
   for (const Memory& now : after.memory)
     for (const Memory& then : before.memory)
       if (now.device == then.device && static_cast<double>(now.peak) > 1.05 * static_cast<double>(then.peak))
         out.push_back(
-            cat("the peak of ", now.device, " is larger: ", count(now.peak), " bytes in place of ", count(then.peak)));
+            cat("the peak of ", now.device, " is larger: ", count(now.peak), " bytes instead of ", count(then.peak)));
   if (!before.agreement.empty() && !after.agreement.empty() && agrees(before) && !agrees(after))
-    out.push_back(cat("its parameters differ from the reference's by ", number(after.agreement[0].largest_difference)));
+    out.push_back(
+        cat("its parameters differ from those of the reference by ", number(after.agreement[0].largest_difference)));
   return out;
 }
 

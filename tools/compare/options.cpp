@@ -30,9 +30,9 @@ void add_page(CLI::App& parent) {
     std::string report, out;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* const c = parent.add_subcommand("page", "Make the page of a report.json again");
+  CLI::App* const c = parent.add_subcommand("page", "Create the HTML page of a report.json again");
   option(*c, "REPORT", o->report, "REPORT", "A report.json of `tandem compare`")->required();
-  option(*c, "--out", o->out, "FILE", "The page to write")->default_str("beside the report, under its name with .html");
+  option(*c, "--out", o->out, "FILE", "HTML file to write")->default_str("name of the report with .html");
   c->callback([o] {
     with_reports([&] {
       const std::filesystem::path beside = std::filesystem::path(o->report).replace_extension(".html");
@@ -49,12 +49,11 @@ void add_diff(CLI::App& parent) {
     std::string before, after;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* const c = parent.add_subcommand(
-      "diff",
-      "Compare two reports run by run; fails if the second is slower, moves more bytes, needs more memory or "
-      "disagrees with its reference");
+  CLI::App* const c = parent.add_subcommand("diff",
+                                            "Compare two reports run by run; fails if the second is slower, moves more "
+                                            "bytes, needs more memory or differs from its reference");
   option(*c, "BEFORE", o->before, "BEFORE", "A report.json of `tandem compare`")->required();
-  option(*c, "AFTER", o->after, "AFTER", "A later one, in which regressions are looked for")->required();
+  option(*c, "AFTER", o->after, "AFTER", "A newer report, which is checked for regressions")->required();
   c->callback([o] {
     with_reports([&] {
       const compare::Difference difference = diff(compare::read_report(o->before), compare::read_report(o->after));
@@ -76,51 +75,52 @@ void add_compare(CLI::App& app, std::vector<std::string> command_line) {
   };
   auto s = std::make_shared<Options>();
   s->command_line = std::move(command_line);
-  CLI::App* const c = app.add_subcommand(
-      "compare", "Measure one device, DataParallel and DistributedDataParallel on one job, and write a report");
+  CLI::App* const c = app.add_subcommand("compare",
+                                         "Measure the same training job on one device, under DataParallel and under "
+                                         "DistributedDataParallel, and write a report");
   c->require_subcommand(0, 1);
   add_page(*c);
   add_diff(*c);
-  option(*c, "--model", s->models, "NAMES", "The networks, with commas between: mlp, lenet, fashion_cnn")
+  option(*c, "--model", s->models, "NAMES", "Networks to train, separated by commas: mlp, lenet, fashion_cnn")
       ->delimiter(',')
       ->check(one_of({"mlp", "lenet", "fashion_cnn"}));
   option(*c, "--mode", s->modes, "NAMES",
-         "How to train, with commas between: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo "
-         "and ddp_nccl (DistributedDataParallel), the last three also with _naive behind them (a bucket for each "
-         "parameter); one device is always measured")
-      ->default_str("all that can run here")
+         "Modes to measure, separated by commas: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo and "
+         "ddp_nccl (DistributedDataParallel), and these three with the suffix _naive (one bucket for each parameter). "
+         "One device is always measured too")
+      ->default_str("all that this machine can run")
       ->delimiter(',');
   option(*c, "--backend", s->backends, "NAMES",
-         "Backends of DistributedDataParallel, with commas between: local, gloo, nccl")
-      ->default_str("all that can run here")
+         "Backends of DistributedDataParallel, separated by commas: local, gloo, nccl")
+      ->default_str("all that this machine can run")
       ->delimiter(',')
       ->check(one_of({"local", "gloo", "nccl"}));
-  option(*c, "--devices", s->devices, "NUMBERS", "How many devices or ranks, with commas between")
+  option(*c, "--devices", s->devices, "NUMBERS", "Numbers of devices or ranks, separated by commas")
       ->delimiter(',')
       ->check(whole_number(0, 1 << 20));
-  option(*c, "--device", s->device, "NAME", "Where to compute: cpu or cuda")
+  option(*c, "--device", s->device, "NAME", "Device to compute on: cpu or cuda")
       ->default_str("cuda if there are several GPUs, else cpu")
       ->check(one_of({"cpu", "cuda"}));
-  option(*c, "--batch-size", s->batch, "N", "Examples per step, over all devices together")
+  option(*c, "--batch-size", s->batch, "N", "Batch size: examples per step, summed over all devices")
       ->check(whole_number(1, 1 << 20));
-  option(*c, "--data", s->data, "FOLDER", "The folder with FashionMNIST's four IDX files, plain or .gz")
+  option(*c, "--data", s->data, "FOLDER", "Folder with the four IDX files of FashionMNIST, plain or .gz")
       ->default_str("/usr/share/datasets/fashion-mnist");
-  option(*c, "--out", s->out, "FOLDER", "The folder to write the report to");
-  option(*c, "--repeats", s->repeats, "N", "Samples of each mode; 95 % intervals need at least 6")
+  option(*c, "--out", s->out, "FOLDER", "Folder to write the report to");
+  option(*c, "--repeats", s->repeats, "N", "Number of samples of each mode; 95 % intervals need at least 6")
       ->check(whole_number(1, 1000));
-  option(*c, "--seconds", s->sample_seconds, "SECONDS", "How long a sample of one device should take")
+  option(*c, "--seconds", s->sample_seconds, "SECONDS", "Target duration of a sample on one device")
       ->check(number(1e-3, 3600.0));
-  option(*c, "--threads", s->threads, "N", "Threads of all devices together")
+  option(*c, "--threads", s->threads, "N", "Number of threads, summed over all devices")
       ->default_str("all usable cores")
       ->check(whole_number(1, 1024));
   option(*c, "--seed", s->seed, "N", "Seed of the initial weights and of dropout")->check(whole_number(0));
-  c->add_flag("--quick", s->quick, "2 devices and short samples: takes about a minute");
+  c->add_flag("--quick", s->quick, "Measure only 2 devices with short samples; takes about a minute");
   option(*c, "--profile", s->profile, "FILE",
-         "A cluster file of `tandem simulate`, whose step is predicted on 2 to 1,024 devices")
+         "Cluster file of `tandem simulate`; the report predicts its training step on 2 to 1,024 devices")
       ->default_str("ResNet-50 on V100 GPUs");
   option(*c, "--plant", s->planted, "FAULT",
-         "Plant a fault on purpose, to see the report find it: compute:RANK:SECONDS, input:SECONDS, "
-         "slow:RANK:FACTOR, link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
+         "Inject a fault to check that the report finds it: compute:RANK:SECONDS, input:SECONDS, slow:RANK:FACTOR, "
+         "link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
   // Hidden options for the ranks' processes that `tandem compare` starts.
   c->add_option("--rank-result", s->rank_result)->group("");

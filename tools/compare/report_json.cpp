@@ -55,7 +55,7 @@ void nan_for_null(nlohmann::json& json) {
 void check_lengths(const std::string& where, const char* first, size_t n, const char* second, size_t m,
                    bool accepted_empty = false) {
   TANDEM_CHECK(n == m || (accepted_empty && m == 0), "compare: ", where, " has ", n, " ", first, " and ", m, " ",
-               second, "; as many are accepted", accepted_empty ? ", or none" : "");
+               second, "; accepted: the same number of each", accepted_empty ? ", or none" : "");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void check_lengths(const std::string& where, const char* first, size_t n, const 
 void check(const Report& report) {
   for (const Run& run : report.runs)
     TANDEM_CHECK(run.devices >= 1 && run.batch >= 0, "compare: ", run.label, " of ", run.model, " has ", run.devices,
-                 " devices and batch ", run.batch, "; at least 1 and 0 are accepted");
+                 " devices and batch ", run.batch, "; accepted: at least 1 device and batch 0");
   for (const Run& run : report.runs)
     for (const Memory& memory : run.memory)
       for (const auto& [cause, bytes] : memory.over_time)

@@ -84,7 +84,8 @@ std::string table(const Report& report) {
       if (agreement.largest_difference == 0 && agreement.first_difference.empty())
         ++agreeing;
       else
-        out += wrapped(cat(in_words(run.label), ", ", job_name(run), ": its parameters differ from the reference's by ",
+        out += wrapped(cat(in_words(run.label), ", ", job_name(run),
+                           ": its parameters differ from those of the reference by ",
                            number(agreement.largest_difference), "."));
     }
   if (compared > 0)

@@ -9,9 +9,9 @@ namespace tandem::tools::compare {
 namespace {
 
 const char* const kVirtual =
-    "These are virtual CPU devices: they share the cores, and their links are copies in memory. What is shown is that "
-    "the "
-    "modes train the same model, and how many bytes, calls and how much memory they take; nothing follows for GPUs.";
+    "These are virtual CPU devices: they share the cores, and their links are memory copies. The report shows that the "
+    "modes train the same model, and how many bytes, calls and how much memory they need. It says nothing about the "
+    "speed of GPUs.";
 
 std::string over(const Run& run) { return cat(in_words(run.label), " on ", plural(run.devices, "device")); }
 std::string factor(const Run& run) {
@@ -77,7 +77,7 @@ std::vector<std::string> find_turning_points(const Report& report) {
     for (size_t i = 1; i < winners.size(); ++i)
       if (winners[i].second != winners[i - 1].second)
         out.push_back(cat(model, ": between batch ", count(winners[i - 1].first), " and ", count(winners[i].first),
-                          " the best turns from ", winners[i - 1].second, " to ", winners[i].second, "."));
+                          " the best mode changes from ", winners[i - 1].second, " to ", winners[i].second, "."));
     if (out.size() == before)
       out.push_back(cat(model, ": ", winners[0].second, " is the best at every batch from ",
                         count(winners.front().first), " to ", count(winners.back().first), "."));
@@ -114,7 +114,7 @@ std::string verdict_body(const Report& report, const ModeStyles& styles) {
   out += charts(figures);
   const std::vector<std::string> turns =
       report.turning_points.empty() ? find_turning_points(report) : report.turning_points;
-  if (!turns.empty()) out += "<h3>Where it turns</h3>\n" + bullets(turns);
+  if (!turns.empty()) out += "<h3>Where the best mode changes</h3>\n" + bullets(turns);
   return out.empty() ? "" : out + table.html();
 }
 

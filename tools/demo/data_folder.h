@@ -6,8 +6,8 @@ namespace tandem::tools {
 
 /// End of error messages about missing data: tells the user how to get the files.
 constexpr char kDataRemedy[] =
-    "apt install dataset-fashion-mnist installs it, fetch_fashion_mnist.sh FOLDER (in tools/ of the sources, in "
-    "share/tandem where the command is installed) downloads it for --data FOLDER";
+    "install it with apt install dataset-fashion-mnist, or download it for --data FOLDER with fetch_fashion_mnist.sh "
+    "FOLDER (in tools/ of the sources, in share/tandem of an installation)";
 
 /// Returns `asked`, the folder given with --data. If `asked` is empty, returns the folder of the Debian package, looked
 /// for under TANDEM_DATA_ROOT first; "" if this folder does not exist.

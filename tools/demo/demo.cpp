@@ -25,7 +25,7 @@ void choose_device(DemoSettings& s) {
   const bool emulated = is_emulated();
   if (s.device.empty()) s.device = cuda::is_available() && !emulated ? "cuda" : "cpu";
   check_usage(s.device == "cpu" || cuda::is_available(),
-              "--device is cuda, and no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
+              "--device is cuda, but no GPU can be used: ", gpu::unavailable_reason(), "; accepted here: cpu");
   const bool several = s.device == "cuda" && !emulated;
   if (s.devices == 0) s.devices = several ? cuda::device_count() : 2;
   if (s.ranks == 0) s.ranks = several && cuda::device_count() > 1 ? cuda::device_count() : 2;
@@ -34,7 +34,7 @@ void choose_device(DemoSettings& s) {
 }
 void print_device(const DemoSettings& s) {
   if (s.device == "cpu") {
-    std::printf("on the CPU%s\n", cuda::is_available() ? "; --device cuda takes the GPUs" : "");
+    std::printf("on the CPU%s\n", cuda::is_available() ? "; --device cuda uses the GPUs" : "");
     return;
   }
   std::printf("on %d GPU(s): %s\n", cuda::device_count(), cuda::get_device_properties().name.c_str());
@@ -91,8 +91,8 @@ std::string obstacle(const std::string& mode, const DemoSettings& s) {
   if (mode == "ddp_gloo" && !distributed::is_gloo_available()) return "this build has no Gloo";
   if (mode != "ddp_nccl") return {};
   if (s.device != "cuda") return "NCCL needs GPUs";
-  if (is_emulated()) return "each process has emulated GPUs of its own, which NCCL cannot reach";
-  if (!distributed::is_nccl_available()) return "there is no NCCL library, or this build leaves it out";
+  if (is_emulated()) return "each process has its own emulated GPUs, which NCCL cannot reach";
+  if (!distributed::is_nccl_available()) return "NCCL was not found, or is not in this build";
   if (s.ranks > cuda::device_count()) return "NCCL needs a GPU for each rank";
   return {};
 }
@@ -115,7 +115,7 @@ std::vector<std::string> chosen_modes(const DemoSettings& s) {
       if (std::find(modes.begin(), modes.end(), each) == modes.end()) modes.emplace_back(each);
     }
   check_usage(!modes.empty(), "--mode ", comma_separated(s.modes), " and --backend ", s.backend,
-              " leave no mode to train; leave one of them out");
+              " select no mode to train; omit one of them");
   return modes;
 }
 
@@ -156,7 +156,7 @@ void demo(DemoSettings s) {
   if (!s.report.empty())
     files.add([&] {
       write_report(s.report, s, data, runs);
-      std::printf("\nthe report is in %s; a browser shows it\n", s.report.c_str());
+      std::printf("\nthe report is in %s; open it in a browser\n", s.report.c_str());
     });
   files.finish();
 }

@@ -40,17 +40,18 @@ std::string summary(const DemoSettings& s, const std::vector<DemoRun>& runs) {
   const auto* fastest = &*std::max_element(runs.begin(), runs.end(), [](const DemoRun& a, const DemoRun& b) {
     return a.samples_per_second < b.samples_per_second;
   });
-  std::string text = cat(s.model, " recognises ", number(100 * first.test_accuracy, 4), " % of the test images after ",
-                         plural(s.epochs, "epoch"), " (", label_of(first.mode), ").");
+  std::string text =
+      cat(s.model, " classifies ", number(100 * first.test_accuracy, 4), " % of the test images correctly after ",
+          plural(s.epochs, "epoch"), " (", label_of(first.mode), ").");
   if (runs.size() > 1)
-    text += cat(" Of ", runs.size(), " ways to train it, ", label_of(fastest->mode), " was the fastest, with ",
-                count(std::llround(fastest->samples_per_second)), " images a second.");
+    text += cat(" Of ", runs.size(), " training modes, ", label_of(fastest->mode), " was the fastest, with ",
+                count(std::llround(fastest->samples_per_second)), " images per second.");
   double largest = -1;
   for (const DemoRun& run : runs) largest = std::max(largest, run.max_parameter_difference.value_or(-1));
   if (largest >= 0)
-    text +=
-        cat(" After ", s.compare_steps, " steps every parallel way has the parameters of its reference on one device, ",
-            largest == 0 ? "to the last bit." : cat("with a difference of up to ", number(largest), "."));
+    text += cat(" After ", s.compare_steps,
+                " steps every parallel mode has the parameters of its reference on one device, ",
+                largest == 0 ? "to the last bit." : cat("with a difference of up to ", number(largest), "."));
   return text;
 }
 
@@ -74,11 +75,11 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
   const size_t each = std::max<size_t>(1, runs[0].history.losses.size() / 60);
   page::LineChart loss, accuracy;
   loss.title = "Training loss";
-  loss.description = "The loss of each way to train, over the steps.";
+  loss.description = "The loss of each training mode, over the steps.";
   loss.x = {"step"};
   loss.y = {each == 1 ? "cross entropy of a batch, nats" : cat("cross entropy, mean of ", each, " batches, nats")};
   accuracy.title = "Test accuracy";
-  accuracy.description = "The share of test images that are recognised, over the steps.";
+  accuracy.description = "The share of test images that are classified correctly, over the steps.";
   accuracy.x = {"step"};
   accuracy.y = {cat("of ", count(std::min(test_images, History::kLookedAt)), " test images"), page::Unit::kPercent};
   accuracy.y.from_zero = false;
@@ -98,13 +99,13 @@ std::string curves(const std::vector<DemoRun>& runs, int64_t test_images) {
       std::any_of(runs.begin(), runs.end(), [](const DemoRun& run) { return run.mode.starts_with("ddp"); });
   return page::charts(svg(loss) + svg(accuracy)) +
          page::paragraph(cat(ranks ? "The loss of DDP is that of rank 0's part of each batch. " : "",
-                             "The training waits while the accuracy is measured, and that time is not counted."));
+                             "Training pauses while the accuracy is measured; that time is not counted."));
 }
 
 std::string resources(const std::vector<DemoRun>& runs) {
-  page::BarChart speed{"Speed", "Images a second of each way to train.", {"images per second"}, {}};
+  page::BarChart speed{"Speed", "Images per second of each training mode.", {"images per second"}, {}};
   page::BarChart memory{"Peak memory",
-                        "The most memory that was in use, device by device.",
+                        "Peak memory in use on each device.",
                         {"peak memory, all devices together", page::Unit::kBytes},
                         {}};
   page::Table table("All figures", {"Way", "Seconds", "Images/s", "Test accuracy", "Last loss", "Peak memory",
@@ -143,7 +144,7 @@ std::string base64(const std::string& bytes) {
 
 /// Returns HTML that shows the mistakes side by side, highest probability first.
 std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
-  if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is recognised.");
+  if (run.history.mistakes.empty()) return page::paragraph("There are none: every test image is classified correctly.");
   std::string out;
   for (const History::Mistake& m : run.history.mistakes) {
     const std::vector<size_t> row = {static_cast<size_t>(m.image)};
@@ -156,8 +157,7 @@ std::string mistakes(const DemoRun& run, const FashionMNIST& test) try {
             kClasses[m.predicted], "</b>, ", percent(m.probability), "</figcaption></figure>\n");
   }
   return page::paragraph(
-             "The test images that the network is surest about and wrong. The figure is the probability "
-             "that it gives to its answer.") +
+             "The misclassified test images with the highest predicted probability, which is shown below each.") +
          "<div class=\"mistakes\">\n" + out + "</div>\n";
 } catch (const NotImplementedError& error) {
   return page::paragraph(error.msg() + ".");
@@ -190,8 +190,8 @@ std::string provenance(const DemoSettings& s) {
     return cat("<dt>", name, "</dt><dd>", escape(value), "</dd>\n");
   };
   return "<dl>\n" + row("Model", s.model) + row("Data", s.data) + row("Epochs", cat(s.epochs)) +
-         row("Batch", cat(s.batch_size, " images a step, over all devices")) + row("Optimizer", "Adam, rate 0.001") +
-         row("Devices of DataParallel", cat(s.devices, s.device == "cpu" ? " virtual ones of the CPU" : " GPUs")) +
+         row("Batch", cat(s.batch_size, " images per step, over all devices")) + row("Optimizer", "Adam, rate 0.001") +
+         row("Devices of DataParallel", cat(s.devices, s.device == "cpu" ? " virtual CPU devices" : " GPUs")) +
          row("Ranks of DDP", cat(s.ranks)) + "</dl>\n" + provenance_body(report, compare::ModeStyles(report));
 }
 
@@ -221,7 +221,7 @@ double opacity(double share) { return std::sqrt(share); }
 std::string cell(int truth, int predicted, int64_t images, double share) {
   const double x = kLeft + kCell * predicted, y = kTop + kCellHeight * truth;
   const std::string tip = cat(count(images), " images of class ", kClasses[truth], ", ", percent(share),
-                              " of them, are taken for ", kClasses[predicted]);
+                              " of them, are predicted as ", kClasses[predicted]);
   std::string out =
       cat("<rect class=\"cell", truth == predicted ? " right" : "", "\" x=\"", place(x), "\" y=\"", place(y),
           "\" width=\"", place(kCell), "\" height=\"", place(kCellHeight),
@@ -250,9 +250,9 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
                   .style = kStyle,
                   .introduction = "<p class=\"verdict\">" + escape(summary(s, runs)) + "</p>\n",
                   .footer = "Made by tandem demo --report."};
-  page.sections = {{"curves", "How the training went", curves(runs, data.test.targets().size(0))},
+  page.sections = {{"curves", "Training curves", curves(runs, data.test.targets().size(0))},
                    {"resources", "Time and memory", resources(runs)},
-                   {"confusion", "What is taken for what",
+                   {"confusion", "Confusion matrix",
                     confusion_chart(cat("The test images, ", label_of(first.mode)), first.history.confusion) +
                         page::paragraph(weakest(first.history.confusion))},
                    {"mistakes", "Mistakes", mistakes(first, data.test)},
@@ -263,7 +263,7 @@ void write_report(const std::string& path, const DemoSettings& s, const DemoData
 std::string confusion_chart(const std::string& title, const std::vector<int64_t>& counts) {
   std::string picture =
       cat("<text class=\"al\" x=\"2\" y=\"", place(kTop - 6), "\">truth ↓</text><text class=\"al e\" x=\"",
-          place(kLeft - 4), "\" y=\"12\">taken for →</text>\n");
+          place(kLeft - 4), "\" y=\"12\">predicted as →</text>\n");
   int64_t right = 0, all = 0;
   for (int truth = 0; truth < kClassCount; ++truth) {
     const double middle = kCell * (truth + 0.5) + kLeft, y = kTop + kCellHeight * (truth + 0.5) + 3.5;
@@ -280,8 +280,8 @@ std::string confusion_chart(const std::string& title, const std::vector<int64_t>
       if (truth == p) right += images;
     }
   }
-  const std::string description = cat("A row for each class, a column for what its images are taken for. ", right,
-                                      " of ", all, " images lie on the diagonal, where both are the same.");
+  const std::string description = cat("A row for each class, a column for each predicted class. ", right, " of ", all,
+                                      " images are on the diagonal: they are classified correctly.");
   std::string legend = "<li>share of the class:</li>";
   for (const int share : {1, 10, 50, 100}) legend += key(share);
   return page::figure(title, description, kWidth, kTop + kCellHeight * kClassCount + 2, picture, legend);

@@ -133,12 +133,11 @@ void explain_mode(Runs& runs, const Script& right, Explanation& e) {
                 whole_random = random ? run_in_groups(job, right, true, false) : groups;
   add("batch-norm groups", norm, "statistics of " + rows + " rows, not " + std::to_string(right.global_batch),
       whole_norm, groups, whole_random,
-      job.ddp
-          ? "nn::convert_sync_batchnorm(net);  // before net is wrapped: the statistics are those of all ranks' rows"
-          : "nn::GroupNorm(8, channels)  // in place of BatchNorm2d(channels): it looks at one example alone");
+      job.ddp ? "nn::convert_sync_batchnorm(net);  // before wrapping net: uses the statistics of all ranks' rows"
+              : "nn::GroupNorm(8, channels)  // instead of BatchNorm2d(channels): uses one example at a time");
   add("random stream", random, std::string(job.ddp ? "rank" : "shard") + " r draws from stream r", whole_random, groups,
       groups, "const GeneratorGuard guard(default_generator(device, r));  // on one device, for the rows of shard r");
-  add("rounding", true, "sums in another order", groups, in_order, in_order,
+  add("rounding", true, "different order of the sums", groups, in_order, in_order,
       job.ddp
           ? "for (r = 0; r < k; ++r) loss(net(x[r]), y[r]).backward();  // on one device; then gradients times 1 / k"
           : "for (r = 0; r < k; ++r) (loss_sum(net(x[r]), y[r]) / rows).backward();  // on one device");
@@ -168,7 +167,7 @@ Job job_of(const Settings& s, bool ddp, int64_t examples) {
   using data::datasets::FashionMNIST;
   const FashionMNIST set(find_fashion_mnist(s.data), FashionMNIST::Mode::kTest);
   const int64_t there = set.targets().size(0);
-  check_usage(examples <= there, "--examples: ", examples, " are wanted, and ", s.data, " has ", there);
+  check_usage(examples <= there, "--examples: ", examples, " were requested, but ", s.data, " has ", there);
   job.images = set.images().narrow(0, 0, examples);
   job.labels = set.targets().narrow(0, 0, examples);
   return job;

@@ -49,7 +49,7 @@ std::string text_of(const Explanation& e) {
   out += "  one device: " + steps(e.one_device) + line(", loss %.6g\n", e.loss_on_one_device);
   out += "  parallel script: " + steps(e.yours) + line(", loss %.6g\n", e.your_loss);
   if (e.difference.equal()) {
-    out += "  they have the same parameters, to the last bit\n";
+    out += "  their parameters have the same bits\n";
   } else {
     out += "  parameters differ by " + number(e.difference.parameters) + " at most (" + e.difference.largest_in +
            "), the loss by " + number(e.difference.loss) + "; first in step " + std::to_string(e.difference.step) +
@@ -61,7 +61,7 @@ std::string text_of(const Explanation& e) {
                 first.c_str(), left.c_str());
   };
   out += "\n";
-  row("", "", "alone, it", "makes", "", "left when");
+  row("", "", "effect", "alone", "", "left when");
   row("cause", "in the parallel script", "weights", "loss", "first seen in", "off");
   for (const Cause& c : e.causes) {
     const std::string yours = c.yours.empty() ? "no" : c.yours + (c.present ? "" : ": no effect");
@@ -72,14 +72,14 @@ std::string text_of(const Explanation& e) {
   out += "\n";
   out += script.empty() ? "  Nothing in the parallel script makes them differ.\n"
                         : "  The parallel script differs in: " + list(script) + ".\n";
-  if (!mode.empty()) out += "  What lies in the mode: " + list(mode) + ".\n";
+  if (!mode.empty()) out += "  Inherent in the mode: " + list(mode) + ".\n";
   if (e.equal)
     out += "  With all of these off, the two are equal to the last bit, in every parameter after every step.\n";
   else
     out += "  NOT EXPLAINED: with all of these off the two still differ, first at " + e.unexplained + ".\n";
   for (const bool of_mode : {false, true}) {
     if (present(e, of_mode).empty()) continue;
-    out += of_mode ? "\n  What makes one device do as the mode does (or the mode as one device):\n"
+    out += of_mode ? "\n  How to make one device match the mode (or the mode match one device):\n"
                    : "\n  What to change:\n";
     for (const Cause& c : e.causes)
       if (c.present && c.of_mode == of_mode) out += line("    %-18s %s\n", c.name.c_str(), c.remedy.c_str());
@@ -103,7 +103,7 @@ nlohmann::json as_json(const Script& script, double loss) {
 }  // namespace
 
 std::string text_of(const Settings& s, const std::vector<Explanation>& all) {
-  std::string out = s.model + ", " + (s.data.empty() ? "images of random numbers" : s.data) + ", " +
+  std::string out = s.model + ", " + (s.data.empty() ? "random images" : s.data) + ", " +
                     std::to_string(all.empty() ? 0 : all[0].one_device.examples) + " examples, " +
                     std::to_string(s.epochs) + " epochs, " + s.optimizer + "\n";
   for (const Explanation& e : all) out += text_of(e);

@@ -57,8 +57,8 @@ std::vector<Step> epoch_of(const Script& s, size_t epoch) {
     const size_t count = (all.size() + each - 1) / each;
     if (r == 0) steps.resize(count, Step(ranks));
     TANDEM_CHECK(count == steps.size(), "explain: with ", s.examples, " examples and batches of ", s.global_batch,
-                 " rank ", r, " has ", count, " batches in an epoch and rank 0 has ", steps.size(),
-                 "; accepted: a last batch of no rows or of at least one for each of ", s.ranks, " ranks");
+                 " rank ", r, " has ", count, " batches in an epoch, but rank 0 has ", steps.size(),
+                 "; accepted: a last batch with no rows, or with at least one row for each of ", s.ranks, " ranks");
     for (size_t i = 0; i < all.size(); ++i) {
       std::vector<Chunk>& chunks = steps[i / each][r];
       if (i % each % backward == 0) chunks.emplace_back();
@@ -72,24 +72,24 @@ std::vector<Step> epoch_of(const Script& s, size_t epoch) {
 using page::cat;
 
 std::string sampler_in_words(Sampler sampler) {
-  return sampler == Sampler::whole ? "none: each rank takes all examples" : "DistributedRandomSampler: blocks";
+  return sampler == Sampler::whole ? "none: all examples on each rank" : "DistributedRandomSampler: blocks";
 }
 std::string tail_in_words(const Script& s) {
-  if (s.mean_in_replicas) return "the mean of the replicas' means";
-  if (s.tail == Tail::keep || s.examples % s.ranks == 0) return "unequal means count the same";
-  return s.tail == Tail::drop ? "the last ones are left out" : "some come twice, to fill up";
+  if (s.mean_in_replicas) return "mean of the replicas' means";
+  if (s.tail == Tail::keep || s.examples % s.ranks == 0) return "means of unequal shards, averaged";
+  return s.tail == Tail::drop ? "the last examples are dropped" : "some examples come twice";
 }
 
 }  // namespace
 
 std::vector<Step> plan(const Script& s) {
   TANDEM_CHECK(s.global_batch % (static_cast<int64_t>(s.ranks) * s.accumulate) == 0, "explain: a batch of ",
-               s.global_batch, " cannot be shared by ", s.ranks, " rank(s) with ", s.accumulate,
-               " backward(s) a step; accepted: a multiple of ", s.ranks * s.accumulate);
+               s.global_batch, " cannot be split among ", s.ranks, " rank(s) with ", s.accumulate,
+               " backward(s) per step; accepted: a multiple of ", s.ranks * s.accumulate);
   std::vector<Step> steps;
   for (size_t epoch = 0; static_cast<int64_t>(steps.size()) < s.steps; ++epoch) {
     const std::vector<Step> more = epoch_of(s, epoch);
-    TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples leave ", s.ranks, " ranks nothing");
+    TANDEM_CHECK(!more.empty(), "explain: ", s.examples, " examples are too few for ", s.ranks, " ranks");
     steps.insert(steps.end(), more.begin(), more.end());
   }
   steps.resize(static_cast<size_t>(s.steps));
@@ -108,7 +108,7 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
       {"number of steps", [](Script& to, const Script& from) { to.steps = from.steps; },
        cat(yours.steps, ", not ", right.steps),
        cat("for (int64_t step = 0; step < ", right.steps,
-           "; ++step)  // as many epochs do, with the same global batch")},
+           "; ++step)  // as on one device, with the same global batch")},
       {"global batch", [](Script& to, const Script& from) { to.global_batch = from.global_batch; },
        cat(yours.global_batch, ", not ", right.global_batch),
        ddp ? cat("data::DataLoaderOptions().batch_size(", right.global_batch,
@@ -132,14 +132,13 @@ std::vector<ScriptCause> script_causes(bool ddp, bool adam, const Script& yours,
              "mean"
            : "dp.loss(nn::CrossEntropyLoss(), x, y).backward();  // the batch's true mean"},
       {"accumulation", [](Script& to, const Script& from) { to.divide = from.divide; },
-       cat(yours.accumulate, " gradients add up"), "(loss / accumulate).backward();"},
-      {"sum or mean", [](Script& to, const Script& from) { to.loss = from.loss; }, "the losses' sum, not their mean",
+       cat(yours.accumulate, " gradients are summed"), "(loss / accumulate).backward();"},
+      {"sum or mean", [](Script& to, const Script& from) { to.loss = from.loss; }, "sum of the losses, not their mean",
        cat("cross_entropy(", wrapped, "(x), y)  // Reduction::mean, the default")},
       {"learning rate", [](Script& to, const Script& from) { to.lr = from.lr; }, cat(yours.lr, ", not ", right.lr),
-       cat("optim::", adam ? "Adam" : "SGD", "Options(", right.lr,
-           ")  // it scales with the global batch, if with anything")},
+       cat("optim::", adam ? "Adam" : "SGD", "Options(", right.lr, ")  // scale it only if the global batch grows")},
       {"seeds of the ranks", [](Script& to, const Script& from) { to.rank_seeds = from.rank_seeds; },
-       "manual_seed(seed + rank)", "manual_seed(seed);  // on all ranks: rank r draws from stream r of it"},
+       "manual_seed(seed + rank)", "manual_seed(seed);  // the same on all ranks: rank r then draws from stream r"},
   };
 }
 

@@ -28,7 +28,7 @@ std::string last_of(const Record& record) {
         last = &call;
         where = &group;
       }
-  if (!last) return record.has_left ? "it had left the job" : "it had called nothing";
+  if (!last) return record.has_left ? "it had left the job" : "it had made no call";
   const std::string left = record.has_left ? "it had left the job; " : "";
   return left + "its last call was " + last->str() + ", in " + where->str() + ", " + before(last->queued, record) +
          (last->is_done() ? ", which it finished" : ", which it did not finish");
@@ -154,12 +154,12 @@ class Comparison {
     if (at == records_.end()) return {rank, Kind::no_file, no_record(records_, rank)};
     const Record& record = at->second;
     const Group* const group = record.find(group_.id);
-    if (!group) return {rank, Kind::left, "had left the group, or never had it"};
+    if (!group) return {rank, Kind::left, "had left the group, or was never in it"};
     const Call* const call = call_of(*group, sequence);
     if (!call && sequence < range(*group).oldest) return {rank, Kind::finished, "finished it long before"};
-    if (!call) return {rank, Kind::not_begun, "did not begin it: " + last_of(record)};
+    if (!call) return {rank, Kind::not_begun, "did not start it: " + last_of(record)};
     if (std::find(most.begin(), most.end(), rank) == most.end())
-      return {rank, Kind::otherwise, "called in its place " + call->str()};
+      return {rank, Kind::otherwise, "instead called " + call->str()};
     if (call->is_done()) return {rank, Kind::finished, "finished it"};
     return {rank, Kind::unfinished,
             "called it " + before(call->queued, record) +
@@ -192,7 +192,7 @@ void find_transfers(const Records& records, const Record& record, const Group& g
       if (other == records.end())
         trouble.places.push_back({peer, Kind::no_file, no_record(records, peer)});
       else if (!there)
-        trouble.places.push_back({peer, Kind::left, "had left the group, or never had it"});
+        trouble.places.push_back({peer, Kind::left, "had left the group, or was never in it"});
       else if (count(*there, answer, group.rank, call.tag) + count(*there, "recv_anysource", -1, call.tag) <
                count(group, call.op, call.peer, call.tag))
         trouble.places.push_back(
@@ -284,22 +284,23 @@ Findings find_trouble(const Records& records) {
       std::string why = at->kind == Kind::unfinished
                             ? who + " called " + what + ", which is one call more than most ranks made"
                             : who + " was missing in " + what + ": it " + at->text;
-      if (trouble.is_divided) why += "; as many ranks do the one as the other, so that either may be wrong";
+      if (trouble.is_divided) why += "; as many ranks made the one call as the other, so either may be wrong";
       found.why.push_back(std::move(why));
       break;
     }
   if (!found.culprits.empty()) return found;
   if (!all.empty())
     found.why.push_back(rank_list({all.begin(), all.end()}) +
-                        " wait for each other in different groups: the ranks call them in different orders");
+                        " wait for each other in different groups: they use the groups in different orders");
   else if (!found.troubles.empty())
-    found.why.push_back("all ranks came to " + found.troubles[0].call + " and called the same, and it did not end: " +
-                        "what lies between them (network, GPU) is to blame");
+    found.why.push_back(
+        "all ranks reached " + found.troubles[0].call +
+        " with matching calls, but it did not finish: " + "the cause lies between the ranks (network, GPU)");
   else if (!found.missing.empty()) {
     found.culprits = found.missing;
-    found.why.push_back(rank_list(found.missing) + " wrote no record; all that the others called came to its end");
+    found.why.push_back(rank_list(found.missing) + " wrote no record; all calls of the other ranks finished");
   } else
-    found.why.push_back("all that was called came to its end on all ranks");
+    found.why.push_back("all calls finished on all ranks");
   return found;
 }
 

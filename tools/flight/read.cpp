@@ -51,7 +51,7 @@ Record read_record(const std::string& path, int rank) {
   try {
     const json j = json::parse(text.str());
     TANDEM_CHECK(j.is_object() && j.value("format", "") == kFormat, "flight: ", path,
-                 " is no flight record; accepted: files whose \"format\" is \"", kFormat, "\"");
+                 " is not a flight record; accepted: files whose \"format\" is \"", kFormat, "\"");
     Record record;
     record.path = path;
     record.host = j.at("host");
@@ -64,10 +64,10 @@ Record read_record(const std::string& path, int rank) {
     TANDEM_CHECK(record.world_size > 0 && record.world_size <= 1000000, "flight: ", path, " says that the job has ",
                  record.world_size, " ranks; accepted: 1 to 1000000");
     TANDEM_CHECK(record.rank == rank, "flight: ", path, " is the record of rank ", record.rank,
-                 "; a file has its rank's name");
+                 "; the name of a file must have the rank of its record");
     return record;
   } catch (const json::exception& error) {
-    TANDEM_FAIL("flight: ", path, " is cut short, or no flight record: ", error.what());
+    TANDEM_FAIL("flight: ", path, " is cut short, or is not a flight record: ", error.what());
   }
 }
 
@@ -94,12 +94,12 @@ Records read_records(const std::string& folder) {
   if (records.empty() && !records.unreadable.empty()) throw Error(records.unreadable.begin()->second);
   TANDEM_CHECK(
       !records.empty(), "flight: ", folder, " has no file ", kPrefix, "R", kSuffix,
-      "; ranks write them when their job fails and TANDEM_FLIGHT_DIR or `tandem launch --flight` names a folder");
+      "; ranks write these files if their job fails and TANDEM_FLIGHT_DIR or `tandem launch --flight` names a folder");
   const Record& first = records.begin()->second;
   for (const auto& [rank, record] : records)
     TANDEM_CHECK(record.world_size == first.world_size && rank < first.world_size, "flight: ", record.path,
-                 " is of a job of ", record.world_size, " ranks, and ", first.path, " of one of ", first.world_size,
-                 "; accepted: the files of one job");
+                 " is of a job of ", record.world_size, " ranks, but ", first.path, " is of a job of ",
+                 first.world_size, " ranks; accepted: the files of one job");
   return records;
 }
 

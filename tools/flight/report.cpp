@@ -31,16 +31,17 @@ std::string report(const Records& records, const Findings& findings) {
   std::ostringstream out;
   out << findings.world_size << " ranks, " << records.size() << " records\n";
   if (!findings.missing.empty())
-    out << list(findings.missing) << " wrote none: who is killed or stopped writes none, nor who had ended before, and "
-        << "what another machine wrote must be brought here\n";
+    out << list(findings.missing)
+        << " wrote none: a rank that was killed, is stopped or had already ended writes no record; "
+        << "records of other machines must be copied into this folder\n";
   for (const auto& [rank, error] : records.unreadable)
     out << "the record of rank " << rank << " is left out: " << error << "\n";
   out << "\n";
   for (const std::string& why : findings.why) out << why << "\n";
   for (const Trouble& trouble : findings.troubles) {
     out << "\nIn " << trouble.group << "\n";
-    if (!trouble.last_common.empty()) out << "  the last call that all finished: " << trouble.last_common << "\n";
-    out << "  the first that did not end everywhere: " << trouble.call << "\n";
+    if (!trouble.last_common.empty()) out << "  last call that all ranks finished: " << trouble.last_common << "\n";
+    out << "  first call that did not finish on all ranks: " << trouble.call << "\n";
     // Describes consecutive ranks with the same state and text in one line.
     for (auto at = trouble.places.begin(); at != trouble.places.end();) {
       const auto alike = [&](const Place& p) { return p.kind == at->kind && (p.text == at->text); };
@@ -51,7 +52,7 @@ std::string report(const Records& records, const Findings& findings) {
       at = end;
     }
   }
-  out << "\nWhat the ranks failed with\n";
+  out << "\nErrors of the ranks\n";
   for (const auto& [rank, record] : records) out << "  " << with_host(rank, records) << ": " << record.reason << "\n";
   return out.str();
 }

@@ -26,7 +26,7 @@ std::string flight_folder(const RankOptions& options, int restarts) {
   std::filesystem::path folder = std::filesystem::absolute(named, problem);
   if (restarts > 0) folder /= "restart_" + std::to_string(restarts);
   if (!problem) std::filesystem::create_directories(folder, problem);
-  TANDEM_CHECK(!problem, "launch: the folder ", folder.string(), " cannot be made: ", problem.message());
+  TANDEM_CHECK(!problem, "launch: the folder ", folder.string(), " cannot be created: ", problem.message());
   return folder.string();
 }
 }  // namespace
@@ -123,7 +123,7 @@ void Job::hear_signals() {
 void Job::hear_other_nodes() {
   if (launch_.nodes)
     if (const auto lost = launch_.nodes->lost())
-      fail(*lost + "; a node whose launcher is lost does not come back", 1, /*may_restart=*/false,
+      fail(*lost + "; the job cannot restart after losing a node's launcher", 1, /*may_restart=*/false,
            launch_.options.patience);
   const std::optional<Attempt::End> end = attempt_.end();
   heard_ = end.has_value();

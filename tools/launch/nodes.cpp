@@ -97,8 +97,9 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
   const bool is_port = error == std::errc() && end == port.data() + port.size() && port_ > 0 && port_ < 65536;
   check_usage(is_port && !host_.empty(), "--rdzv is '", options_.rdzv,
               "'; accepted: HOST:PORT, a host of the job and a free port there");
-  check_usage(!options_.token.empty(), "the launchers of several nodes need a word that strangers do not know; ",
-              "set TANDEM_JOB_TOKEN to the same on all nodes, to what `openssl rand -hex 16` prints, for example");
+  check_usage(
+      !options_.token.empty(), "the launchers of several nodes need a shared secret; ",
+      "set TANDEM_JOB_TOKEN to the same value on all nodes, for example to the output of `openssl rand -hex 16`");
   const auto host_if_free = [this] {
     if (!server_) try {
         server_ = std::make_unique<StoreServer>(options_.token, host_, port_);
@@ -120,7 +121,7 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
       check_();
       if (Clock::now() >= deadline) throw;
       if (!said && Clock::now() >= start + kSpeaks) {
-        say_("waits for node 0, whose launcher is to listen at " + options_.rdzv);
+        say_("waiting for node 0, whose launcher must listen at " + options_.rdzv);
         said = true;
       }
     }
@@ -130,11 +131,11 @@ Nodes::Nodes(Options options, std::function<void()> check, std::function<void(co
                            std::to_string(options_.ranks) + " " + random_token() + " " + distributed::host_name();
   node_ = server_ ? 0 : 1;
   while (node_ < options_.nodes && store_->set_once("node/" + std::to_string(node_), mine) != mine) ++node_;
-  TANDEM_CHECK(node_ < options_.nodes, "launch: ", options_.nodes, " nodes were asked for, and so many have come to ",
-               options_.rdzv, " before this one");
+  TANDEM_CHECK(node_ < options_.nodes, "launch: ", options_.nodes,
+               " nodes were requested, but as many launchers have already connected to ", options_.rdzv);
   hosts_[static_cast<size_t>(node_)] = distributed::host_name();
   for (int i = 0; i < options_.nodes; ++i) {
-    std::istringstream text(wait_for("node/" + std::to_string(i), i, "to come to " + options_.rdzv));
+    std::istringstream text(wait_for("node/" + std::to_string(i), i, "to connect to " + options_.rdzv));
     int nodes = 0, restarts = 0, ranks = 0;
     std::string token;
     text >> nodes >> restarts >> ranks >> token >> hosts_[static_cast<size_t>(i)];
@@ -164,10 +165,10 @@ std::string Nodes::wait_for(const std::string& key, int node, const std::string&
     if (auto value = store_->find(key, kLook, options_.silence)) return *std::move(value);
     check_();
     if (const auto lost = this->lost()) throw DistributedError("launch: " + *lost);
-    TANDEM_CHECK(Clock::now() < deadline, "launch: ", name_of(node), " did not come to ", options_.rdzv, " within ",
+    TANDEM_CHECK(Clock::now() < deadline, "launch: ", name_of(node), " did not connect to ", options_.rdzv, " within ",
                  options_.timeout.count() / 1000, " s");
     if (!said && Clock::now() >= speaks) {
-      say_("waits for " + name_of(node) + " " + what + ", for up to " +
+      say_("waiting for " + name_of(node) + " " + what + ", for up to " +
            std::to_string(options_.timeout.count() / 1000) + " s");
       said = true;
     }
@@ -188,8 +189,8 @@ Attempt::Attempt(Nodes* nodes, int number) : nodes_(nodes), number_(number), tok
   }
   nodes->store_->set(key("node/" + me), "ready");
   for (int i = 0; i < nodes->options_.nodes; ++i)
-    nodes->wait_for(key("node/" + std::to_string(i)), i, number > 0 ? "to start its ranks again" : "to be ready");
-  std::istringstream place(nodes->wait_for(key("store"), 0, "to say where the ranks' store is"));
+    nodes->wait_for(key("node/" + std::to_string(i)), i, number > 0 ? "to restart its ranks" : "to be ready");
+  std::istringstream place(nodes->wait_for(key("store"), 0, "to publish the address of the ranks' store"));
   place >> port_ >> token_;
   if (!server_)
     ranks_ = std::make_unique<StoreClient>(address_, port_, token_, kPatience, "the launcher of " + nodes->name_of(0));

@@ -37,7 +37,7 @@ void Sink::drop(int error) {
   TANDEM_CHECK(error != EPIPE, "launch: cannot write the ranks' output: ", std::strerror(error));
   if (dropped_ == 0)
     complaint_ =
-        "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks go on, and what it does not take is lost";
+        "cannot write " + name_ + ": " + std::strerror(error) + "; the ranks continue, and this output is lost";
   dropped_ += pending_.size() - written_;
   pending_.clear();
   written_ = 0;
@@ -88,7 +88,7 @@ Sinks::Sinks(const std::string& folder, int first_rank, int ranks)
   if (!to_files_) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  check_usage(!error, "--output ", folder, " cannot be made: ", error.message());
+  check_usage(!error, "--output ", folder, " cannot be created: ", error.message());
   for (int r = first_rank; r < first_rank + ranks; ++r)
     for (const char* end : {".out", ".err"})
       sinks_.push_back(std::make_unique<Sink>(folder + "/rank_" + std::to_string(r) + end));

@@ -225,13 +225,14 @@ std::string name_of_signal(int signal) { return "signal " + std::to_string(signa
 std::string likely_cause(int signal, const MemoryKills& before, const MemoryKills& now, int64_t peak_kib) {
   if (signal != SIGKILL) return "";
   const auto grew = [](const std::optional<int64_t>& a, const std::optional<int64_t>& b) { return a && b && *b > *a; };
-  const std::string had = " (it had " + std::to_string(peak_kib / 1024) + " MiB at most)";
+  const std::string had = " (peak memory: " + std::to_string(peak_kib / 1024) + " MiB)";
   if (grew(before.of_group, now.of_group))
-    return "; memory has run out in its control group, and the kernel has killed a process for that" + had;
+    return "; its cgroup ran out of memory, and the kernel killed a process" + had;
   if (grew(before.of_machine, now.of_machine))
-    return "; memory has run out on this machine, and the kernel has killed a process for that" + had;
-  if (now.of_group || now.of_machine) return "; not for lack of memory, says the kernel: somebody has sent it" + had;
-  return "; perhaps for lack of memory" + had;
+    return "; this machine ran out of memory, and the kernel killed a process" + had;
+  if (now.of_group || now.of_machine)
+    return "; the kernel reports no out-of-memory kill: another process sent the signal" + had;
+  return "; perhaps out of memory" + had;
 }
 
 }  // namespace tandem::tools

@@ -79,7 +79,7 @@ JobEnd run_job(int count, const std::vector<std::string>& command, const RankOpt
     const bool again = end.may_restart && restarts < options.max_restarts;
     if (!end.cause.empty())
       sinks.error().add(options.name + ": " + end.cause +
-                        (again ? "; all ranks are started again (" + std::to_string(restarts + 1) + " of " +
+                        (again ? "; restarting all ranks (" + std::to_string(restarts + 1) + " of " +
                                      std::to_string(options.max_restarts) + ")"
                                : "") +
                         "\n");

@@ -30,7 +30,7 @@ void simulate(const SimulateSettings& settings) {
     std::ifstream file(path);
     std::ostringstream text;
     text << file.rdbuf();
-    TANDEM_CHECK(file, "simulate: the example that comes with the command cannot be read: ", path);
+    TANDEM_CHECK(file, "simulate: cannot read the installed example: ", path);
     std::printf("%s", text.str().c_str());
     return;
   }

@@ -148,7 +148,8 @@ double GptModel::seconds(const GptRow& row) const {
 }
 
 GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
-  TANDEM_CHECK(rows.size() >= 5, "fit_gpt: ", rows.size(), " rows were given; accepted: 5 or more, for five figures");
+  TANDEM_CHECK(rows.size() >= 5, "fit_gpt: ", rows.size(),
+               " rows were given; accepted: 5 or more, to fit five parameters");
   const auto model_of = [&](const std::vector<double>& logs) {
     GptModel model;
     model.launch = std::exp(logs[0]);

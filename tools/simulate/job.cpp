@@ -70,7 +70,7 @@ class Object {
   }
   std::string string_or(const char* key, const std::string& otherwise) {
     if (!has(key)) return otherwise;
-    TANDEM_CHECK(json_.at(key).is_string(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: a text");
+    TANDEM_CHECK(json_.at(key).is_string(), path_, ".", key, " is ", shown(json_.at(key)), "; accepted: a string");
     return json_.at(key).get<std::string>();
   }
   void refuse_others() const {

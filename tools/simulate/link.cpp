@@ -115,7 +115,8 @@ LinkFit fit(const std::vector<Equation>& equations, bool with_copies) {
         best = x;
       }
     }
-  TANDEM_CHECK(std::isfinite(least), "fit of a link: the times do not grow with the sizes, so that no bandwidth fits");
+  TANDEM_CHECK(std::isfinite(least),
+               "fit of a link: the times do not grow with the sizes, so no bandwidth can be fitted");
   LinkFit found{{best[0], 1 / best[1], best[2]}};
   std::vector<double> errors;
   errors.reserve(equations.size());
@@ -131,7 +132,7 @@ void check_points(const std::vector<LinkPoint>& points) {
   TANDEM_CHECK(points.size() >= 2, "fit of a link: ", points.size(), " points were given; accepted: 2 or more");
   const auto same_size = [&](const LinkPoint& p) { return p.bytes == points[0].bytes; };
   TANDEM_CHECK(!std::all_of(points.begin(), points.end(), same_size),
-               "fit of a link: all points have one size; accepted: points of at least two sizes");
+               "fit of a link: all points have the same size; accepted: points of at least two sizes");
   for (const LinkPoint& p : points)
     TANDEM_CHECK(p.bytes > 0 && p.seconds > 0 && p.devices >= 2 && std::isfinite(p.bytes) && std::isfinite(p.seconds),
                  "fit of a link: a point has ", p.bytes, " bytes, ", p.seconds, " s and ", p.devices,

@@ -39,10 +39,10 @@ Published read_entry(const Json& json, const std::string& place) {
   TANDEM_CHECK(entry.labels.size() == entry.values.size() &&
                    (entry.devices.empty() || entry.devices.size() == entry.values.size()),
                "simulate: ", place, " has ", entry.labels.size(), " labels, ", entry.values.size(), " values and ",
-               entry.devices.size(), " devices; accepted: as many of each, or no devices");
+               entry.devices.size(), " devices; accepted: the same number of each, or no devices");
   if (json.contains("predict")) {
     TANDEM_CHECK(!entry.devices.empty(), "simulate: ", place,
-                 " has the key \"predict\" and no devices; accepted: efficiencies, with the devices of each");
+                 " has the key \"predict\" but no devices; accepted: efficiencies, with the devices of each");
     entry.predicted = predict(parse_job(json.at("predict").dump(), place + ".predict"), entry.devices,
                               json.value("relative_to_devices", 1));
   } else {
@@ -61,7 +61,7 @@ std::vector<Published> read_published(const std::string& path) {
   std::string place = path;
   try {
     const Json json = Json::parse(in);
-    TANDEM_CHECK(json.is_array(), "simulate: ", path, " is no list; accepted: a list of published series");
+    TANDEM_CHECK(json.is_array(), "simulate: ", path, " is not a list; accepted: a list of published series");
     for (size_t i = 0; i < json.size(); ++i) {
       place = path + "[" + std::to_string(i) + "]";
       all.push_back(read_entry(json[i], place));

@@ -147,7 +147,8 @@ double ring_seconds(const LinkPoint& p, const Link& link) {
 void check_all_reduces(const std::vector<LinkPoint>& points, Skill& skill) {
   const std::vector<LinkPoint> fitted = points_where(points, true, 0), rest = points_where(points, false, 0);
   TANDEM_CHECK(!rest.empty() && !points_where(points, false, kLarge).empty(),
-               "simulate: the table of all-reduces has none of other than 2, 4 and 8 GPUs; accepted: one that has");
+               "simulate: the table of all-reduces has only rows for 2, 4 and 8 GPUs; accepted: a table with other "
+               "numbers of GPUs too");
   const auto add = [&](const char* what, const std::function<double(const LinkPoint&)>& predict) {
     std::vector<double> all, large;
     for (const LinkPoint& p : rest) {

@@ -20,11 +20,12 @@ void append_provenance(std::string& text, const Skill& skill) {
       text,
       "  Their authors call the rows measured. Yet the recorded difference between two numbers of GPUs is the same "
       "for\n"
-      "  every batch size, to %.1g ns, at steps of up to a second; no clock repeats so. All rows are sums of about "
-      "%zu\n"
-      "  figures. So the errors below say how well the model follows these figures, which look computed; they are no\n"
-      "  proof of its skill on a real machine, and must not be compared with the error that a simulator has on\n"
-      "  measurements. The all-reduce table has a clock's noise: its errors are those of a prediction of "
+      "  every batch size, to %.1g ns, at steps of up to a second; measured times would not repeat so exactly. All "
+      "rows\n"
+      "  are sums of about %zu figures. So the errors below say how well the model follows these figures, which look\n"
+      "  computed; they do not prove its skill on a real machine, and must not be compared with the error of a "
+      "simulator\n"
+      "  on measurements. The all-reduce table has a clock's noise: its errors are errors of predicted "
       "measurements.\n\n",
       std::max(1.0, 1e9 * skill.additivity), skill.distinct);
 }
@@ -102,8 +103,8 @@ void append_overheads(std::string& text, const Skill& skill) {
     if (w.negative > 0)
       append(
           text,
-          "  %zu of them are negative: more GPUs are recorded as faster. No ring says so. These gradients are larger\n"
-          "  than any all-reduce of the table.\n",
+          "  %zu of them are negative: more GPUs are recorded as faster. The ring model predicts no such thing. These\n"
+          "  gradients are larger than any all-reduce of the table.\n",
           w.negative);
   }
   append(text, "These are %.2f to %.2f %% of a step: less than the model's own error of a whole step.\n",

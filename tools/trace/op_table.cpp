@@ -124,7 +124,7 @@ std::string OpTable::str() const {
     char text[200];
     const double total = std::max(busy.total(), 1e-12);
     std::snprintf(text, sizeof text,
-                  "%s: %s from its first work to its last; computes %.1f %%, only copies %.1f %%, is idle %.1f %%\n",
+                  "%s: %s from its first work to its last; computing %.1f %%, only copying %.1f %%, idle %.1f %%\n",
                   device.c_str(), seconds_text(busy.total()).c_str(), 100 * busy.compute / total,
                   100 * busy.non_compute / total, 100 * busy.idle / total);
     out += text;
@@ -136,14 +136,14 @@ std::vector<Sizes> parse_sizes(const std::string& tensors) {
   std::vector<Sizes> all;
   for (size_t open = tensors.find('('); open != std::string::npos; open = tensors.find('(', open + 1)) {
     const size_t close = tensors.find(')', open);
-    TANDEM_CHECK(close != std::string::npos, "trace: '", tensors, "' has an open parenthesis");
+    TANDEM_CHECK(close != std::string::npos, "trace: '", tensors, "' has an unclosed parenthesis");
     Sizes sizes;
     const char* at = tensors.c_str() + open + 1;
     const char* const end = tensors.c_str() + close;
     while (at < end) {
       char* next = nullptr;
       const long long size = std::strtoll(at, &next, 10);
-      TANDEM_CHECK(next != at && next <= end && size >= 0, "trace: '", tensors, "' has a size that is no number");
+      TANDEM_CHECK(next != at && next <= end && size >= 0, "trace: '", tensors, "' has a size that is not a number");
       sizes.push_back(size);
       at = next;
       while (at < end && (*at == ',' || *at == ' ')) ++at;

@@ -65,8 +65,8 @@ int run(const std::vector<std::string>& command, const std::string& folder) {
   while (::waitpid(child, &status, 0) < 0)
     TANDEM_CHECK(errno == EINTR, "trace: cannot wait for the program: ", std::strerror(errno));
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "tandem: trace: the program was ended by signal %d (%s); what it had recorded is lost\n",
-               WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  std::fprintf(stderr, "tandem: trace: the program was ended by signal %d (%s); its trace is lost\n", WTERMSIG(status),
+               ::strsignal(WTERMSIG(status)));
   return 128 + WTERMSIG(status);
 }
 
@@ -135,7 +135,7 @@ void read_trace(const std::string& path, int process, OpTable& table, std::vecto
     if (text.empty()) continue;
     if (text.back() == ',') text.pop_back();
     json event = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    TANDEM_CHECK(event.is_object(), "trace: ", path, " has a line that is no event: ", text.substr(0, 80));
+    TANDEM_CHECK(event.is_object(), "trace: ", path, " has a line that is not an event: ", text.substr(0, 80));
     event["pid"] = process;
     if (event.value("ph", "") == "X") table.add(line_of(event));
     lines.push_back(event.dump());
@@ -161,7 +161,8 @@ int trace(const Settings& settings) {
   }
   if (lines.empty()) {
     if (status == 0)
-      std::fprintf(stderr, "tandem: trace: %s left no trace; accepted: a program that uses Tandem and ends by exit()\n",
+      std::fprintf(stderr,
+                   "tandem: trace: %s wrote no trace; accepted: a program that uses Tandem and ends by exit()\n",
                    settings.command[0].c_str());
     return status == 0 ? 1 : status;
   }

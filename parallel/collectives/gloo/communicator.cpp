@@ -331,8 +331,10 @@ std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous job, std::chrono
 namespace tandem::distributed {
 
 std::unique_ptr<Communicator> make_gloo_communicator(Rendezvous, std::chrono::milliseconds) {
-  TANDEM_CHECK_AS(NotImplementedError, false,
-                  "init_process_group: this build has no Gloo; on Debian: apt install libgloo-dev, then build again");
+  TANDEM_CHECK_AS(
+      NotImplementedError, false,
+      "init_process_group: Distributed package doesn't have Gloo built in; on Debian: apt install libgloo-dev, then "
+      "build again");
   return nullptr;
 }
 

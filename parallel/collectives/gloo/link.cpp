@@ -168,7 +168,7 @@ void GlooLink::connect() {
   } catch (const std::exception& error) {
     fail(joining(),
          "init_process_group: " + rank_text(rank_, members_) +
-             " cannot connect to the others: " + without_place(error.what()),
+             " cannot connect to the other ranks: " + without_place(error.what()),
          milliseconds(0));
   }
 }
@@ -184,7 +184,7 @@ void GlooLink::connect_all(std::shared_ptr<Mesh> mesh, const std::vector<std::st
     const auto at = static_cast<size_t>(r);
     std::string why;
     try {
-      TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes, "it is no rank of the backend gloo");
+      TANDEM_CHECK_AS(DistributedError, contacts[at].size() == contact_bytes, "it is not a rank of the backend gloo");
       auto& pair = *mesh->getPair(r);
       const Waiting waiting(*this, r, [&pair] { pair.close(); });
       pair.connect(mesh->find_address(contacts[at]));
@@ -337,8 +337,8 @@ void GlooLink::compare(const Call& mine, const std::vector<Header>& headers) {
   for (int r = 1; r < size_; ++r)
     if (const Call call = headers[static_cast<size_t>(r)].call(members_); !call.agrees(first))
       fail(mine,
-           "the ranks do different things: " + rank_text(0, members_) + " calls " + first.str() + ", but " +
-               rank_text(r, members_) + " calls " + call.str(),
+           "Detected mismatch between collectives on ranks: " + rank_text(0, members_) + " calls " + first.str() +
+               ", but " + rank_text(r, members_) + " calls " + call.str(),
            milliseconds(0));
   if (mine.sends.empty()) return;
   for (int r = 0; r < size_; ++r) {
@@ -378,7 +378,7 @@ int GlooLink::begin(const Operation& op, int tag, bool sends) {
   if (theirs.dtype == mine.dtype && theirs.numel == mine.numel) return peer;
   const std::string us = rank_text(rank_, members_) + " calls " + mine.call(members_).str();
   const std::string them = rank_text(peer, members_) + " calls " + theirs.call(members_).str();
-  fail(op.call, "the ranks do different things: " + (sends ? us + ", but " + them : them + ", but " + us),
+  fail(op.call, "a send and its receive do not match: " + (sends ? us + ", but " + them : them + ", but " + us),
        milliseconds(0));
 }
 

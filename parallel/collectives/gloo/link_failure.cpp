@@ -46,7 +46,7 @@ void GlooLink::lost(const Call& call, int peer, const std::string& why) {
       fail(call, what + ": " + error.what(), milliseconds(0));  // blame the host of the store
     }
     fail(call,
-         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not come within " +
+         what + ": " + rank_text(rank_of(blame.rank), members_) + " did not arrive within " +
              std::to_string(timeout_.count()) + " ms" + (blame.silence.empty() ? "" : ", and " + blame.silence) +
              where_is(blame.rank),
          milliseconds(0));

@@ -46,7 +46,7 @@ void NcclComm::call(const char* name, Deadline deadline, const std::function<Res
 void NcclComm::settle(const char* name, Deadline deadline, Result result) {
   for (microseconds pause = kFirstPause; result == Result::in_progress; pause = std::min(2 * pause, kLongestPause)) {
     failure_->check();
-    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " was not done in time");
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, name, " timed out");
     std::this_thread::sleep_for(pause);
     const std::lock_guard lock(mutex_);
     TANDEM_CHECK_AS(DistributedError, comm_, name, ": the communicator was aborted");

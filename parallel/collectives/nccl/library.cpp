@@ -81,9 +81,9 @@ struct Found {
   std::string why_not;
 };
 Found search() {
-  if (is_left_out()) return {nullptr, "this build leaves NCCL out (TANDEM_WITH_NCCL=OFF)"};
+  if (is_left_out()) return {nullptr, "Distributed package doesn't have NCCL built in (TANDEM_WITH_NCCL=OFF)"};
   const std::vector<std::string> all = places();
-  if (all.empty()) return {nullptr, "emulated GPUs have no NCCL, unless TANDEM_NCCL_LIBRARY names one made for them"};
+  if (all.empty()) return {nullptr, "emulated GPUs have no NCCL unless TANDEM_NCCL_LIBRARY names an emulated one"};
   std::string tried;
   for (const std::string& path : all) {
     auto lib = std::make_unique<Library>();
@@ -92,8 +92,8 @@ Found search() {
     tried += (tried.empty() ? "" : "; ") + why;
   }
   return {nullptr,
-          "the library was not found; install the package libnccl2 or the wheel nvidia-nccl-cu13, or let "
-          "TANDEM_NCCL_LIBRARY name libnccl.so.2 (" +
+          "the library was not found; install the package libnccl2 or the wheel nvidia-nccl-cu13, or set "
+          "TANDEM_NCCL_LIBRARY to the path of libnccl.so.2 (" +
               tried + ")"};
 }
 const Found& found() {

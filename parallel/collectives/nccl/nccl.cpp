@@ -333,7 +333,7 @@ class NcclCommunicator final : public Communicator {
       failure_->check();
       if (const auto value = store_->find(key, milliseconds(20))) return *value;
     }
-    throw DistributedError("the other rank did not come within " + std::to_string(timeout_.count()) + " ms");
+    throw DistributedError("the other rank did not arrive within " + std::to_string(timeout_.count()) + " ms");
   }
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
   /// The host queues its calls independently of all other calls. NCCL promises no more: on the GPU, kernels of one
@@ -378,7 +378,7 @@ class NcclCommunicator final : public Communicator {
 }  // namespace
 
 ProcessGroupPtr make_nccl_group(Rendezvous job, Device device, milliseconds timeout) {
-  TANDEM_CHECK(device.is_cuda(), "init_process_group: nccl was asked for on ", device, "; accepted: a CUDA device");
+  TANDEM_CHECK(device.is_cuda(), "init_process_group: nccl was requested on ", device, "; accepted: a CUDA device");
   check_device_exists(device);
   const int rank = job.rank, size = job.size;
   if (!job.flight) job.flight = std::make_shared<FlightLog>(rank, size);

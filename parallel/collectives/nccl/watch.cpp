@@ -116,7 +116,7 @@ std::string NcclWatch::look() try {
     if (Clock::now() >= std::max(heard_of_left, each.begun) + kLastWords)
       if (const std::string why = missing_in(each.call, left); !why.empty()) return why;
     if (Clock::now() >= each.deadline)
-      return each.call.str() + ": it is not done within " + std::to_string(timeout_.count()) + " ms";
+      return each.call.str() + ": it did not finish within " + std::to_string(timeout_.count()) + " ms";
   }
   {
     const std::lock_guard lock(mutex_);
@@ -158,8 +158,8 @@ std::string NcclWatch::compare_with_rank_0() {
   while (called_.front().call.sequence < their_sequence_) called_.pop_front();
   compared_ = their_sequence_;
   if (called_.front().hash == their_hash_) return {};
-  return "the ranks do different things, now or earlier: " + rank_text(0, members_) + " calls " + their_call_ +
-         ", but " + rank_text(rank_, members_) + " calls " + called_.front().call.str();
+  return "Detected mismatch between collectives on ranks, now or earlier: " + rank_text(0, members_) + " calls " +
+         their_call_ + ", but " + rank_text(rank_, members_) + " calls " + called_.front().call.str();
 }
 
 void NcclWatch::fail(const std::string& what, milliseconds patience) {

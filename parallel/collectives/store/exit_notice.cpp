@@ -66,7 +66,7 @@ void process_ends(int status, void*) {
     for (const ExitNotice::Entry& e : registry().entries) {
       if (e.process != ::getpid()) continue;
       const std::string why = "rank " + std::to_string(e.rank) + " is gone: it has ended with exit status " +
-                              std::to_string(status) + " before it had left the group (rank " + std::to_string(e.rank) +
+                              std::to_string(status) + " before it left the group (rank " + std::to_string(e.rank) +
                               " is process " + std::to_string(e.process) + " on " + host_name() + ")";
       if (tells && told.insert(e.job.get()).second) tell_store(e, status, why);
       if (!tells) e.ended(status == 0, "this process has ended with exit status " + std::to_string(status));
@@ -80,7 +80,7 @@ void process_ends(int status, void*) {
 
 ExitNotice::ExitNotice(const Rendezvous& job, std::function<void(bool, const std::string&)> ended) {
   static const int registered = ::on_exit(process_ends, nullptr);
-  TANDEM_CHECK(registered == 0, "init_process_group: the system takes no more exit handlers");
+  TANDEM_CHECK(registered == 0, "init_process_group: atexit() accepts no more exit handlers");
   const std::string outermost = job.name.substr(0, job.name.find('/'));
   auto came = job.store->find(came_key(outermost, job.global()), milliseconds(0));
   const std::lock_guard lock(registry().mutex);

@@ -77,13 +77,13 @@ struct FileStore::State {
     return got;
   }
   void read_more() {
-    TANDEM_CHECK_AS(DistributedError, size() >= read, "FileStore: ", path, " was cut while it is in use");
+    TANDEM_CHECK_AS(DistributedError, size() >= read, "FileStore: ", path, " was truncated while in use");
     const std::string bytes = read_at(read, static_cast<size_t>(size() - read));
     size_t at = 0;
     if (read == 0 && !bytes.empty()) {
       at = std::strlen(kFileMagic);
       TANDEM_CHECK_AS(DistributedError, bytes.compare(0, at, kFileMagic) == 0, "FileStore: ", path,
-                      " is another file; accepted: one that a FileStore made, or none");
+                      " is not a file of a FileStore; accepted: a file that a FileStore made, or no file");
     }
     uint32_t lengths[2];
     while (bytes.size() - at >= sizeof lengths) {

@@ -87,7 +87,7 @@ StoreAddress meet_at_torchrun(int rank, const std::string& address, int port, co
   const std::string place = agent.get(key, "rank 0");
   const size_t at = place.find(' ');
   TANDEM_CHECK_AS(DistributedError, at != std::string::npos, "init_process_group: '", place,
-                  "' in torchrun's store is no address and port");
+                  "' in torchrun's store is not an address and a port");
   return {place.substr(0, at), std::atoi(place.c_str() + at)};
 }
 
@@ -121,8 +121,8 @@ ProcessGroupPtr meet_by_environment(const InitOptions& o, const std::function<Pr
       const auto hosted = job.store->find(kHostedKey, std::chrono::milliseconds(0));
       TANDEM_CHECK_AS(DistributedError, !hosted || number_of(*hosted) <= number_of(name),
                       "init_process_group: ", rank_text(rank, nullptr), " makes ", name,
-                      ", counted from 0, and the store at ", place.address, ":", place.port, " is that of ", *hosted,
-                      ": this process came too late, or its job is another one");
+                      " (counted from 0), but the store at ", place.address, ":", place.port, " belongs to ", *hosted,
+                      ": this process is too late, or belongs to another job");
       job.server = std::move(place.server);
       job.name = name;
       job.is_process = true;
@@ -177,10 +177,10 @@ void take_place(const Rendezvous& job) {
   StoreClient& store = *job.store;
   const std::string me = about_me(job.size);
   const auto refuse = [&](const std::string& why) {
-    const std::string text = why + "; the group goes on without process " + std::to_string(::getpid()) + " on " +
+    const std::string text = why + "; the group continues without process " + std::to_string(::getpid()) + " on " +
                              host_name() +
-                             ". Each process of a job needs a RANK of its own and the same WORLD_SIZE, and each job on "
-                             "a machine a MASTER_PORT of its own";
+                             ". Each process of a job needs its own RANK and the same WORLD_SIZE, and each job on a "
+                             "machine needs its own MASTER_PORT";
     store.set(refused_key(job.name), text);
     throw DistributedError("init_process_group: " + text);
   };
@@ -188,12 +188,12 @@ void take_place(const Rendezvous& job) {
   const int first_rank = std::atoi(first.c_str());
   const std::string its = first.substr(first.find(' ') + 1), count = its.substr(0, its.find(' '));
   if (count != std::to_string(job.size))
-    refuse("the ranks count differently: " + rank_text(job.rank, nullptr) + " says that there are " +
-           std::to_string(job.size) + ", " + rank_text(first_rank, nullptr) + " that there are " + count +
+    refuse("the ranks have different world sizes: " + rank_text(job.rank, nullptr) + " has " +
+           std::to_string(job.size) + ", " + rank_text(first_rank, nullptr) + " has " + count +
            whereabouts(first_rank, its));
   const std::string there = store.set_once(place_key(job.name, job.rank), me);
   if (there != me)
-    refuse("there are two processes of " + rank_text(job.rank, nullptr) + ", one of which has its place already" +
+    refuse("two processes claim to be " + rank_text(job.rank, nullptr) + ", and the other one joined first" +
            whereabouts(job.rank, there));
 }
 
@@ -214,11 +214,11 @@ std::vector<std::string> wait_for_all_ranks(StoreClient& store, const std::strin
     if (!theirs) {
       std::string why = (members ? members->str() : "init_process_group") + ": " + rank_text(r, members);
       if (left.empty())
-        why += " of " + std::to_string(size) + " did not come within " + std::to_string(timeout.count()) + " ms";
+        why += " of " + std::to_string(size) + " did not arrive within " + std::to_string(timeout.count()) + " ms";
       else
-        why += " has left (" + left + "), and did not come";
+        why += " has left (" + left + ") before it joined";
       if (const auto refused = store.find(refused_key(group), std::chrono::milliseconds(0), StoreClient::kHasty))
-        why += "; a process that came was refused: " + *refused;
+        why += "; a process was refused: " + *refused;
       throw DistributedError(store.publish_failure(group, why, StoreClient::kHasty));
     }
     contacts.push_back(theirs->substr(theirs->find('\n') + 1));

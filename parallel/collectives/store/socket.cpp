@@ -32,7 +32,7 @@ AddressList look_up(const std::string& address, int port, int flags) {
   if (status != 0 && address == "localhost")  // localhost is this machine (RFC 6761), even if /etc/hosts lacks it
     status = ::getaddrinfo("127.0.0.1", service.c_str(), &hints, &found);
   TANDEM_CHECK_AS(DistributedError, status == 0, "store: the address ", place(address, port),
-                  " is not known: ", ::gai_strerror(status));
+                  " cannot be resolved: ", ::gai_strerror(status));
   return {found, &::freeaddrinfo};
 }
 Descriptor make_socket(const addrinfo& a) {
@@ -95,10 +95,12 @@ Descriptor listen_on(const std::string& address, int port) {
     // do not try the next address of the name, because ranks would first find the program that uses this one
     if (error == EADDRINUSE) break;
   }
-  TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE, "store: port ", port, " of ", address,
-                  " is in use; set MASTER_PORT to another port");
-  TANDEM_CHECK_AS(DistributedError, false, "store: cannot listen on ", place(address, port), ": ",
-                  std::strerror(error));
+  TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE,
+                  "store: The server socket has failed to listen on any local network address: port ", port, " of ",
+                  address, " is in use; set MASTER_PORT to another port");
+  TANDEM_CHECK_AS(DistributedError, false,
+                  "store: The server socket has failed to listen on any local network address: ", place(address, port),
+                  ": ", std::strerror(error));
   return {};
 }
 
@@ -119,9 +121,9 @@ Descriptor connect_to(const std::string& address, int port, Deadline deadline, c
     // a short pause, because the server may be about to start
     const auto pause = std::min(left_until(deadline), std::chrono::milliseconds(20));
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
-    TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: ", host, " did not come: no connection to ",
-                    place(address, port), " within ", waited, " ms: ", std::strerror(error),
-                    "; are MASTER_ADDR and MASTER_PORT those of rank 0?");
+    TANDEM_CHECK_AS(DistributedError, pause.count() > 0, "store: The client socket has timed out after ", waited,
+                    "ms while trying to connect to (", address, ", ", port, "): ", host, " does not answer (",
+                    std::strerror(error), "); are MASTER_ADDR and MASTER_PORT those of rank 0?");
     std::this_thread::sleep_for(pause);
   }
 }
@@ -150,7 +152,7 @@ std::string local_address(int fd) {
                   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
                       ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
                                     NI_NUMERICHOST) == 0,
-                  "store: the system does not tell the address of this end of the connection");
+                  "store: the local address of a connection cannot be read");
   return text;
 }
 

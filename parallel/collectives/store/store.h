@@ -134,7 +134,7 @@ class StoreClient {
   /// Returns the ranks that have left the group, and how.
   LeftRanks left(const std::string& group, std::chrono::milliseconds answer = kHasty);
   /// Result of blame(group, rank): the rank that holds up `rank`, which is `rank` itself or a rank for which it waits,
-  /// directly or through other waiting ranks. `silence` is "has not been heard of for 1234 ms" if the reports of that
+  /// directly or through other waiting ranks. `silence` is "has sent no heartbeat for 1234 ms" if the reports of that
   /// rank are overdue, otherwise "".
   struct Blame {
     int rank = 0;

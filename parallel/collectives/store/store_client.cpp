@@ -100,13 +100,12 @@ void StoreClient::say_hello(const std::string& address, int port, const std::str
                   " may be stopped, or another program may use the port");
   TANDEM_CHECK_AS(StoreClosed, received == Received::all && (reply.empty() || reply[0] != kClosed), "store: ", place_,
                   ", where ", host_, " hosts the store, closes the connection; another program may use the port");
+  TANDEM_CHECK_AS(StoreDenied, reply.empty() || reply[0] != kDenied, "store: ", place_,
+                  " refuses this job token: the store of another job is there; each job on a machine needs its own "
+                  "MASTER_PORT, and all processes of a job need the same TANDEM_JOB_TOKEN");
   TANDEM_CHECK_AS(
-      StoreDenied, reply.empty() || reply[0] != kDenied, "store: ", place_,
-      " refuses this job token: the store of another job is there; each job on a machine needs a MASTER_PORT "
-      "of its own, and TANDEM_JOB_TOKEN must be that of the job whose store it is");
-  TANDEM_CHECK_AS(DistributedError, reply == kValue + std::string(kVersion), "store: what answers at ", place_,
-                  ", where ", host_, " should host the store, is no store of this version of Tandem; another program ",
-                  "may use the port");
+      DistributedError, reply == kValue + std::string(kVersion), "store: the server at ", place_, ", where ", host_,
+      " should host the store, is not a store of this version of Tandem; another program ", "may use the port");
 }
 
 std::optional<std::string> StoreClient::request(char op, const std::string& key, const std::string& value,
@@ -163,15 +162,15 @@ std::optional<std::string> StoreClient::find(const std::string& key, millisecond
 }
 std::string StoreClient::get(const std::string& key, milliseconds timeout) {
   std::optional<std::string> value = find(key, timeout);
-  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: the key '", key, "' was not set at ", place_, " within ",
-                  timeout.count(), " ms");
+  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout.count(), "ms, keys: ", key,
+                  " (not set at ", place_, ")");
   return *std::move(value);
 }
 void StoreClient::wait(const std::vector<std::string>& keys, milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
-    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: the key '", key,
-                    "' was not set at ", place_, " within ", timeout.count(), " ms");
+    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: wait timeout after ",
+                    timeout.count(), "ms, keys: ", key, " (not set at ", place_, ")");
 }
 
 std::optional<std::string> StoreClient::report(const std::string& group, int rank, int waits_for, milliseconds time,

@@ -155,7 +155,7 @@ class StoreServer::Loop {
     size_t i = 2;
     for (auto c = connections_.begin(); c != connections_.end(); ++i)
       if (step(*c, fds[i].revents)) {
-        if (c->member && c->member->is_lost()) lose(*c, "it has not been heard of for", c->member->silence);
+        if (c->member && c->member->is_lost()) lose(*c, "it has sent no heartbeat for", c->member->silence);
         ++c;
       } else {
         if (c->member) lose(*c, "its connection has ended", {});
@@ -317,7 +317,7 @@ class StoreServer::Loop {
       if (!c) return std::to_string(r);
       const auto silence = std::chrono::duration_cast<milliseconds>(Clock::now() - c->member->heard).count();
       if (c->member->silent())
-        return std::to_string(r) + " has not been heard of for " + std::to_string(silence) + " ms";
+        return std::to_string(r) + " has sent no heartbeat for " + std::to_string(silence) + " ms";
       if (c->member->waits_for < 0) return std::to_string(r);
       r = c->member->waits_for;
     }
@@ -335,7 +335,7 @@ class StoreServer::Loop {
       if (Clock::now() < each.published) return false;
       const std::string outermost = each.group.substr(0, each.group.find('/'));
       const std::string rank = "rank " + std::to_string(each.rank) +
-                               " is gone: its connection to the store ended before it had left the group" +
+                               " is gone: its connection to the store ended before it left the group" +
                                whereabouts(each.rank, values_.find(came_key(outermost, each.rank)));
       values_.set_once(failure_key(outermost), each.text.empty() ? rank : each.text);
       return true;

@@ -15,16 +15,16 @@ namespace tandem::distributed {
 
 std::string Store::get(const std::string& key) {
   std::optional<std::string> value = find(key, timeout());
-  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: nobody has set the key '", key, "' within ",
-                  timeout().count(), " ms");
+  TANDEM_CHECK_AS(DistributedError, value.has_value(), "store: wait timeout after ", timeout().count(),
+                  "ms, keys: ", key);
   return *std::move(value);
 }
 void Store::wait(const std::vector<std::string>& keys) { wait(keys, timeout()); }
 void Store::wait(const std::vector<std::string>& keys, std::chrono::milliseconds timeout) {
   const Deadline deadline = after(timeout);
   for (const std::string& key : keys)
-    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: nobody has set the key '",
-                    key, "' within ", timeout.count(), " ms");
+    TANDEM_CHECK_AS(DistributedError, find(key, left_until(deadline)).has_value(), "store: wait timeout after ",
+                    timeout.count(), "ms, keys: ", key);
 }
 bool Store::check(const std::vector<std::string>& keys) {
   return std::all_of(keys.begin(), keys.end(),
@@ -68,7 +68,7 @@ std::optional<std::string> HashStore::find(const std::string& key, std::chrono::
 
 PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
     : Store(store ? store->timeout() : kDefaultTimeout), prefix_(std::move(prefix) + "/"), store_(std::move(store)) {
-  TANDEM_CHECK(store_, "PrefixStore: there is no store; accepted: another store");
+  TANDEM_CHECK(store_, "PrefixStore: the underlying store is null");
 }
 
 namespace {
@@ -102,8 +102,10 @@ struct TCPStore::State {
 };
 
 TCPStore::TCPStore(const std::string& host, const TCPStoreOptions& options) : Store(options.timeout) {
-  TANDEM_CHECK(options.port >= 0 && options.port <= 65535 && (options.port > 0 || options.isServer),
-               "TCPStore: the port is ", options.port, "; accepted: 1 to 65535, and 0 where isServer");
+  TANDEM_CHECK(options.port >= 0 && options.port <= 65535, "TCPStore: port must have value from 0 to 65535 but was ",
+               options.port);
+  TANDEM_CHECK(options.port > 0 || options.isServer, "TCPStore: the port is 0; accepted: 1 to 65535, or 0 (any free ",
+               "port) with isServer");
   state_ = tandem::detail::Owned(new State(host, options));
   if (options.waitWorkers) waitForWorkers();
 }
@@ -113,8 +115,9 @@ void TCPStore::waitForWorkers() {
   for (const Deadline deadline = after(timeout());; std::this_thread::sleep_for(milliseconds(2))) {
     const auto come = static_cast<size_t>(state_->client.add(kWorkers, 0));
     if (come >= *state_->workers) return;
-    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: ", come, " of ", *state_->workers,
-                    " workers came within ", timeout().count(), " ms");
+    TANDEM_CHECK_AS(DistributedError, Clock::now() < deadline, "TCPStore: Timed out after ",
+                    static_cast<double>(timeout().count()) / 1e3, " seconds waiting for clients. ", come, "/",
+                    *state_->workers, " clients joined.");
   }
 }
 const std::string& TCPStore::getHost() const { return state_->host; }

@@ -51,9 +51,9 @@ std::string TorchStore::receive(size_t bytes, const std::string& who) {
       continue;
     }
     TANDEM_CHECK_AS(DistributedError, n < 0 && (errno == EINTR || errno == EAGAIN), "init_process_group: ", place_,
-                    " is gone");
+                    " has closed the connection");
     TANDEM_CHECK_AS(DistributedError, wait_until_ready(socket_.get(), POLLIN, deadline_), "init_process_group: ", who,
-                    " did not come: it wrote nothing within the timeout to ", place_);
+                    " did not arrive: within the timeout it wrote nothing to ", place_);
   }
   return got;
 }

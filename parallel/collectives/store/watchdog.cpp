@@ -89,8 +89,8 @@ void Watchdog::end_process_unless_told(const std::string& error) {
     if (stop_ || *options_.told) return;
   }
   flush_standard_output();
-  const std::string text =
-      "tandem: rank " + std::to_string(options_.rank) + " ends, as its job has failed: " + error.substr(0, 3000) + "\n";
+  const std::string text = "tandem: rank " + std::to_string(options_.rank) +
+                           " ends because its job has failed: " + error.substr(0, 3000) + "\n";
   if (wait_until_ready(STDERR_FILENO, POLLOUT,
                        after(std::chrono::milliseconds(100))))  // a short wait: the reader may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());

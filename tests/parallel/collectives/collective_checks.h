@@ -205,7 +205,7 @@ void run_collective_checks(distributed::InitOptions options, std::chrono::millis
   InitOptions impatient = options;
   impatient.timeout = short_timeout;
   init_process_group("nccl", impatient);
-  expect_failure("a rank that does not come", "it is not done within", [&](ProcessGroup& group) {
+  expect_failure("a rank that does not come", "it did not finish within", [&](ProcessGroup& group) {
     if (group.rank() > 0) std::this_thread::sleep_for(short_timeout + std::chrono::milliseconds(500));
     group.all_reduce(zeros({5}, device()))->synchronize();
   });

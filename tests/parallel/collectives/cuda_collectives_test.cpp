@@ -230,10 +230,10 @@ TEST_CASE("cuda: tensors on other devices than a collective takes are refused", 
              Contains("all on one GPU"));
   CHECK_THAT(message("local",
                      [&](ProcessGroup& g) { g.all_reduce(zeros({2}, g.rank() == 0 ? first : Device("cpu")))->wait(); }),
-             Contains("different things") && Contains("on cuda"));
+             Contains("Detected mismatch between collectives on ranks") && Contains("on cuda"));
   if (test::without_fake_nccl()) return;
   CHECK_THAT(message("nccl", [](ProcessGroup& g) { g.all_reduce(zeros({2})); }),
-             Contains("the tensor is on cpu; nccl takes tensors on cuda"));
+             Contains("the tensor is on cpu; this rank's nccl group accepts only tensors on cuda"));
   CHECK_THAT(message("nccl", [&](ProcessGroup& g) { g.all_reduce(zeros({2}, g.rank() == 0 ? second : first)); }),
-             Contains("alone, the device of this rank's group"));
+             Contains("group accepts only tensors on cuda"));
 }

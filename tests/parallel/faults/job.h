@@ -102,7 +102,7 @@ class FaultJob {
 /// The ranks that a text holds to be the cause.
 inline std::set<int> blamed_in(const std::string& text) {
   static const std::regex kBlame(
-      "rank ([0-9]+)( of [0-9]+)? (is gone|did not come|was ended by|does not answer|is stopped by|has left|cannot)");
+      "rank ([0-9]+)( of [0-9]+)? (is gone|did not arrive|was ended by|does not answer|is stopped by|has left|cannot)");
   std::set<int> ranks;
   for (std::sregex_iterator at(text.begin(), text.end(), kBlame), end; at != end; ++at)
     ranks.insert(std::stoi((*at)[1]));

@@ -101,7 +101,7 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
   const std::string said = contents(job.folder / "error"), out = contents(job.folder / "out");
   if (job.exit_status != 0) wrong("tandem launch ends with status " + std::to_string(job.exit_status) + ": " + said);
   if (job.end() != expected) wrong("the parameters are not those of a job without faults");
-  result.restarts = count_of(said, "all ranks are started again");
+  result.restarts = count_of(said, "restarting all ranks");
   // A rank that was struck behind its last step may have ended well before.
   if (result.restarts > result.kills || result.restarts + 1 < result.kills)
     wrong(std::to_string(result.kills) + " kills, " + std::to_string(result.restarts) + " restarts: " + said);

@@ -80,10 +80,10 @@ TEST_CASE("flight: a rank that is stopped, or does something else until the time
   CHECK(late.culprits() == std::vector<int>{1});
   CHECK(late.missing().empty());  // it lives, and hears of the failure
   const std::string host = parse_json(late.records.at(1)).at("host").get<std::string>();
-  CHECK_THAT(late.launch_error, Contains("did not come within 1500 ms") && Contains("(rank 1 is process ") &&
+  CHECK_THAT(late.launch_error, Contains("did not arrive within 1500 ms") && Contains("(rank 1 is process ") &&
                                     Contains(" on " + host + ")"));
   CHECK_THAT(late.why(), Contains("rank 1 was missing in all_reduce #5 (the loss)") &&
-                             Contains("did not begin it: its last call was all_reduce #4 (sum 2)") &&
+                             Contains("did not start it: its last call was all_reduce #4 (sum 2)") &&
                              Contains("which it finished"));
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("flight: a rank that calls another collective, or of another shape, is
   INFO(other.text);
   CHECK(other.culprits() == std::vector<int>{2});
   CHECK_THAT(other.why(), Contains("rank 2 was missing in all_reduce #5 (the loss)") &&
-                              Contains("it called in its place broadcast #5 (weights)"));
+                              Contains("it instead called broadcast #5 (weights)"));
   const Verdict shape = launched(3, "shape", 3);
   INFO(shape.text);
   CHECK(shape.culprits() == std::vector<int>{2});
@@ -145,7 +145,7 @@ TEST_CASE("flight: ranks that are threads write records too, and so does whoever
   CHECK(record["has_left"] == false);
   const Verdict v = verdict_on(folder.path());
   CHECK(v.culprits().empty());
-  CHECK_THAT(v.why(), Contains("came to its end on all ranks"));
+  CHECK_THAT(v.why(), Contains("all calls finished on all ranks"));
 }
 
 TEST_CASE("flight: a record holds what a call was, for as many calls as there is room for", "[flight]") {
@@ -192,7 +192,7 @@ TEST_CASE("flight: a record that cannot be written is a warning, and the first e
     INFO(job.error);
     CHECK(job.status == 3);
     CHECK_THAT(job.error, Contains("tandem: the flight record of rank 0: ") && Contains(folder));
-    CHECK_THAT(job.error, Contains("error: ") && Contains("the ranks do different things"));
+    CHECK_THAT(job.error, Contains("error: ") && Contains("Detected mismatch between collectives on ranks"));
   }
 }
 

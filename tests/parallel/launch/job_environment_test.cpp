@@ -113,7 +113,7 @@ TEST_CASE("RANK alone is no launcher: the one that gives rank and size counts", 
     CHECK(local_rank_of(of(whole + rank_alone)) == local_rank_of(of(whole)));
   }
   CHECK(read(kStep + Environment{{"OMPI_COMM_WORLD_RANK", "0"}, {"PMI_RANK", "0"}}).launcher == "Slurm");
-  CHECK_THROWS_WITH(read(kAllocation + rank_alone), Contains("WORLD_SIZE is not set"));
+  CHECK_THROWS_WITH(read(kAllocation + rank_alone), Contains("environment variable WORLD_SIZE expected, but not set"));
   CHECK_THROWS_WITH(read(kAllocation + rank_alone + Environment{{"SLURM_PROCID", "0"}}),
                     Contains("a batch script runs once"));
   InitOptions options;
@@ -178,7 +178,7 @@ TEST_CASE("torchrun's agent holds the store unless an address is given", "[launc
 
 TEST_CASE("a shell in an allocation of Slurm is told so, and waits for nobody", "[launch][environment][errors]") {
   CHECK_THROWS_WITH(read(kAllocation),
-                    Contains("allocation 77 of Slurm, of 6 tasks") && Contains("start the ranks by `srun PROGRAM`"));
+                    Contains("Slurm's allocation 77 of 6 tasks") && Contains("start the ranks by `srun PROGRAM`"));
   const Environment batch = kAllocation + Environment{{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}};
   CHECK_THROWS_WITH(read(batch), Contains("of 6 tasks") && Contains("a batch script runs once"));
   Environment one = batch + Environment{{"SLURM_NTASKS", "1"}};
@@ -210,7 +210,7 @@ TEST_CASE("rank 0 of a step of Slurm is on the first node of its list", "[launch
   CHECK(address("n[08]") == "127.0.0.1");
   CHECK(address("rack[0]n[7]") == "127.0.0.1");
   CHECK(address("n08,n09") == "n08");
-  CHECK_THROWS_WITH(address("n[08"), Contains("'n[08' is no list of Slurm's nodes: a bracket is not closed"));
+  CHECK_THROWS_WITH(address("n[08"), Contains("'n[08' is not a Slurm node list: a bracket is not closed"));
   // Older versions say SLURM_NODELIST alone.
   Environment old = kStep + Environment{{"SLURM_NODELIST", "m[1-2]"}};
   old.erase("SLURM_STEP_NODELIST"), old.erase("SLURM_JOB_NODELIST");
@@ -254,9 +254,10 @@ TEST_CASE("rank 0 is found where srun -m arbitrary has put it", "[launch][enviro
 }
 
 TEST_CASE("what an environment lacks or has wrong is named", "[launch][environment][errors]") {
-  CHECK_THROWS_WITH(read({}), Contains("WORLD_SIZE is not set; tandem launch sets it"));
-  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}}), Contains("RANK is not set"));
-  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "0"}}), Contains("MASTER_ADDR is not set"));
+  CHECK_THROWS_WITH(read({}), Contains("environment variable WORLD_SIZE expected, but not set; tandem launch sets it"));
+  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}}), Contains("environment variable RANK expected, but not set"));
+  CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "0"}}),
+                    Contains("environment variable MASTER_ADDR expected, but not set"));
   CHECK_THROWS_WITH(read({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), Contains("RANK is 2; accepted: 0 to 1"));
   CHECK_THROWS_WITH(read(kOpenMpi + Environment{{"OMPI_COMM_WORLD_SIZE", "two"}}),
                     Contains("OMPI_COMM_WORLD_SIZE is 'two'; accepted: a number"));
@@ -282,5 +283,5 @@ TEST_CASE("lists of Slurm's nodes are read", "[launch][environment]") {
   CHECK(hosts_of_node_list("n[1-999999999]", 2) == Hosts{"n1", "n2"});
   for (const char* list :
        {"", "n[1", "n1]", "n[2-1]", "n[a]", "n[]", "a,,b", "n[1-]", "n[-1]", "n[1,]", "n[1-2-3]", "n[[1]]", "n1,"})
-    CHECK_THROWS_WITH(hosts_of_node_list(list), Contains("is no list of Slurm's nodes"));
+    CHECK_THROWS_WITH(hosts_of_node_list(list), Contains("is not a Slurm node list"));
 }

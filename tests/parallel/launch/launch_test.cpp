@@ -143,7 +143,7 @@ TEST_CASE("launch: a stopped rank is said to be one, and does not outlive the jo
   const ChildResult r = Child(launch_program(3, "stop")).finish();
   INFO(r.out << r.error);
   CHECK(r.status == 3);
-  CHECK_THAT(r.error, Contains("rank 1 did not come within 1500 ms") && Contains("has not been heard of for") &&
+  CHECK_THAT(r.error, Contains("rank 1 did not arrive within 1500 ms") && Contains("has sent no heartbeat for") &&
                           Contains("; rank 1 is stopped by signal 19"));
   // 1.5 s, and as much for start and end on a busy machine; 7 s more were spent on waiting for the stopped rank.
   CHECK(Clock::now() - start < std::chrono::seconds(6));
@@ -186,13 +186,15 @@ TEST_CASE("launch: ranks over Gloo find each other, and say why they failed", "[
       {"die", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9", "rank 1 was ended by signal 9 (Killed)"},
       {"die in a group", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "[2] error: all_reduce #2 of float32, 3 elements, SUM, in group of ranks 1, 2: rank 1 was ended by signal 9"},
-      {"die in a Join", 128 + SIGKILL, "(DDP 1: who goes on, of a Join)", "rank 1 was ended by signal 9 (Killed)"},
+      {"die in a Join", 128 + SIGKILL, "(DDP 1: which ranks continue in a Join)",
+       "rank 1 was ended by signal 9 (Killed)"},
       {"die in pieces", 128 + SIGKILL, "tandem launch: rank 1 was ended by signal 9",
        "of float32, 4194304 elements, SUM: rank 1 was ended by signal 9 (Killed)"},
-      {"stop in pieces", 3, "rank 1 did not come within 1500 ms", "of float32, 4194304 elements, SUM: rank 1 did not"},
+      {"stop in pieces", 3, "rank 1 did not arrive within 1500 ms",
+       "of float32, 4194304 elements, SUM: rank 1 did not"},
       {"uncaught", 128 + SIGABRT, "tandem launch: rank 1 was ended by signal 6", "[0] error: all_reduce #3"},
-      {"hang", 3, "rank 1 did not come within 1500 ms", "[0] error: all_reduce #3"},
-      {"wrong token", 3, "TANDEM_JOB_TOKEN must be that of the job", "[0] error: "},
+      {"hang", 3, "rank 1 did not arrive within 1500 ms", "[0] error: all_reduce #3"},
+      {"wrong token", 3, "all processes of a job need the same TANDEM_JOB_TOKEN", "[0] error: "},
   };
   for (const Case& c : cases) {
     const auto start = Clock::now();
@@ -218,7 +220,8 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     INFO(what << ":\n" << one.error << two.error);
     CHECK(Child::count(one.out + two.out, "the sum is 3\n") == 2);
     CHECK((one.status == 0) == (std::string(what) == "sum"));
-    const char* const call = what == std::string("die in a Join") ? "(DDP 1: who goes on, of a Join)" : "all_reduce #3";
+    const char* const call =
+        what == std::string("die in a Join") ? "(DDP 1: which ranks continue in a Join)" : "all_reduce #3";
     if (std::string(what) != "sum") CHECK_THAT(two.error, Contains(call) && Contains("rank 1 is gone"));
   }
   // Who waits for nobody is ended by its watchdog.
@@ -229,7 +232,7 @@ TEST_CASE("launch: without it the environment is enough, and rank 0 hosts the st
     const ChildResult r = ranks[1 - victim].finish();
     INFO(r.error);
     CHECK(r.status == 1);
-    CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends, as its job has failed") &&
+    CHECK_THAT(r.error, Contains("rank " + std::to_string(1 - victim) + " ends because its job has failed") &&
                             Contains("rank " + std::to_string(victim) + " is gone"));
     CHECK(ranks[victim].finish().status == -SIGKILL);
   }
@@ -264,7 +267,7 @@ TEST_CASE("launch: tasks of a step of Slurm find each other, and a batch script 
   const ChildResult batch = start({"SLURM_PROCID=0", "SLURM_LOCALID=0"}).finish();  // as sbatch runs it, once
   CHECK(batch.status == 3);
   CHECK_THAT(batch.error,
-             Contains("of 2 tasks, but no task of a step") && Contains("start the ranks by `srun PROGRAM`"));
+             Contains("of 2 tasks, but is not a task of a step") && Contains("start the ranks by `srun PROGRAM`"));
 }
 
 TEST_CASE("launch: ranks that torchrun started meet at its agent's store, whose port is taken", "[launch][gloo]") {

@@ -74,7 +74,7 @@ TEST_CASE("launch: a launcher that is killed is named by the others at once, wit
       CHECK_THAT(r.error, Contains("tandem launch: the launcher of node " + std::string(kills_zero ? "0" : "1") +
                                    " of 2 (" + host() + ") is lost: ") &&
                               Contains("onnection"));
-      CHECK(Child::count(r.error, "started again") == 0);
+      CHECK(Child::count(r.error, "restarting all ranks") == 0);
       killed.finish();
       CHECK(nothing_left());
     }
@@ -94,7 +94,7 @@ TEST_CASE("launch: a launcher that is stopped is lost after --node-timeout, and 
         r.error,
         stops_zero
             ? Contains("the launcher of node 0 of 2 (" + host() + ") is lost: it has not answered for 1000 ms")
-            : Contains("the launcher of node 1 of 2 (" + host() + ") is lost: it has not been heard of for 1000 ms"));
+            : Contains("the launcher of node 1 of 2 (" + host() + ") is lost: it has sent no heartbeat for 1000 ms"));
     stopped.signal(SIGCONT);
     const ChildResult late = stopped.finish();
     INFO(late.error);
@@ -118,8 +118,7 @@ TEST_CASE("launch: both sides of a link that is cut end, and name each other", "
   INFO(zero.error << one.error);
   CHECK((zero.status == 1 && one.status == 1));
   CHECK_THAT(zero.error, Contains("tandem launch: the launcher of node 1 of 2 (" + host() +
-                                  ") is lost: it has not been "
-                                  "heard of for 2000 ms"));
+                                  ") is lost: it has sent no heartbeat for 2000 ms"));
   CHECK_THAT(one.error,
              Contains("the launcher of node 0 of 2 (" + host() + ") is lost: it has not answered for 2000 ms"));
   CHECK(nothing_left());
@@ -128,7 +127,7 @@ TEST_CASE("launch: both sides of a link that is cut end, and name each other", "
 TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
   const int port = free_port();
   Child alone = node(port, {}, {"true"});
-  alone.read_error_until("tandem launch: waits for node 1 of 2 to come to 127.0.0.1:" + std::to_string(port) +
+  alone.read_error_until("tandem launch: waiting for node 1 of 2 to connect to 127.0.0.1:" + std::to_string(port) +
                          ", for up to 300 s");
   alone.signal(SIGTERM);
   CHECK(alone.finish().status == 128 + SIGTERM);
@@ -136,7 +135,7 @@ TEST_CASE("launch: a launcher says whom it waits for", "[launch][nodes]") {
     std::vector<std::string> words = {"--nodes", "2", "--rdzv", "192.0.2.1:9", "--", "true"};  // no host's (RFC 5737)
     return Child(launch(words), {"TANDEM_JOB_TOKEN=secret"});
   }();
-  other.read_error_until("tandem launch: waits for node 0, whose launcher is to listen at 192.0.2.1:9");
+  other.read_error_until("tandem launch: waiting for node 0, whose launcher must listen at 192.0.2.1:9");
   other.signal(SIGTERM);
   CHECK(other.finish().status == 128 + SIGTERM);
 }

@@ -82,11 +82,11 @@ starts 0 env SLURM_HOSTFILE="$PWD/hosts" srun -p three -N3 -n3 -m arbitrary "$pr
 says 3 "the sum is 6"
 says 1 "address: SLURM_STEP_NODELIST and SLURM_HOSTFILE"
 starts 3 srun -p three -N3 -n3 -m arbitrary -w tn3,tn1,tn2 "$program" sum  # which Slurm tells nobody
-says 3 "has put rank 0 on one of 3 nodes, and Slurm does not say on which"
+says 3 "has put rank 0 on one of 3 nodes, but Slurm does not say on which"
 
 # Shells of an allocation are no ranks, and say so.
 starts 3 salloc -N2 -n3 "$program" sum
-says 1 "of 3 tasks, but no task of a step"
+says 1 "of 3 tasks, but is not a task of a step"
 starts 3 salloc -N2 -n3 srun --interactive --preserve-env "$program" sum
 says 1 "(a shell of salloc is one process); start the ranks by \`srun PROGRAM\`"
 starts 3 sbatch --wait -N2 -n3 -o "$PWD/batch" --wrap "'$program' sum"

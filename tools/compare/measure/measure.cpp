@@ -16,9 +16,8 @@ namespace {
 
 /// Text printed before the verdict if all ranks shared one GPU.
 const char* const kSharedGpu =
-    "The ranks shared one GPU, as virtual devices: what is shown is that they train the same model, and how many "
-    "bytes, "
-    "calls and how much memory they take; no time of it says anything about several GPUs. ";
+    "The ranks shared one GPU, as virtual devices: the report shows that they train the same model, and how many "
+    "bytes, calls and how much memory they need. Its times say nothing about several GPUs. ";
 
 /// One row of the results table, with its settings and measurements.
 struct Row {

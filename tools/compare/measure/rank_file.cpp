@@ -65,7 +65,7 @@ void write_rank(const std::string& folder, const RankSample& sample) {
 
 RankSample read_rank(const std::string& folder, int rank) {
   std::ifstream in(path_of(folder, rank));
-  TANDEM_CHECK(in, "compare: rank ", rank, " left no result at ", path_of(folder, rank));
+  TANDEM_CHECK(in, "compare: rank ", rank, " wrote no result to ", path_of(folder, rank));
   return nlohmann::json::parse(in).get<RankSample>();
 }
 

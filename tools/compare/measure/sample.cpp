@@ -216,7 +216,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
       moved = moved_by(mode);
       slept = 0;
       slept_before = slowdown ? slowdown->slept() : 0;
-      TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: the failure that was planted on ", slow);
+      TANDEM_CHECK(!here || planted.kind != Planted::Kind::fail, "compare: planted failure on ", slow);
     }
     if (slowdown) slowdown->begin_step();
     if (fingerprints) fingerprints->begin_step(step);

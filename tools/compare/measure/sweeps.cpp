@@ -120,11 +120,12 @@ std::vector<std::string> skill_of(const std::vector<Overhead>& overheads) {
   }
   if (by_model.empty()) return {};
   const double model = mean(by_model), none = mean(by_none), same = mean(by_same);
-  std::string text = cat("What communication adds to a step of DDP here, for ", by_model.size(),
-                         " numbers of ranks and batch sizes that the model was not fitted to: it is off by ",
-                         duration(model), " in the mean; \"nothing\" is off by ", duration(none),
-                         ", \"the same as where it was fitted\" by ", duration(same), ". ", held,
-                         " of the measured intervals hold the prediction, ", overlap, " overlap with its interval. ");
+  std::string text =
+      cat("What communication adds to a step of DDP here, for ", by_model.size(),
+          " numbers of ranks and batch sizes that the model was not fitted to: it is off by ", duration(model),
+          " in the mean; \"nothing\" is off by ", duration(none), ", \"the same as where it was fitted\" by ",
+          duration(same), ". ", held, " of the measured intervals contain the prediction, ", overlap,
+          " overlap with its interval. ");
   text += model < std::min(none, same) ? "So it has skill here." : "So it has no skill here: do not rely on it.";
   return {text};
 }

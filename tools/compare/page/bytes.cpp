@@ -239,7 +239,7 @@ std::string buckets_body(const Report& report, const ModeStyles&) {
                              {"exposed", 3, seconds - bucket.hidden, duration(seconds - bucket.hidden)}},
                             {}});
     }
-    chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden beside backward.") : "";
+    chart.description = all > 0 ? cat(percent(hidden / all), " of the communication is hidden behind backward.") : "";
     overlap += svg(chart);
     if (all > 0) words.push_back(cat(job.name(), ", ", in_words(run->label), ": ", chart.description));
   }

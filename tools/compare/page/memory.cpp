@@ -37,7 +37,7 @@ std::string excess_sentence(const JobRuns& job) {
           " more than the largest of the others (", mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
   if (job.dp_loss() && job.dp_loss() != &dp && excess(job.dp_loss(), &inside))
     out += plain == inside
-               ? std::string(" With the loss inside the replicas it is as much.")
+               ? std::string(" With the loss inside the replicas the excess is the same.")
                : cat(" With the loss inside the replicas the excess is ", mib(inside), ": ", mib(plain - inside),
                      " less", plain > 0 ? " (" + percent((plain - inside) / plain) + ")." : ".");
   return out;

@@ -16,7 +16,7 @@ std::string predicted_beside_measured(const Report& report) {
   std::string figures;
   for (const std::string& model : models(report)) {
     LineChart chart;
-    chart.title = "Predicted beside measured: " + model;
+    chart.title = "Predicted and measured times: " + model;
     chart.x = {"measured time of a step", Unit::kSeconds, true, false};
     chart.y = {"predicted time of a step", Unit::kSeconds, true, false};
     std::vector<Series> kinds = {{"one device", kInk, {}, false, true, false, true},
@@ -53,7 +53,7 @@ std::string overhead_charts(const Report& report, Table& table) {
     DotChart chart;
     chart.title = "What communication adds to a step: " + model;
     chart.description = "Measured with its 95 % interval, and predicted from the one row that was fitted.";
-    chart.x = {"time of a DDP step beyond that of ranks that send nothing", Unit::kSeconds};
+    chart.x = {"extra time of a DDP step over ranks that do not communicate", Unit::kSeconds};
     chart.dot_name = "measured, 95 % interval";
     chart.second_name = "predicted";
     for (const Overhead& o : report.overheads) {
@@ -149,7 +149,7 @@ std::string published_charts(const Report& report) {
 }  // namespace
 
 std::string model_body(const Report& report, const ModeStyles&) {
-  Table runs("The figures: prediction beside measurement", {"run", "measured", "predicted", "error"});
+  Table runs("The figures: predictions and measurements", {"run", "measured", "predicted", "error"});
   std::vector<double> errors;
   const Run* worst = nullptr;
   for (const Run& run : report.runs) {
@@ -183,7 +183,7 @@ std::string model_body(const Report& report, const ModeStyles&) {
   for (const Published& item : report.published)
     for (size_t i = 0; i < item.values.size(); ++i)
       published.add({item.what, item.source, item.labels[i], number(item.values[i]) + " " + item.unit,
-                     item.predicted.empty() ? "the source does not say enough"
+                     item.predicted.empty() ? "the source has too little data"
                                             : number(item.predicted[i]) + " " + item.unit + " (predicted)"});
   Table overheads("The figures: what communication adds to a step",
                   {"model", "job", "measured", "from", "to", "predicted", "from", "to"}, 2);

@@ -43,7 +43,7 @@ std::string html(const Report& report) {
     page.introduction +=
         cat("<p class=\"warn\" role=\"alert\"><strong>This report is incomplete:</strong> ",
             escape(report.incomplete_because.empty() ? "no reason was recorded" : report.incomplete_because),
-            ". What is shown was measured; what is missing was not.</p>\n");
+            ". It contains only what was measured until then.</p>\n");
   for (const Chapter& chapter : kChapters) {
     const std::string body = chapter.body(report, styles);
     if (!body.empty()) page.sections.push_back({chapter.id, chapter.title, body});

@@ -99,11 +99,11 @@ std::string agreement_body(const Report& report, const ModeStyles& styles) {
 
 std::string diagnosis_body(const Report& report, const ModeStyles&) {
   std::string figures;
-  Table table("The figures: who was waited for", {"run", "waits", "for", "time", "part of the step"}, 3);
+  Table table("The figures: devices and ranks waited for", {"run", "waits", "for", "time", "part of the step"}, 3);
   std::vector<std::string> words;
   for (const JobRuns& job : main_jobs(report)) {
     BarChart chart;
-    chart.title = "Waiting, by whom it is for: " + job.name();
+    chart.title = "Waiting time by device or rank waited for: " + job.name();
     chart.x = {"mean waiting of a lane, per step", Unit::kSeconds};
     const Run* worst = nullptr;
     std::string whom;
@@ -133,9 +133,9 @@ std::string diagnosis_body(const Report& report, const ModeStyles&) {
       if (all > 0) chart.rows.push_back(row);
     }
     if (!worst) continue;
-    chart.description = cat(whom, " is waited for the longest, under ", in_words(worst->label), ".");
+    chart.description = cat(whom, " is waited for longest, under ", in_words(worst->label), ".");
     figures += svg(chart);
-    words.push_back(cat(job.name(), ": ", whom, " is waited for the longest, ", duration(longest),
+    words.push_back(cat(job.name(), ": ", whom, " is waited for longest, ", duration(longest),
                         " of a lane's step in the mean, under ", in_words(worst->label), "."));
   }
   for (const Run& run : report.runs)

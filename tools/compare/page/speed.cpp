@@ -205,7 +205,7 @@ std::string throughput_body(const Report& report, const ModeStyles& styles) {
   if (jumpy)
     out += paragraph(cat("Single steps vary most for ", in_words(jumpy->label), " (", job_name(*jumpy), "): p95 is ",
                          number(jumpy->p95 / jumpy->p50), " times p50. Error bars are 95 % intervals over ", fewest,
-                         fewest < 5 ? " repeats, which are too few for them to be relied on." : " repeats or more."));
+                         fewest < 5 ? " repeats, which are too few for reliable intervals." : " repeats or more."));
   return out + failures(report) + table.html();
 }
 
@@ -246,7 +246,7 @@ std::string inference_body(const Report& report, const ModeStyles&) {
     chart.x.only_ticks.erase(std::unique(chart.x.only_ticks.begin(), chart.x.only_ticks.end()),
                              chart.x.only_ticks.end());
     chart.description =
-        turns == 0 ? "One device is not overtaken." : cat("DP overtakes one device at batch ", turns, ".");
+        turns == 0 ? "DP is never faster than one device." : cat("DP overtakes one device at batch ", turns, ".");
     figures += svg(chart);
     words += paragraph(cat(inference.model, ": ",
                            turns == 0 ? "DP is at no measured batch clearly faster than one device."

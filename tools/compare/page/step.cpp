@@ -93,8 +93,8 @@ std::string exposed_sentence(const JobRuns& job) {
       hidden = parts.hidden / parts.step;
     }
   }
-  return most ? cat("Communication stands most in the way under ", in_words(most->label), ", for ", percent(exposed),
-                    " of the step; a further ", percent(hidden), " is hidden beside the step's own work.")
+  return most ? cat("Exposed communication is largest under ", in_words(most->label), ", with ", percent(exposed),
+                    " of the step; another ", percent(hidden), " is hidden behind computation.")
               : "";
 }
 
@@ -176,7 +176,7 @@ std::string anatomy_body(const Report& report, const ModeStyles&) {
                        " of a step belongs to no phase.")) +
          (report.tracing_cost.empty()
               ? ""
-              : paragraph(cat("To record it costs ", percent(report.tracing_cost[0].median), " of a step of ",
+              : paragraph(cat("Recording costs ", percent(report.tracing_cost[0].median), " of a step of ",
                               models(report).at(0), " on one device (95 % interval ",
                               percent(report.tracing_cost[0].low), " to ", percent(report.tracing_cost[0].high),
                               "); the times elsewhere on this page are of steps that were not recorded."))) +
