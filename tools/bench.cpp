@@ -36,7 +36,7 @@ std::vector<Case> selected(const std::vector<Benchmark>& all, const Settings& se
   std::erase_if(cases, [](const Case& c) {
     const bool skipped = c.benchmark->name.find("/bfloat16") != std::string::npos;
     if (skipped)
-      std::printf("skipped: %s (this processor, or TANDEM_CPU_ISA, has no bfloat16 products)\n", c.key().c_str());
+      std::printf("skipped: %s (this processor, or this TANDEM_CPU_ISA, multiplies no bfloat16)\n", c.key().c_str());
     return skipped;
   });
   return cases;
@@ -101,7 +101,7 @@ int bench(const Settings& settings, const std::vector<std::string>& command_line
     return is_overhead(row) && compared && compared->is_slower();
   });
   if (slower > 0)
-    std::fprintf(stderr, "tandem: %d overhead row(s) became slower: their intervals are entirely below 0.95\n",
+    std::fprintf(stderr, "tandem: %d overhead row(s) have become slower: their intervals lie below 0.95\n",
                  static_cast<int>(slower));
   return static_cast<int>(slower);
 }

@@ -243,11 +243,12 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
     bool list = false;
   };
   auto s = std::make_shared<Options>();
-  CLI::App* const c = app.add_subcommand("bench", "Time operations and training steps in Tandem, PyTorch and LibTorch");
+  CLI::App* const c =
+      app.add_subcommand("bench", "Time operations and training steps, here and in PyTorch and LibTorch");
   option(*c, "--filter", s->filter, "TEXT",
-         "Time only benchmarks whose names contain one of these texts, separated by commas")
+         "Time only benchmarks whose name contains this; several with commas between")
       ->default_str("all benchmarks");
-  c->add_flag("--list", s->list, "Print the names of the benchmarks, and time nothing");
+  c->add_flag("--list", s->list, "Print the benchmarks' names, and time nothing");
   option(*c, "--repeats", s->repeats, "N", "Samples of each benchmark")->check(whole_number(1, 10000));
   option(*c, "--seconds", s->seconds, "SECONDS", "How long a sample should take")->check(number(1e-6, 3600.0));
   option(*c, "--threads", s->threads, "N", "Threads of every program that is timed")
@@ -258,22 +259,22 @@ void add_bench(CLI::App& app, std::vector<std::string> command_line) {
          "Precision of matrix products of float32 on a GPU: highest, or high (which uses TF32)")
       ->check(one_of({"highest", "high"}));
   option(*c, "--case", s->cases, "TEXT",
-         "Time this benchmark with these sizes, as in \"clone/forward 134217728\"; may be given several times")
-      ->default_str("each benchmark's own sizes");
+         "A benchmark with sizes of your own, as in \"clone/forward 134217728\"; may be given several times")
+      ->default_str("the sizes of the table");
   CLI::Option* const peers =
       option(*c, "--peers", s->peers, "[NAMES]",
-             "Frameworks to time beside Tandem, separated by commas; without names, all but those that compile for "
-             "seconds per case (pytorch-compiled on the CPU, the tuned ones on a GPU)")
+             "Programs to time beside Tandem, with commas between; all that are known if none is named, but for "
+             "those that compile for seconds per case: pytorch-compiled on the CPU, the tuned ones on a GPU")
           ->default_str("Tandem alone")
           ->delimiter(',')
           ->expected(0, -1);
   option(*c, "--baseline", s->baseline, "BUILD",
-         "Compare with another build of Tandem (its folder, or its program tandem); fails if a benchmark named "
-         "overhead is slower by more than 5 %")
+         "Compare with another build of Tandem (its folder, or its program tandem); the command fails if one of "
+         "the rows named overhead has become slower by 5 %")
       ->default_str("none")
       ->excludes(peers);
   option(*c, "--json", s->json, "FILE", "Write every sample, the machine and the settings")->default_str("not written");
-  option(*c, "--markdown", s->markdown, "FILE", "Print a file that --json wrote as a table, and time nothing")
+  option(*c, "--markdown", s->markdown, "FILE", "Print a table of a file that --json wrote, and time nothing")
       ->default_str("none")
       ->check(existing_file());
   c->footer("example: tandem bench --filter softmax,train_step");

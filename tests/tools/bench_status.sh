@@ -28,4 +28,4 @@ status=$(status_of "add/broadcast_row 64x64,64")
 grep -q "slower$" "$folder/said" || fail "the row is not called slower"
 status=$(status_of "add/overhead 16" "add/overhead_grad 16" "add/broadcast_row 64x64,64")
 [ "$status" = 1 ] || fail "two slower rows of overhead and one other give status $status; expected 1"
-grep -q "2 overhead row(s) became slower" "$folder/said" || fail "the slower rows are not counted"
+grep -q "2 overhead row(s) have become slower" "$folder/said" || fail "the slower rows are not counted"
