@@ -68,8 +68,8 @@ BuildProgram::BuildProgram(std::string name, const std::string& build, double se
   std::istringstream lines(list.said);
   for (std::string line; std::getline(lines, line);)
     if (list.status == 0 && line.find('/') != std::string::npos) benchmarks_.insert(line);
-  TANDEM_CHECK(!benchmarks_.empty(), "bench: ", program_, " is no Tandem with benchmarks: asked for `bench --list` it ",
-               "ended with status ", list.status, " and said '", list.said.substr(0, list.said.find('\n')), "'");
+  TANDEM_CHECK(!benchmarks_.empty(), "bench: ", program_, " is not a Tandem built with benchmarks: `bench --list` ",
+               "ended with status ", list.status, " and printed '", list.said.substr(0, list.said.find('\n')), "'");
 }
 
 std::optional<double> BuildProgram::prepare(const Case& c) {
@@ -90,7 +90,8 @@ double BuildProgram::time(const Case& c, int64_t) {
     if (const std::string commit = json.at("build").at("commit"); !commit.empty()) version_ += " of commit " + commit;
     return json.at("benchmarks").at(0).at("results").at("tandem").at("median_ms").get<double>() * 1e-3;
   } catch (const std::exception& error) {
-    TANDEM_FAIL("bench: ", program_, " did not time '", c.key(), "' (", error.what(), ") and said '", ended.said, "'");
+    TANDEM_FAIL("bench: ", program_, " did not time '", c.key(), "' (", error.what(), ") and printed '", ended.said,
+                "'");
   }
 }
 

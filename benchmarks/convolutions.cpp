@@ -141,7 +141,7 @@ void time_case(cudnnHandle_t handle, const Case& c, DType dtype, bool last) {
 int main() try {
   TANDEM_CHECK(cuda::is_available(), "benchmark_convolutions needs a GPU");
   cudnnHandle_t handle;
-  TANDEM_CHECK(cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS, "benchmark_convolutions: cuDNN does not start");
+  TANDEM_CHECK(cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS, "benchmark_convolutions: cudnnCreate failed");
   cudnnSetStream(handle, reinterpret_cast<cudaStream_t>(cuda::current_stream(kGpu).handle()));
   for (const DType dtype : {kFloat32, kBFloat16})
     for (const Case& c : kCases)

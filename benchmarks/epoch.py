@@ -57,17 +57,17 @@ def arguments():
     parser.add_argument("build", type=Path, help="a build folder of Tandem, such as build/release")
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="the folder of the four .gz files")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
-    parser.add_argument("--epochs", type=int, default=1, help="that a program runs; their mean counts (default: 1)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: 3)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of each program (default: one per core)")
+    parser.add_argument("--epochs", type=int, default=1, help="number of epochs of each program; their mean counts (default: 1)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each program (default: 3)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of each program (default: one per core)")
     parser.add_argument("--json", type=Path, help="write every sample to this file")
     asked = parser.parse_args()
     if asked.rounds < 1:
         parser.error(f"--rounds is {asked.rounds}; accepted: 1 or more")
     if not (asked.build / "tools/tandem").exists():
-        parser.error(f"{asked.build} has no tools/tandem; `./run build` makes it in build/release")
+        parser.error(f"{asked.build} has no tools/tandem; `./run build` builds it in build/release")
     if importlib.util.find_spec("torch") is None:
-        parser.error(f"{sys.executable} has no torch; benchmarks/peers/setup.sh makes .peers/python, which has it")
+        parser.error(f"{sys.executable} has no torch; run benchmarks/peers/setup.sh, and use .peers/python")
     return asked
 
 

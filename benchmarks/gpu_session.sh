@@ -211,7 +211,7 @@ bench() {
   shift
   python=${TANDEM_PEERS_PYTHON:-python3}
   if [ -n "$plan" ] || timeout 60 "$python" -c 'import torch; torch.zeros(1, device="cuda")' >/dev/null 2>&1; then peers=(--peers "$PEERS")
-  else say "$part: no Python here has PyTorch for this GPU; Tandem alone"; fi
+  else say "$part: no Python here has PyTorch for this GPU; only Tandem is timed"; fi
   once "$name" env "TANDEM_PEERS_PYTHON=$(command -v "$python")" "TANDEM_COMPILE_SECONDS=25" $tandem bench --device cuda "$@" "${peers[@]}" \
     --json "$results/gpu_$name.json"
   [ -n "$plan" ] || sed -n '/^benchmark/,$p' "$session/logs/$part-$name.log"
@@ -329,9 +329,9 @@ mkdir -p $session/logs $session/wrong $results && rm -f $session/wrong/*
 if [ "${wanted[*]}" = prepare ]; then prepare; exit; fi
 [ ${#wanted[@]} -gt 0 ] || read -ra wanted <<<"$(names "$session_parts")"
 if [ -z "$plan" ]; then
-  has_gpu || { say "there is no GPU here; --plan prints what would run" && exit 3; }
+  has_gpu || { say "this machine has no GPU; --plan prints the parts without running them" && exit 3; }
   unpack
-  [ -x $tandem ] || { say "$tandem is not there: benchmarks/gpu_session.sh prepare builds it, or makes the file that is unpacked here" && exit 2; }
+  [ -x $tandem ] || { say "$tandem is missing: benchmarks/gpu_session.sh prepare builds it, or packs it for this machine" && exit 2; }
 fi
 failed=() total=0
 for part in "${wanted[@]}"; do
@@ -345,7 +345,7 @@ for part in "${wanted[@]}"; do
     continue
   fi
   if [ -z "$again" ] && passed "$part"; then say "$part has passed at $(commit)" && continue; fi
-  [ $((session_seconds - SECONDS)) -gt 5 ] || { say "time is up before $part; call again to go on" && exit 4; }
+  [ $((session_seconds - SECONDS)) -gt 5 ] || { say "the time is used up before $part; call again to continue" && exit 4; }
   say "$part, at most $part_limit s"
   "part_$part"
   outcome=passed

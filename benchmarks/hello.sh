@@ -13,7 +13,7 @@ build=${1:-$here/../build/release} json=${2:-}
 compile_rounds=3 start_rounds=21
 cxx=${CXX:-g++}
 [ -x "$build/benchmarks/benchmark_hello" ] || {
-  echo "hello.sh: $build has no benchmarks/benchmark_hello; ./run build makes it in build/release" >&2
+  echo "hello.sh: $build has no benchmarks/benchmark_hello; ./run build builds it in build/release" >&2
   exit 2
 }
 work=$(mktemp -d)
@@ -74,11 +74,11 @@ row() {  # WHAT KEY FACTOR UNIT DIGITS
 }
 echo "| hello.cpp | Tandem | LibTorch ($version) |"
 echo "|---|---|---|"
-row "compile (-O2), processor's time" compile 1 s 1
-row "start, one gradient, end, processor's time" start 1000 ms 0
+row "compile (-O2), CPU time" compile 1 s 1
+row "start, one gradient, end: CPU time" start 1000 ms 0
 row "resident memory" resident 1 MiB 0
 row "size of the program with Tandem or LibTorch" library 1 MiB 0
-row "with all libraries that it loads" shipped 1 MiB 0
+row "size with all libraries that it loads" shipped 1 MiB 0
 [ -z "$json" ] || {
   cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
   {

@@ -43,7 +43,7 @@ def add(paths):
             result = json.loads(Path(path).read_text())
             rows = rows_of(result)
             if not rows:
-                sys.exit(f"{path} has no peer's times; accepted: what `tandem bench --peers --json` wrote")
+                sys.exit(f"{path} has no peer's times; accepted: a file that `tandem bench --peers --json` wrote")
             line = {"commit": result["build"]["commit"][:12], "date": result["date"], "cpu": result["machine"]["cpu"],
                     "isa": result["machine"]["instruction_set"], "threads": result["settings"]["threads"],
                     "peers": {p["name"]: p["version"] for p in result["programs"][1:]}, "rows": rows}
@@ -60,7 +60,7 @@ def rows_at(commit):
     found = [e for e in entries() if e["commit"].startswith(commit[:12])]
     if len({e["commit"] for e in found}) != 1:
         known = ", ".join(dict.fromkeys(e["commit"] for e in entries())) or "none"
-        sys.exit(f"{len(found)} commits begin with {commit}; {HISTORY.name} has {known}")
+        sys.exit(f"no single commit begins with {commit}; {HISTORY.name} has {known}")
     return {(e["cpu"], e["threads"], case): row for e in found for case, row in e["rows"].items()}
 
 
@@ -69,7 +69,7 @@ def compare(old, new):
     before, after = rows_at(old), rows_at(new)
     shared = [key for key in before if key in after]
     if not shared:
-        sys.exit(f"{old} and {new} share no row of one machine and number of threads")
+        sys.exit(f"{old} and {new} share no row measured on the same machine with the same number of threads")
     change = {key: after[key][1] / before[key][1] for key in shared}
     slower = 0
     for key in sorted((k for k in shared if change[k] <= FALL), key=change.get):

@@ -59,8 +59,8 @@ PeerProgram::PeerProgram(Command command, double timeout_s) : command_(std::move
   }
   try {
     const std::string greeting = ask("version");
-    TANDEM_CHECK(greeting.starts_with("version "), "bench: the peer ", command_.name,
-                 " was asked for its version and said '", greeting, "'");
+    TANDEM_CHECK(greeting.starts_with("version "), "bench: the peer ", command_.name, " answered 'version' with '",
+                 greeting, "'; accepted: 'version VERSION'");
     version_ = greeting.substr(8);
   } catch (...) {
     ::close(socket_);
@@ -87,7 +87,7 @@ std::string PeerProgram::read_line(const std::string& asked) {
     if (n < 0 && errno == EINTR) continue;
     // EAGAIN means that the timeout expired. With any other error, the peer has ended.
     const bool late = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", asked, "' in time");
+    TANDEM_CHECK(!late, "bench: the peer ", command_.name, " did not answer '", asked, "' before the timeout");
     TANDEM_CHECK(n > 0, "bench: the peer ", command_.name, " ended when asked '", asked, "'");
     unread_.append(bytes, static_cast<size_t>(n));
   }
@@ -101,8 +101,8 @@ std::string PeerProgram::ask(const std::string& line) {
 double PeerProgram::number(const std::string& asked, const std::string& answer) const {
   char* end = nullptr;
   const double value = std::strtod(answer.c_str(), &end);
-  TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " was asked '", asked,
-               "' and said '", answer, "'; accepted: seconds");
+  TANDEM_CHECK(end != answer.c_str() && *end == '\0', "bench: the peer ", command_.name, " answered '", asked,
+               "' with '", answer, "'; accepted: a number of seconds");
   return value;
 }
 std::string Case::peer_key() const {
@@ -141,7 +141,7 @@ PeerProgram::Command peer_command(const std::string& name, int threads, const st
   } else if (name.starts_with("libtorch")) {
     const std::string program = made + "/bench_libtorch";
     TANDEM_CHECK(std::filesystem::exists(program), "bench: the peer ", name, " is not built; run ",
-                 "benchmarks/peers/setup.sh, with the path of a Python that has torch if there is one");
+                 "benchmarks/peers/setup.sh, or pass it the path of a Python that has torch");
     command.arguments = {program};
   }
   bool known = false;

@@ -169,12 +169,13 @@ std::string table(const std::vector<Row>& rows, MachineLimits* limits) {
   std::string out = aligned(lines);
   if (limits)
     out +=
-        "of limit: what this machine needs at least for the same arithmetic or bytes, as a part of Tandem's median: " +
-        format("%.3g", limits->products(kFloat32) * 1e-9) + " GFLOP/s in products of float32 (" +
+        "of limit: the least time in which this machine can do the same arithmetic or move the same bytes, divided by "
+        "Tandem's median; its peak rates: " +
+        format("%.3g", limits->products(kFloat32) * 1e-9) + " GFLOP/s in float32 matrix products (" +
         format("%.3g", limits->multiply_adds() * 1e-9) + " in registers), " +
         format("%.3g", limits->bandwidth(MachineLimits::Traffic::copy, 1 << 29) * 1e-9) +
         " GB/s in copies of 512 MiB\n";
-  if (!peers.empty()) out += "x: the peer's median over Tandem's; above 1, Tandem is faster\n";
+  if (!peers.empty()) out += "x: the peer's median divided by Tandem's; above 1, Tandem is faster\n";
   return out;
 }
 
@@ -190,7 +191,8 @@ std::string baseline_table(const std::vector<Row>& rows) {
   if (const std::optional<Comparison> mean = compare(rows))
     lines.push_back({"geometric mean", "", "", format("%.3f", mean->ratio), interval(*mean)});
   return aligned(lines) +
-         "ratio: the baseline's time over this build's, the median over the rounds; above 1, this build is faster\n";
+         "ratio: median over the rounds of the baseline's time divided by this build's; above 1, this build is "
+         "faster\n";
 }
 
 void write_json(const std::string& path, const std::vector<Row>& rows,
@@ -258,7 +260,7 @@ std::string markdown(const std::string& path, const std::string& filter) {
   std::vector<std::string> peers;
   for (const Json& program : json["programs"])
     if (program["name"] != "tandem") peers.push_back(program["name"]);
-  TANDEM_CHECK(!peers.empty(), "bench: ", path, " was measured without peers; there is nothing to compare");
+  TANDEM_CHECK(!peers.empty(), "bench: ", path, " has no peer's times to compare with; measure with --peers");
   std::string header = "| benchmark | tandem |", line = "|---|---|";
   for (const std::string& peer : peers) header += " " + peer + " |", line += "---|";
   std::string out = header + " best peer / tandem |\n" + line + "---|\n";

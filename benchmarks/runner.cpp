@@ -51,7 +51,7 @@ std::vector<Case> select(const std::vector<Benchmark>& table, const std::vector<
         int64_t& number = shapes.back().emplace_back(0);
         const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), number);
         TANDEM_CHECK(error == std::errc() && end == size.data() + size.size() && number > 0, "bench: '", size, "' in '",
-                     key, "' is not a size");
+                     key, "' is not a size; accepted: positive integers");
       }
     }
     const size_t inputs_wanted = found->cases.at(0).size();

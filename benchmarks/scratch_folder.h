@@ -21,10 +21,11 @@ class ScratchFolder {
   explicit ScratchFolder(const std::string& command) {
     std::error_code error;
     const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    TANDEM_CHECK(!error, command, ": no folder for temporary files: ", error.message(), "; TMPDIR must name one");
+    TANDEM_CHECK(!error, command, ": there is no folder for temporary files: ", error.message(),
+                 "; set TMPDIR to a folder");
     path_ = (parent / ("tandem-" + command + "-XXXXXX")).string();
     TANDEM_CHECK(::mkdtemp(path_.data()), command, ": cannot make ", path_, ": ", std::strerror(errno),
-                 "; TMPDIR must name a folder that can be written");
+                 "; set TMPDIR to a writable folder");
   }
   ~ScratchFolder() {
     std::error_code ignored;

@@ -112,4 +112,4 @@ if __name__ == "__main__":
         with open(path, "w", encoding="utf8") as file:
             file.write(picture)
     elif not os.path.exists(path) or open(path, encoding="utf8").read() != picture:
-        sys.exit(f"{PICTURE} is not that of today's includes: ci/architecture.py writes it anew")
+        sys.exit(f"{PICTURE} does not match the current includes; run ci/architecture.py")

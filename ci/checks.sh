@@ -21,7 +21,7 @@ while IFS=: read -r file _ line; do
   from=${file%%/*} to=$(sed -E 's/.*"tandem\/([a-z_]+)\/.*/\1/' <<<"$line")
   [ -n "${rank[$from]:-}" ] && [ -n "${rank[$to]:-}" ] || continue
   if [ "${rank[$to]}" -gt "${rank[$from]}" ]; then
-    echo "$file includes a lower folder: $line"
+    echo "$file includes a folder that comes later in the order: $line"
     failed=1
   fi
 done < <(git grep -n '#include "tandem/[a-z_]*/' -- "${order[@]}")
@@ -35,7 +35,7 @@ done < <(git grep -nE '#include' -- 'kernels/cpu/loops/*' 'kernels/functors.h' '
 # The CUDA runtime is called only behind core/cuda/gpu_runtime.h, which checks the calls. (cudaError..., cudaStream_t
 # are no calls.)
 while IFS= read -r hit; do
-  echo "a call of the CUDA runtime outside of core/cuda/gpu_runtime_cuda.cpp: $hit"
+  echo "a CUDA runtime call outside of core/cuda/gpu_runtime_cuda.cpp: $hit"
   failed=1
 done < <(git grep -nE '\bcuda[A-Z][A-Za-z0-9_]*\(|<<<' -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!core/cuda/gpu_runtime_cuda.cpp' \
   ':!kernels/cuda/launch.h' || true)
@@ -48,11 +48,11 @@ standard=' algorithm any array atomic cmath concepts cstddef cstdint exception f
 while IFS=: read -r file line; do
   header=${line#*<} header=${header%>*}
   [[ $standard =~ [[:space:]]"$header"[[:space:]] ]] ||
-    { echo "$file, a header of the users', includes <$header>, which none of them did"; failed=1; }
+    { echo "$file, a public header, includes <$header>, which is not in the list of allowed standard headers"; failed=1; }
 done < <(cmake -DSOURCE="$PWD" -P cmake/install_headers.cmake 2>&1 | grep -v '^core/durations.h$' | xargs grep -HoE '^#include <[a-z_./]+>')
 
 if ! diff <(awk '/^```cpp/ && !seen++ { on = 1; next } /^```/ { on = 0 } on' README.md) examples/simple_model.cpp; then
-  echo "the first program in README.md is not examples/simple_model.cpp"
+  echo "the first program in README.md differs from examples/simple_model.cpp"
   failed=1
 fi
 
@@ -72,7 +72,7 @@ python3 ci/architecture.py --check || failed=1
 if command -v ctags >/dev/null; then
   python3 ci/files.py --check || failed=1
 else
-  echo "SKIPPED which file defines what: universal-ctags is not installed"
+  echo "SKIPPED ci/files.py: universal-ctags is not installed"
 fi
 
 # Comments in plain English: nearly none has a wording that readers stumbled over.
@@ -91,7 +91,7 @@ names=$(ci/public_names.sh) && status=0 || status=$?
 if [ "$status" -eq 3 ]; then
   echo "SKIPPED the public names: clang-check, which comes with clang-tidy, is not installed"
 elif [ "$status" -ne 0 ] || ! diff ci/public_names.txt - <<<"$names"; then
-  echo "the names that users see are not those of ci/public_names.txt; ci/public_names.sh lists them"
+  echo "the public names differ from ci/public_names.txt; ci/public_names.sh prints the current ones"
   failed=1
 fi
 
@@ -104,7 +104,7 @@ fi
 if command -v clang-tidy >/dev/null; then
   # Sources with CUDA's headers can be checked only if the toolkit is installed.
   toolkit=gpu_runtime_cuda.cpp
-  if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit"; fi
+  if grep -q "$toolkit" "$1/compile_commands.json"; then toolkit=none; else echo "SKIPPED clang-tidy of $toolkit: CUDA's toolkit is not installed"; fi
   left_out="^(tests|benchmarks|kernels/cpu/loops|examples|tools)/|/$toolkit|gpu_runtime_none.cpp"
   {
     git ls-files '*.cpp' | grep -vE "$left_out" | xargs -n 70

@@ -157,7 +157,7 @@ def wrong_cast_policies():
     known = operations()
     for name, file in sorted(known.items()):
         if named[name] != [file]:
-            yield f"{name} of {file} has cast policies in {named[name]}; accepted: exactly one there"
+            yield f"{name} of {file} has cast policies in {named[name]}; accepted: exactly one, in that file"
     for name in sorted(named.keys() - known.keys()):
         yield f"{named[name][0]} names a cast policy of {name}, which is not a public operation that returns tensors"
 

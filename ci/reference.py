@@ -109,7 +109,7 @@ def main():
             with open(path, "w") as file:
                 file.write("".join(copy))
     if missing:
-        print(f"{missing} public declarations have no comment: ci/reference.py says where one is looked for")
+        print(f"{missing} public declarations have no comment; ci/reference.py lists the places where it looks for one")
     return 1 if missing else 0
 
 

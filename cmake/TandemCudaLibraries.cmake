@@ -24,7 +24,7 @@ macro(tandem_find_cuda_library name header)
       set(TANDEM_HAS_${name} ON)
     elseif(TANDEM_WITH_${name} STREQUAL "ON")
       message(FATAL_ERROR "TANDEM_WITH_${name}=ON, but ${header} and its library were not found in the toolkit, in the "
-                          "system's folders or in Python's nvidia wheels; docs/cuda_build.md says more")
+                          "system's folders or in Python's nvidia wheels; see docs/cuda_build.md")
     endif()
   endif()
 endmacro()

@@ -49,7 +49,7 @@ foreach(header ${tandem_libtorch_headers})
 endforeach()
 # Headers of parts that Tandem leaves out (docs/libtorch.md) stop the compiler with a message.
 foreach(part script jit fft sparse nested)
-  tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md says what is\"")
+  tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md lists what is\"")
 endforeach()
 foreach(header torch/torch.h ATen/Dispatch.h c10/cuda/CUDAStream.h c10/macros/Macros.h)
   configure_file(${PROJECT_SOURCE_DIR}/libtorch/${header} ${tandem_libtorch_folder}/${header} COPYONLY)

@@ -55,9 +55,10 @@ template <class Batch, class ExampleSampler> class ChunkBuffer {
     sampler_.reset(size);
     const auto order = sampler_.next(size);
     TANDEM_CHECK(order && order->size() == size, "ChunkDataset: the example sampler gave ", order ? order->size() : 0,
-                 " indices for a chunk of ", size, " examples; it must give as many");
+                 " indices for a chunk of ", size, " examples; the numbers must be equal");
     for (const size_t i : *order)
-      TANDEM_CHECK(i < size, "ChunkDataset: the example sampler gave index ", i, " for a chunk of ", size, " examples");
+      TANDEM_CHECK(i < size, "ChunkDataset: Index out of range: the example sampler gave index ", i, " for a chunk of ",
+                   size, " examples");
     for (const size_t i : *order) {
       if (batches_.empty() || batches_.rbegin()->second.size() >= batch_size_) batches_[next_batch_++];
       batches_.rbegin()->second.emplace_back(std::move(chunk[i]));

@@ -76,9 +76,10 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
   /// @throws Error before the first reset(), and if batch_size is not the batch size of the options; WorkerException if
   /// a chunk could not be read. After a WorkerException, the following calls return the batches of the other chunks.
   BatchType get_batch(size_t batch_size) override {
-    TANDEM_CHECK(buffer_, "ChunkDataset: reset() must be called before get_batch()");
-    TANDEM_CHECK(batch_size == options_.batch_size(), "ChunkDataset: a batch of ", batch_size,
-                 " was asked for; its options say ", options_.batch_size());
+    TANDEM_CHECK(buffer_, "ChunkDataset: Dataset needs to call reset() before calling get_batch().");
+    TANDEM_CHECK(batch_size == options_.batch_size(), "ChunkDataset: The requested batch size does not match with the ",
+                 "initialized batch size.\n The requested batch size is ", batch_size,
+                 ", while the dataset is created with batch size equal to ", options_.batch_size());
     return buffer_->get();
   }
   BatchType get_batch() { return get_batch(options_.batch_size()); }

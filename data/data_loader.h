@@ -48,15 +48,16 @@ class StatelessDataLoader
   /// @throws Error if there are workers and enforce_ordering is false, because the order of the batches is then not
   ///     defined
   void save(serialize::OutputArchive& archive) const {
-    TANDEM_CHECK(this->options_.workers == 0 || this->options_.enforce_ordering,
-                 "DataLoader: batches come in no order (enforce_ordering(false)), so that those handed out are no ",
-                 "place in the epoch; accepted for saving: enforce_ordering, or no workers");
+    TANDEM_CHECK(
+        this->options_.workers == 0 || this->options_.enforce_ordering,
+        "DataLoader: the position in the epoch cannot be saved, because with enforce_ordering(false) the workers' ",
+        "batches come in any order; accepted: enforce_ordering(true) or workers(0)");
     samplers::detail::write_number(archive, "in_epoch", this->in_epoch_ ? 1 : 0);
     if (this->options_.workers == 0 || !start_ || !this->in_epoch_) {
       sampler_.save(archive);
       return this->streams_.save(archive, this->position_);
     }
-    static_assert(std::copy_constructible<Sampler>, "a loader is saved by a copy of its sampler");
+    static_assert(std::copy_constructible<Sampler>, "saving a DataLoader needs a sampler that can be copied");
     Sampler here = *start_;
     size_t position = start_position_;
     for (size_t i = 0; i < this->handed_out_; ++i)
@@ -148,7 +149,9 @@ requires(!Dataset::is_stateful && std::constructible_from<Sampler, size_t>)
     std::unique_ptr<StatelessDataLoader<Dataset, Sampler>> make_data_loader(Dataset dataset,
                                                                             DataLoaderOptions options = {}) {
   const std::optional<size_t> size = dataset.size();
-  TANDEM_CHECK(size, "make_data_loader: the dataset does not know its size; give it a sampler");
+  TANDEM_CHECK(size,
+               "make_data_loader: Expected the dataset to be sized in order to construct the Sampler; its size() is "
+               "nullopt, so pass a sampler");
   return make_data_loader(std::move(dataset), Sampler(*size), options);
 }
 /// Returns a loader of a stateful dataset, without a sampler.

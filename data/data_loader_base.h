@@ -42,10 +42,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       : options_(options),
         main_thread_dataset_(std::move(main_thread_dataset)),
         staging_(options.pin_memory(), options.device()) {
-    TANDEM_CHECK(
-        TensorTree<Batch>::kKnown || staging_.does_nothing(),
-        "DataLoader: pin_memory and device must know where a batch has its tensors; give this type of batch a ",
-        "tensor_parts() that lists them, or specialise TensorTree for it (core/tensor_tree.h)");
+    TANDEM_CHECK(TensorTree<Batch>::kKnown || staging_.does_nothing(),
+                 "DataLoader: pin_memory and device cannot find the tensors in this type of batch; give the type a ",
+                 "tensor_parts() that lists them, or specialize TensorTree for it (core/tensor_tree.h)");
   }
   virtual ~DataLoaderBase() = default;
   DataLoaderBase(const DataLoaderBase&) = delete;
@@ -69,9 +68,9 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
       for (size_t i = 0; i < options_.max_jobs && !exhausted_; ++i) submit();
     return Iterator<Batch>([this, alive = std::weak_ptr<size_t>(epoch_), epoch = *epoch_] {
       const std::shared_ptr<size_t> current = alive.lock();
-      TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot go on");
-      TANDEM_CHECK(epoch == *current, "DataLoader: begin() was called again; an iterator of the epoch before it",
-                   " cannot go on");
+      TANDEM_CHECK(current, "DataLoader: the loader was destroyed, so its iterator cannot advance");
+      TANDEM_CHECK(epoch == *current, "DataLoader: begin() was called again, so an iterator of the ",
+                   "earlier epoch cannot advance");
       return next();
     });
   }
@@ -171,8 +170,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
     }
     while (workers_->in_flight() > 0) {
       auto result = workers_->pop(options_.timeout);
-      TANDEM_CHECK(result, "DataLoader: no batch came from the workers within ",
-                   options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms");
+      TANDEM_CHECK(result, "Timeout in DataLoader queue while waiting for next batch (timeout was ",
+                   options_.timeout.value_or(std::chrono::milliseconds()).count(), " ms)");
       // nullopt: the epoch is over, but batches of earlier requests may still arrive
       if (!result->error && !*result->batch) {
         exhausted_ = true;

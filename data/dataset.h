@@ -139,10 +139,10 @@ class MapDataset
 template <class D, class T> MapDataset<D, T> map(D dataset, T transform) {
   if constexpr (D::is_stateful)
     static_assert(std::is_same_v<typename D::BatchType::value_type, typename T::InputBatchType>,
-                  "the transform takes another type of batch than the dataset gives");
+                  "the transform's input type must be the type of the dataset's batches");
   else
     static_assert(std::is_same_v<typename D::BatchType, typename T::InputBatchType>,
-                  "the transform takes another type of batch than the dataset gives");
+                  "the transform's input type must be the type of the dataset's batches");
   return {std::move(dataset), std::move(transform)};
 }
 

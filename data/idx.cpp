@@ -30,7 +30,7 @@ class Source {
     TANDEM_CHECK(!error && file_, "read_idx: cannot open ", path, ": ", std::strerror(errno));
     refill();
     gzipped_ = stream_.avail_in >= 2 && chunk_[0] == 0x1f && chunk_[1] == 0x8b;
-    if (gzipped_) TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: zlib has no memory");
+    if (gzipped_) TANDEM_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK, "read_idx: zlib ran out of memory");
   }
   ~Source() {
     if (gzipped_) inflateEnd(&stream_);
@@ -51,8 +51,8 @@ class Source {
   /// the stream.
   void expect_end(uint64_t bytes) {
     uint8_t extra;
-    TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " goes on after the ", bytes,
-                 " bytes that its header announces");
+    TANDEM_CHECK(read(&extra, 1) == 0, "read_idx: ", path_, " has more data than the ", bytes,
+                 " bytes that its header declares");
     TANDEM_CHECK(stream_.avail_in == 0 && !refill(), "read_idx: ", path_,
                  " has bytes after the end of its gzip stream");
   }
@@ -96,7 +96,7 @@ class Source {
   bool begin_member() {
     constexpr uint8_t kFirst = 0x1f;  // first byte of a gzip member
     if ((stream_.avail_in == 0 && !refill()) || *stream_.next_in != kFirst) return false;
-    TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot go on with ", path_);
+    TANDEM_CHECK(inflateReset(&stream_) == Z_OK, "read_idx: zlib cannot read the next gzip member of ", path_);
     return true;
   }
 
@@ -116,7 +116,8 @@ Tensor read_idx(const std::string& path, int rank) {
   TANDEM_CHECK(source.read(magic, 4) == 4, "read_idx: ", path, " is truncated: it has no magic number of 4 bytes");
   TANDEM_CHECK(magic[0] == 0 && magic[1] == 0, "read_idx: ", path, " is not an IDX file: it begins with bytes ",
                int{magic[0]}, ", ", int{magic[1]}, " instead of 0, 0");
-  TANDEM_CHECK(magic[2] == 8, "read_idx: ", path, " holds type ", int{magic[2]}, "; accepted: 8 (unsigned bytes)");
+  TANDEM_CHECK(magic[2] == 8, "read_idx: ", path, " has elements of type ", int{magic[2]},
+               "; accepted: 8 (unsigned bytes)");
   TANDEM_CHECK(magic[3] == rank, "read_idx: ", path, " has ", int{magic[3]}, " dimensions; accepted: ", rank);
 
   Shape sizes;
@@ -127,15 +128,15 @@ Tensor read_idx(const std::string& path, int rank) {
     const uint32_t size = uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 | b[3];
     sizes.push_back(size);
     TANDEM_CHECK(!__builtin_mul_overflow(bytes, uint64_t{size}, &bytes) && bytes <= INT64_MAX, "read_idx: ", path,
-                 " announces sizes ", sizes, ", more than memory can address");
+                 " declares sizes ", sizes, ", more than memory can address");
   }
   // This check keeps a damaged header from requesting too much memory. The 4096 extra bytes let a slightly truncated
   // file pass to the check below, whose message states the actual size.
-  TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " announces sizes ", sizes, ", ", bytes,
-               " bytes; a file of its length holds at most ", source.capacity());
+  TANDEM_CHECK(bytes <= source.capacity() + 4096, "read_idx: ", path, " declares sizes ", sizes, ", which take ", bytes,
+               " bytes; a file of this length holds at most ", source.capacity());
   Tensor out = core::empty(sizes, kUInt8, kCPU);
   const size_t got = source.read(out.data<uint8_t>(), bytes);
-  TANDEM_CHECK(got == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes, " bytes, it has ",
+  TANDEM_CHECK(got == bytes, "read_idx: ", path, " is truncated: sizes ", sizes, " need ", bytes, " bytes, but it has ",
                got);
   source.expect_end(bytes);
   return out;
@@ -150,7 +151,8 @@ std::string find_idx(const std::string& root, const std::string& name) {
   std::error_code error;
   for (const std::string& path : paths)
     if (std::filesystem::exists(path, error)) return path;
-  TANDEM_FAIL("find_idx: there is neither ", paths[0], " nor ", paths[1], ", ", paths[2], " or ", paths[3]);
+  TANDEM_FAIL("find_idx: Error opening ", name.find("images") != std::string::npos ? "images" : "targets", " file at ",
+              paths[0], "; neither this file nor ", paths[1], ", ", paths[2], " or ", paths[3], " exists");
 }
 
 }  // namespace tandem::data

@@ -31,13 +31,15 @@ template <class Batch> class Iterator {
 
   /// Advances to the next batch. @throws Error at the end
   Iterator& operator++() {
-    TANDEM_CHECK(!at_end(), "DataLoader: its iterator is already at the end");
+    TANDEM_CHECK(state_, "Incrementing the DataLoader's past-the-end iterator is not allowed");
+    TANDEM_CHECK(!at_end(), "DataLoader: Attempted to increment iterator past the end");
     state_->fetch();
     return *this;
   }
   /// Returns the current batch. @throws Error at the end
   Batch& operator*() const {
-    TANDEM_CHECK(!at_end(), "DataLoader: its iterator is at the end, where there is no batch");
+    TANDEM_CHECK(state_, "Dereferencing the DataLoader's past-the-end iterator is not allowed");
+    TANDEM_CHECK(!at_end(), "DataLoader: Attempted to dereference iterator that was past the end");
     return *state_->batch;
   }
   /// Returns the current batch. @throws Error at the end

@@ -21,12 +21,12 @@ ImageSet::ImageSet(const char* dataset, const std::string& root, bool train) {
   const std::string image_path = find_idx(root, prefix + "-images-idx3-ubyte");
   const std::string label_path = find_idx(root, prefix + "-labels-idx1-ubyte");
   bytes_ = read_idx(image_path, 3);
-  TANDEM_CHECK(bytes_.size(1) == kSide && bytes_.size(2) == kSide, dataset, ": ", image_path, " holds images of ",
+  TANDEM_CHECK(bytes_.size(1) == kSide && bytes_.size(2) == kSide, dataset, ": ", image_path, " has images of ",
                bytes_.size(1), " x ", bytes_.size(2), " pixels; accepted: 28 x 28");
   const Tensor labels = read_idx(label_path, 1);
   const int64_t count = labels.size(0);
-  TANDEM_CHECK(count == bytes_.size(0), dataset, ": ", image_path, " holds ", bytes_.size(0), " images, but ",
-               label_path, " ", count, " labels");
+  TANDEM_CHECK(count == bytes_.size(0), dataset, ": ", image_path, " has ", bytes_.size(0), " images, but ", label_path,
+               " has ", count, " labels");
   targets_ = core::empty({count}, kInt64, kCPU);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t label = labels.data<uint8_t>()[i];
@@ -36,7 +36,7 @@ ImageSet::ImageSet(const char* dataset, const std::string& root, bool train) {
 }
 
 Example<> ImageSet::get(size_t index) const {
-  TANDEM_CHECK_AS(IndexError, index < size(), "get: index ", index, " is out of range for ", size(), " images");
+  TANDEM_CHECK_AS(IndexError, index < size(), "get: index ", index, " out of range for ", size(), " images");
   Tensor image = core::empty({1, kSide, kSide}, kFloat32, kCPU);
   const auto i = static_cast<int64_t>(index);
   to_floats(bytes_.data<uint8_t>() + i * kPixels, image.data<float>(), kPixels);

@@ -15,15 +15,16 @@ bool recorded(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); 
 }  // namespace
 
 Tensor stack_rows(TensorList rows) {
-  TANDEM_CHECK(!rows.empty(), "stack_rows: there are no tensors; at least one is needed to know the shape");
+  TANDEM_CHECK(!rows.empty(), "stack expects a non-empty TensorList; a batch needs at least one example");
   const Tensor& first = rows[0];
   bool plain = true;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Tensor& row = rows[i];
-    TANDEM_CHECK(row.sizes() == first.sizes() && row.dtype() == first.dtype() && row.device() == first.device(),
-                 "stack_rows: example ", i, " is ", row.sizes(), " of ", row.dtype(), " on ", row.device(),
-                 " and example 0 is ", first.sizes(), " of ", first.dtype(), " on ", first.device(),
-                 "; a batch needs equal ones");
+    TANDEM_CHECK(row.sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", first.sizes(),
+                 " at entry 0 and ", row.sizes(), " at entry ", i);
+    TANDEM_CHECK(row.dtype() == first.dtype() && row.device() == first.device(), "stack: entry 0 is ", first.dtype(),
+                 " on ", first.device(), " and entry ", i, " is ", row.dtype(), " on ", row.device(),
+                 "; the examples of a batch need equal dtypes and devices");
     plain = plain && row.is_cpu() && row.is_contiguous() && !recorded(row);
   }
   if (!plain) return stack(rows);
@@ -41,7 +42,8 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
   TANDEM_CHECK(source.dim() > 0, "gather_rows: source is a scalar; it must have rows");
   const auto count = static_cast<size_t>(source.size(0));
   for (const size_t i : indices)
-    TANDEM_CHECK_AS(IndexError, i < count, "gather_rows: index ", i, " is out of range for ", count, " rows");
+    TANDEM_CHECK_AS(IndexError, i < count, "get_batch: index ", i, " out of range for tensor of size ", source.sizes(),
+                    " at dimension 0");
   Shape sizes = source.sizes();
   sizes[0] = static_cast<int64_t>(indices.size());
   if (!source.is_cpu() || !source.is_contiguous() || recorded(source)) {

@@ -67,15 +67,15 @@ void check_names(const Metrics& metrics) {
     const std::string& name = at->first;
     TANDEM_CHECK(name != "step" && name != "seconds", "MetricsWriter: '", name, "' is a column already");
     TANDEM_CHECK(std::none_of(metrics.begin(), at, [&](const auto& other) { return other.first == name; }),
-                 "MetricsWriter: '", name, "' stands twice in a row");
+                 "MetricsWriter: '", name, "' occurs twice in the row");
   }
 }
 
 }  // namespace
 
 MetricsWriter::MetricsWriter(std::string path, bool append) : path_(std::move(path)), csv_(path_.ends_with(".csv")) {
-  TANDEM_CHECK(csv_ || path_.ends_with(".jsonl"), "MetricsWriter: ", path_,
-               " says no format; accepted: names that end in .csv or .jsonl");
+  TANDEM_CHECK(csv_ || path_.ends_with(".jsonl"), "MetricsWriter: the format of ", path_,
+               " is unknown; accepted: names that end in .csv or .jsonl");
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
   TANDEM_CHECK(fd_ >= 0, "MetricsWriter: cannot write ", path_, ": ", std::strerror(errno));
   if (!append) return;

@@ -51,8 +51,8 @@ std::string scalar_summary(const std::string& tag, double value, bool new_style,
 }
 
 std::string histogram_summary(const std::string& tag, const Tensor& values) {
-  TANDEM_CHECK(values.defined() && values.numel() > 0, "add_histogram: '", tag,
-               "' has no values; accepted: one or more");
+  TANDEM_CHECK(values.defined() && values.numel() > 0, "add_histogram: The input has no element. '", tag,
+               "' needs at least one");
   const Tensor doubles = as_doubles(values);
   const double* const begin = doubles.data_ptr<double>();
   const double* const end = begin + doubles.numel();
@@ -77,7 +77,7 @@ std::string histogram_summary(const std::string& tag, const Tensor& values) {
   const auto counted = [](double count) { return count > 0; };
   const auto first = std::find_if(counts.begin(), counts.end(), counted);
   TANDEM_CHECK(first != counts.end(), "add_histogram: no value of '", tag, "' is between ", limits.front(), " and ",
-               limits.back(), ", where the bins are");
+               limits.back(), ", the range of the bins");
   const auto last = std::find_if(counts.rbegin(), counts.rend(), counted).base();  // end of the counted bins
   std::vector<double> heights(first, last);
   heights.insert(heights.begin(), 0);

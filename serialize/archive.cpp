@@ -29,7 +29,7 @@ class FunctionSource : public ByteSource {
  private:
   void read_some(uint64_t at, char* to, uint64_t bytes) const override {
     const size_t got = read_(at, to, bytes);
-    TANDEM_CHECK(got == bytes, name(), " gave ", got, " of ", bytes, " bytes from ", at);
+    TANDEM_CHECK(got == bytes, name(), " returned ", got, " of ", bytes, " bytes from position ", at);
   }
   Read read_;
 };
@@ -57,8 +57,8 @@ void assign(Tensor& to, const Tensor& from, bool is_buffer) {
 IValue read_source(const ByteSource& source, Device device, SafetensorsMetadata& metadata) {
   metadata.clear();
   const FileFormat format = format_of(source);
-  TANDEM_CHECK(format != FileFormat::unknown, source.name(), ": these ", source.size(),
-               " bytes are neither a zip file of torch.save nor safetensors, which are accepted");
+  TANDEM_CHECK(format != FileFormat::unknown, source.name(), ": its ", source.size(),
+               " bytes are neither a zip file of torch.save nor safetensors, the accepted formats");
   if (format != FileFormat::safetensors) return read_pytorch_file(source, device);
   IValue out = IValue::dict();
   for (auto& [name, tensor] : read_safetensors(source, &metadata)) out.insert(name, tensor.to(device));
@@ -70,9 +70,9 @@ IValue read_source(const ByteSource& source, Device device, SafetensorsMetadata&
 namespace serialize {
 
 void OutputArchive::write(const std::string& key, const IValue& value) {
-  TANDEM_CHECK(root_.isGenericDict(), "OutputArchive: '", key, "' comes after ", root_.tagKind(),
-               " that is the whole archive");
-  TANDEM_CHECK(!root_.find(key), "OutputArchive: there is something under '", key, "' already");
+  TANDEM_CHECK(root_.isGenericDict(), "OutputArchive: cannot write '", key,
+               "', because the value of the whole archive is already ", root_.tagKind());
+  TANDEM_CHECK(!root_.find(key), "OutputArchive: the archive already has a value under '", key, "'");
   root_.insert(key, value);
 }
 void OutputArchive::write(const std::string& key, const Tensor& tensor, bool is_buffer) {
@@ -91,14 +91,14 @@ void OutputArchive::save_to(const std::string& filename) const {
 void OutputArchive::save_to(std::ostream& stream) const {
   write_pytorch_file(root_, [&](const void* from, uint64_t bytes) {
     stream.write(static_cast<const char*>(from), static_cast<std::streamsize>(bytes));
-    TANDEM_CHECK(stream, "save: the stream did not take ", bytes, " bytes");
+    TANDEM_CHECK(stream, "save: writing ", bytes, " bytes to the stream failed");
   });
   TANDEM_CHECK(stream.flush(), "save: the stream could not be flushed");
 }
 void OutputArchive::save_to(const std::function<size_t(const void*, size_t)>& function) const {
   write_pytorch_file(root_, [&](const void* from, uint64_t bytes) {
     const size_t taken = function(from, bytes);
-    TANDEM_CHECK(taken == bytes, "save: the caller's write function took ", taken, " of ", bytes, " bytes");
+    TANDEM_CHECK(taken == bytes, "save: the caller's write function wrote ", taken, " of ", bytes, " bytes");
   });
 }
 
@@ -114,12 +114,12 @@ std::optional<IValue> InputArchive::find(const std::string& key) const {
   if (!found && number) found = root_.find(IValue(std::stoll(key)));
   return found ? std::optional(*found) : std::nullopt;
 }
-void InputArchive::missing(const std::string& key) const {
+void InputArchive::missing(const char* kind, const std::string& key) const {
   std::string known;
   const std::vector<std::string> all = keys();
   for (size_t i = 0; i < all.size() && i < 8; ++i) known += (i ? ", '" : "'") + all[i] + "'";
-  TANDEM_FAIL(name_, ": there is nothing under '", key, "'; there are ", all.size(), " keys", all.empty() ? "" : ": ",
-              known, all.size() > 8 ? ", ..." : "");
+  TANDEM_FAIL(name_, ": No such serialized ", kind, " '", key, "'; the archive has ", all.size(), " keys",
+              all.empty() ? "" : ": ", known, all.size() > 8 ? ", ..." : "");
 }
 bool InputArchive::try_read(const std::string& key, IValue& value) const {
   std::optional<IValue> found = find(key);
@@ -152,13 +152,13 @@ bool InputArchive::try_read(const std::string& key, InputArchive& archive) const
   return true;
 }
 void InputArchive::read(const std::string& key, IValue& value) const {
-  if (!try_read(key, value)) missing(key);
+  if (!try_read(key, value)) missing("value", key);
 }
 void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) const {
-  if (!try_read(key, tensor, is_buffer)) missing(key);
+  if (!try_read(key, tensor, is_buffer)) missing("tensor", key);
 }
 void InputArchive::read(const std::string& key, InputArchive& archive) const {
-  if (!try_read(key, archive)) missing(key);
+  if (!try_read(key, archive)) missing("submodule:", key);
 }
 std::vector<std::string> InputArchive::keys() const {
   std::vector<std::string> out;
@@ -225,7 +225,7 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, std::vecto
   std::vector<Tensor> out(keys.size());
   for (size_t i = 0; i < out.size(); ++i)
     TANDEM_CHECK(archive.try_read(std::to_string(i), out[i]), "load: ", archive.name(), " has no tensor '", i,
-                 "' among its ", out.size(), "; a list's are named 0, 1, ...");
+                 "' among its ", out.size(), "; the tensors of a list are named '0', '1', ...");
   tensors = std::move(out);
   return archive;
 }

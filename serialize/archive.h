@@ -109,9 +109,9 @@ class InputArchive {
 
  private:
   std::optional<IValue> find(const std::string& key) const;
-  [[noreturn]] void missing(const std::string& key) const;
+  [[noreturn]] void missing(const char* kind, const std::string& key) const;
   IValue root_;
-  std::string name_ = "an archive that nothing was read into";
+  std::string name_ = "an InputArchive without a loaded file";
   SafetensorsMetadata metadata_;
 };
 

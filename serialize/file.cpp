@@ -16,8 +16,8 @@
 namespace tandem::detail {
 
 void ByteSource::read(uint64_t at, void* to, uint64_t bytes) const {
-  TANDEM_CHECK(at <= size_ && bytes <= size_ - at, name_, ": it has ", size_, " bytes; asked for ", bytes, " from ",
-               at);
+  TANDEM_CHECK(at <= size_ && bytes <= size_ - at, name_, ": cannot read ", bytes, " bytes from position ", at, " of ",
+               size_);
   if (bytes > 0) read_some(at, static_cast<char*>(to), bytes);
 }
 
@@ -32,7 +32,7 @@ FileSource::FileSource(const char* op, const std::string& path) : ByteSource(pat
     return;
   }
   ::close(fd_);
-  TANDEM_CHECK(known, op_, ": cannot look at ", path, ": ", std::strerror(error));
+  TANDEM_CHECK(known, op_, ": cannot get the status of ", path, ": ", std::strerror(error));
   TANDEM_FAIL(op_, ": ", path, " is not a file");
 }
 FileSource::~FileSource() { ::close(fd_); }
@@ -81,8 +81,8 @@ void FileSink::commit() {
   TANDEM_CHECK(::fsync(fd_) == 0, op_, ": writing ", path_, " to the disk failed: ", std::strerror(errno));
   const int closed = ::close(std::exchange(fd_, -1));
   TANDEM_CHECK(closed == 0, op_, ": closing ", path_, " failed: ", std::strerror(errno));
-  TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot put ", path_,
-               " in place: ", std::strerror(errno));
+  TANDEM_CHECK(::rename(temporary_.c_str(), path_.c_str()) == 0, op_, ": cannot rename ", temporary_, " to ", path_,
+               ": ", std::strerror(errno));
   temporary_.clear();
   // Sync the folder, so that the rename reaches the disk. Errors are ignored, because some file systems cannot sync
   // folders.

@@ -19,8 +19,7 @@ void flatten(const IValue& value, const std::string& prefix, bool skip_others, u
     const std::string name =
         prefix + (entry.key().isInt() ? std::to_string(entry.key().toInt()) : entry.key().toStringRef());
     bytes += name.size() + 64;
-    TANDEM_CHECK(bytes <= kMaxBytes, "the names of the tensors, dicts within dicts, take more than ", kMaxBytes,
-                 " bytes");
+    TANDEM_CHECK(bytes <= kMaxBytes, "the names of the tensors in nested dicts take more than ", kMaxBytes, " bytes");
     if (entry.value().isTensor())
       out.emplace_back(name, entry.value().toTensor());
     else if (entry.value().isGenericDict())
@@ -47,8 +46,8 @@ void detail::save_archive_as_safetensors(const IValue& value, const std::string&
   if (value.isList() || value.isTuple()) {
     std::vector<std::pair<std::string, Tensor>> named;
     for (const IValue& element : value.elements()) {
-      TANDEM_CHECK(element.isTensor(), "save: safetensors for ", path, " hold tensors, not ", element.tagKind(),
-                   "; another extension takes PyTorch's format");
+      TANDEM_CHECK(element.isTensor(), "save: the list for ", path, " has ", element.tagKind(),
+                   ", but safetensors hold only tensors; another file extension selects PyTorch's format");
       named.emplace_back(std::to_string(named.size()), element.toTensor());
     }
     return save_safetensors(named, path);
@@ -78,12 +77,12 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
 }
 
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "save: the module is an empty pointer");
+  TANDEM_CHECK(module, "save: the pointer to the module is null");
   module->save(archive);
   return archive;
 }
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<nn::Module>& module) {
-  TANDEM_CHECK(module, "load: the module is an empty pointer");
+  TANDEM_CHECK(module, "load: the pointer to the module is null");
   module->load(archive);
   return archive;
 }
@@ -107,8 +106,7 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, NamedTenso
   const auto found = naming("load: " + archive.name(), [&] { return flat_tensors(archive.value()); });
   NamedTensors out;
   for (const auto& [name, tensor] : found)
-    TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors of the name '", name,
-                 "'");
+    TANDEM_CHECK(out.emplace(name, tensor).second, "load: ", archive.name(), " has two tensors named '", name, "'");
   tensors = std::move(out);
   return archive;
 }

@@ -45,7 +45,7 @@ double number_of(const IValue& value) {
 /// in `of`.
 size_t count_of(const IValue& value, const IValue& of) {
   const double count = number_of(value);
-  TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file announces ", count,
+  TANDEM_CHECK(count >= 0 && count <= static_cast<double>(of.entries().size()), "the file declares ", count,
                " parameters or groups, but has ", of.entries().size(), " entries for them");
   return static_cast<size_t>(count);
 }
@@ -177,14 +177,17 @@ IValue optimizer_value(const Optimizer& optimizer) {
 OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) {
   const std::vector<Group> groups = groups_of(value.at("param_groups"));
   const std::vector<OptimizerParamGroup>& mine = optimizer.param_groups();
-  TANDEM_CHECK(groups.size() == mine.size(), "the file has ", groups.size(), " parameter groups; the optimizer has ",
-               mine.size());
+  TANDEM_CHECK(groups.size() == mine.size(),
+               "loaded state dict has a different number of parameter groups: the file has ", groups.size(),
+               ", the optimizer ", mine.size());
   const bool is_adamw = dynamic_cast<const optim::AdamW*>(&optimizer) != nullptr;
   OptimizerState out;
   std::vector<std::pair<IValue, std::string>> positions;
   for (size_t g = 0; g < groups.size(); ++g) {
-    TANDEM_CHECK(groups[g].params.size() == mine[g].params().size(), "parameter group ", g, " of the file has ",
-                 groups[g].params.size(), " parameters; the optimizer's has ", mine[g].params().size());
+    TANDEM_CHECK(groups[g].params.size() == mine[g].params().size(),
+                 "loaded state dict contains a parameter group that ",
+                 "has a different size than the optimizer's parameter group: group ", g, " has ",
+                 groups[g].params.size(), " parameters in the file, ", mine[g].params().size(), " in the optimizer");
     for (const IValue& param : groups[g].params) positions.emplace_back(param, std::to_string(positions.size()));
     OptimizerParamGroup group = mine[g];
     std::set<std::string> known{"initial_lr"};
@@ -201,7 +204,7 @@ OptimizerState optimizer_state(const IValue& value, const Optimizer& optimizer) 
       ++used;
     }
   TANDEM_CHECK(used == state.entries().size(), "the file has the state of ", state.entries().size(),
-               " parameters, of which ", used, " are in its parameter groups");
+               " parameters, but only ", used, " are in its parameter groups");
   return out;
 }
 

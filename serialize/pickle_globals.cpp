@@ -146,10 +146,10 @@ Tensor rebuild(const Arguments& given, const Global& of, TensorSource& tensors) 
     const IValue& named = value_of(given, 6, of);
     TANDEM_CHECK(!named.isString(), "it has a tensor of ", named.toStringRef(), "; accepted: ", dtype_names());
     TANDEM_CHECK(named.isDType() && !storage.dtype, "it calls ", of.name, " with ", named.tagKind(),
-                 " for a dtype, or a storage that has one already");
+                 " for the dtype, or with a typed storage; accepted: a dtype and an untyped storage");
     dtype = named.toDType();
   } else {
-    TANDEM_CHECK(storage.dtype, "it calls ", of.name, " with a storage of no dtype");
+    TANDEM_CHECK(storage.dtype, "it calls ", of.name, " with a storage that has no dtype");
   }
   const IValue& offset = value_of(given, 1, of);
   TANDEM_CHECK(offset.isInt(), "it has a tensor with ", offset.tagKind(), " for an offset");
@@ -224,7 +224,7 @@ IValue encoded(const Arguments& given, const Global& of) {
 /// Appends the text of a dict's key as Python's str() gives it.
 void append_key(const IValue& value, std::string& text, bool within) {
   constexpr size_t kLongest = 1000;
-  TANDEM_CHECK(text.size() <= kLongest, "it has a dict with a key of more than ", kLongest, " characters, of tuples");
+  TANDEM_CHECK(text.size() <= kLongest, "it has a dict with a tuple key of more than ", kLongest, " characters");
   if (value.isNone()) {
     text += "None";
   } else if (value.isBool()) {
@@ -328,7 +328,7 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
       const Tensor data = value_of(given, 0, global).toTensor();
       const IValue& dtype = value_of(given, 1, global);
       TANDEM_CHECK(dtype.isDType() && dtype.toDType() == data.dtype(), "it calls ", global.name, " with a tensor of ",
-                   data.dtype(), " for one of another dtype");
+                   data.dtype(), " and another dtype");
       return with_grad(core::alias(data), flag_of(value_of(given, 3, global)));
     }
     case Global::parameter:  // ignores the fourth argument, the parameter's Python attributes
@@ -344,13 +344,13 @@ IValue call_global(const Global& global, const Arguments& given, TensorSource& t
     case Global::list:
     case Global::tagged: return value_of(given, 0, global);
     case Global::unfit:
-      TANDEM_FAIL("it has a tensor that ", global.name, " makes, which is refused; accepted: tensors with strides, of ",
+      TANDEM_FAIL("it has a tensor made by ", global.name, ", which is refused; accepted: strided tensors of ",
                   dtype_names());
     case Global::storage:
     case Global::class_name:
     case Global::object: break;
   }
-  TANDEM_FAIL("it calls ", global.name, ", which is no function", kPickleAccepts);
+  TANDEM_FAIL("it calls ", global.name, ", which is not a function", kPickleAccepts);
 }
 
 Item find_storage(const Arguments& id) {
@@ -361,7 +361,7 @@ Item find_storage(const Arguments& id) {
   TANDEM_CHECK(!type || (*type)->what != Global::class_name, "it has a storage ", (*type)->name,
                ", which is refused; accepted: storages of ", dtype_names());
   TANDEM_CHECK(type && (*type)->what == Global::storage,
-               "it refers to something outside of its pickle that is no storage", kPickleAccepts);
+               "its pickle refers to an external object that is not a storage", kPickleAccepts);
   PickledStorage storage{value_of(id, 2, of).toStringRef(), (*type)->dtype, 0};
   TANDEM_CHECK(value_of(id, 3, of).isString() && value_of(id, 4, of).isInt(), "it has a storage '", storage.key,
                "' without a location and a size");

@@ -24,14 +24,14 @@ class PickleReader {
       step(op);
     }
     TANDEM_CHECK(stack_.size() == 1 && stack_[0].value(), "its pickle ends with ", stack_.size(),
-                 " things on the stack; accepted: one value");
+                 " items on the stack; accepted: one value");
     return *stack_[0].value();
   }
 
  private:
   const char* take(uint64_t bytes) {
-    TANDEM_CHECK(bytes <= text_.size() - at_, "its pickle of ", text_.size(), " bytes ends within what begins at ",
-                 at_);
+    TANDEM_CHECK(bytes <= text_.size() - at_, "its pickle of ", text_.size(),
+                 " bytes ends within an item that begins at byte ", at_);
     const char* const out = text_.data() + at_;
     at_ += bytes;
     return out;
@@ -81,7 +81,7 @@ class PickleReader {
   /// Limits the number of copied elements, because a short pickle may copy the same value many times.
   void count_copied(size_t elements) {
     copied_ += elements;
-    TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies what it holds many times", kPickleAccepts);
+    TANDEM_CHECK(copied_ <= text_.size(), "its pickle copies its values many times", kPickleAccepts);
   }
   /// Converts an item to a value. A class or function becomes a string, its name; a storage becomes a tensor of all its
   /// elements.
@@ -105,7 +105,7 @@ class PickleReader {
   size_t pop_mark() {
     size_t i = stack_.size();
     while (i > 0 && !std::holds_alternative<Mark>(stack_[i - 1].held)) --i;
-    TANDEM_CHECK(i > 0, "its pickle has no mark where one is due");
+    TANDEM_CHECK(i > 0, "its pickle has no mark on the stack where an opcode needs one");
     stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
     return i - 1;
   }
@@ -153,7 +153,7 @@ class PickleReader {
     TANDEM_CHECK(container && accepts(container->kind), "its pickle changes ", value ? value->tagKind() : "a class",
                  "; accepted: ", kinds);
     TANDEM_CHECK(!container->inside, "its pickle changes ", value->tagKind(),
-                 " that lies in another: it may contain itself; accepted: what does not");
+                 " after storing it in another container, so it may contain itself");
     return *container;
   }
   void append(std::vector<IValue> elements) {
@@ -178,7 +178,7 @@ class PickleReader {
   void remember(uint64_t key) { memo_[key] = top(); }
   void recall(uint64_t key) {
     const auto found = memo_.find(key);
-    TANDEM_CHECK(found != memo_.end(), "its pickle asks for memo ", key, ", which it never set");
+    TANDEM_CHECK(found != memo_.end(), "its pickle reads memo ", key, ", which it never set");
     push(found->second);
   }
 
@@ -191,14 +191,14 @@ class PickleReader {
     }
     const IValue* const value = item.value();
     TANDEM_CHECK(value && value->isTuple() && value->elements().size() <= 8,
-                 "its pickle calls a function with what is no tuple of up to 8 arguments");
+                 "its pickle calls a function with arguments that are not a tuple of up to 8 values");
     Arguments out;
     for (const IValue& element : value->elements()) out.push_back({element});
     return out;
   }
   static const Global& global_of(const Item& item) {
     const auto* const held = std::get_if<std::shared_ptr<const Global>>(&item.held);
-    TANDEM_CHECK(held, "its pickle calls what is no function", kPickleAccepts);
+    TANDEM_CHECK(held, "its pickle calls a value that is not a function", kPickleAccepts);
     return **held;
   }
   void call(const Global& callee, const Arguments& given) {
@@ -222,7 +222,8 @@ class PickleReader {
     const auto* const held = std::get_if<std::shared_ptr<const Global>>(&type.held);
     if (held && is_class((*held)->what)) return call(**held, given);
     TANDEM_CHECK(held && (*held)->what == Global::object, "it makes an object of ",
-                 held ? (*held)->name : std::string("what is no class"), ", which is refused", kPickleAccepts);
+                 held ? (*held)->name : std::string("a value that is not a class"), ", which is refused",
+                 kPickleAccepts);
     TANDEM_CHECK(given.empty(), "it makes an object with arguments", kPickleAccepts);
     push(ValueContainer::make(Kind::object));
   }

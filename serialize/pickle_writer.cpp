@@ -113,14 +113,14 @@ class PickleWriter {
   }
 
   void tensor(const Tensor& x) {
-    TANDEM_CHECK(x.defined(), "save: a tensor is undefined; accepted: those that are defined, and None");
+    TANDEM_CHECK(x.defined(), "save: a tensor is undefined; accepted: defined tensors and None");
     if (recall(memo_, static_cast<const void*>(x.impl()))) return;
     const PickledDType& dtype = pickled(x.dtype());
     const StorageImpl* const storage = x.storage().get();
     const auto [known, is_new] = storages_.emplace(storage, std::pair(out_.storages.size(), x.dtype()));
     if (is_new) out_.storages.push_back(x.storage());
     TANDEM_CHECK(known->second.second == x.dtype(), "save: tensors of ", known->second.second, " and ", x.dtype(),
-                 " share a storage; accepted: one dtype for each");
+                 " share a storage; accepted: one dtype for each storage");
     global("torch._utils", "_rebuild_tensor_v2");
     op('(');
     op('(');

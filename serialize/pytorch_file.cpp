@@ -51,12 +51,12 @@ class StorageReader : public TensorSource {
     const uint64_t bytes = entry->second.size;
     const auto width = static_cast<uint64_t>(wanted.dtype ? element_size(*wanted.dtype) : 1);
     TANDEM_CHECK(wanted.numel >= 0 && static_cast<uint64_t>(wanted.numel) == bytes / width && bytes % width == 0,
-                 "storage '", wanted.key, "' is said to have ", wanted.numel, " elements of ", width,
+                 "storage '", wanted.key, "' declares ", wanted.numel, " elements of ", width,
                  " bytes, but its entry has ", bytes, " bytes");
     const auto [at, is_new] = storages_.try_emplace(wanted.key);
     if (is_new) at->second = load(name, entry->second, dtype);
-    TANDEM_CHECK(at->second.dtype == dtype, "storage '", wanted.key, "' is of ", at->second.dtype, " and of ", dtype,
-                 "; accepted: one dtype for each");
+    TANDEM_CHECK(at->second.dtype == dtype, "storage '", wanted.key, "' is used as ", at->second.dtype, " and as ",
+                 dtype, "; accepted: one dtype for each storage");
     return at->second;
   }
   Loaded load(const std::string& name, const ZipReader::Entry& entry, DType dtype) const {
@@ -120,8 +120,8 @@ IValue read_zip(const ByteSource& source, Device device) {
   const ZipReader::Entry& pickle = zip.entries().at(name);
   // Each byte of a pickle may create a value, so a small file could create very many values. Refuse a pickle with an
   // implausible compression ratio.
-  TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is packed to ", pickle.packed, " of ", pickle.size,
-               " bytes; accepted: up to 32 times");
+  TANDEM_CHECK(pickle.size / 32 <= pickle.packed, "'", name, "' is compressed to ", pickle.packed, " of ", pickle.size,
+               " bytes; accepted: a factor of up to 32");
   StorageReader tensors(zip, folder, device);
   return read_pickle(zip.text(name, pickle), source.name(), tensors);
 }

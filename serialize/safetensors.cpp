@@ -29,7 +29,7 @@ SafetensorsHeader read_header(const ByteSource& file, uint64_t& data) {
   TANDEM_CHECK(length <= kMaxSafetensorsHeader || std::memcmp(bytes, "PK\3\4", 4) != 0, "load_safetensors: ", path,
                " is a zip file, as Python's torch.save writes; accepted: safetensors. load reads either");
   TANDEM_CHECK(length <= kMaxSafetensorsHeader && length <= size - 8, "load_safetensors: ", path,
-               " announces a header of ", length, " bytes; accepted: up to ", std::min(kMaxSafetensorsHeader, size - 8),
+               " declares a header of ", length, " bytes; accepted: up to ", std::min(kMaxSafetensorsHeader, size - 8),
                " in a file of ", size);
   std::string json(length, '\0');
   file.read(8, json.data(), length);
@@ -82,11 +82,11 @@ NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata,
     for (auto& [name, tensor] : tensors) {
       const auto at = file_of.find(name);
       TANDEM_CHECK(at != file_of.end() && at->second == shard, "load_safetensors: ", folder, shard, " has '", name,
-                   "', which the index ", path, " says is ", at == file_of.end() ? "nowhere" : "in " + at->second);
+                   "', which the index ", path, at == file_of.end() ? " does not list" : " places in " + at->second);
       out.emplace(name, std::move(tensor));
     }
     TANDEM_CHECK(tensors.size() == count, "load_safetensors: ", folder, shard, " has ", tensors.size(),
-                 " tensors; the index ", path, " names ", count, " in it");
+                 " tensors; the index ", path, " lists ", count, " for it");
   }
   return out;
 }

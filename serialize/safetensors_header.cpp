@@ -98,7 +98,7 @@ SafetensorsHeader layout_safetensors(const std::vector<std::pair<std::string, Te
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     TANDEM_CHECK(name != kMetadata, "save_safetensors: a tensor for ", path, " is named ", kMetadata,
-                 ", which the format keeps for itself");
+                 ", a name that the format reserves");
     TANDEM_CHECK(names.insert(name).second, "save_safetensors: two tensors for ", path, " are named '", name, "'");
     TANDEM_CHECK(tensor.defined(), "save_safetensors: tensor '", name, "' for ", path, " is undefined");
     header.entries.push_back({name, tensor.dtype(), tensor.sizes(), 0, static_cast<uint64_t>(tensor.nbytes())});
@@ -162,7 +162,7 @@ SafetensorsHeader parse_safetensors(const std::string& text, uint64_t data_bytes
     at = e.end;
   }
   TANDEM_CHECK(at == data_bytes, "load_safetensors: the tensors of ", path, " take ", at, " bytes, but the file holds ",
-               data_bytes, at > data_bytes ? ": it is truncated" : ": it goes on after them");
+               data_bytes, at > data_bytes ? ": it is truncated" : ": it has extra bytes");
   return header;
 }
 
@@ -176,8 +176,8 @@ std::map<std::string, std::string> parse_safetensors_index(const std::string& te
     const std::string shard = file.is_string() ? file.get<std::string>() : "";
     TANDEM_CHECK(!shard.empty() && shard.find('/') == std::string::npos && shard[0] != '.' &&
                      shard.find('\0') == std::string::npos,
-                 "load_safetensors: the index ", path, " says that '", name, "' is in ",
-                 file.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: names of files beside it");
+                 "load_safetensors: the index ", path, " places '", name, "' in ",
+                 file.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: names of files in its folder");
     out[name] = shard;
   }
   return out;

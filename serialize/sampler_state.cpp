@@ -26,20 +26,20 @@ void detail::write_number(OutputArchive& archive, const char* key, size_t value)
 size_t detail::read_number(const InputArchive& archive, const char* key, size_t least, size_t most) {
   const Tensor value = read_tensor(archive, key);
   TANDEM_CHECK(value.numel() == 1 && value.dtype() == kInt64, "a sampler's '", key, "' is ", value.sizes(), " of ",
-               value.dtype(), "; accepted: one number of int64");
+               value.dtype(), "; accepted: one int64 value");
   const auto number = value.item<int64_t>();
   TANDEM_CHECK(number >= 0 && static_cast<size_t>(number) >= least && static_cast<size_t>(number) <= most,
-               "a sampler's '", key, "' is ", number, "; for its size, ", least, " to ", most, " are accepted");
+               "a sampler's '", key, "' is ", number, "; accepted: ", least, " to ", most, " for its size");
   return static_cast<size_t>(number);
 }
 void detail::check_same_replicas(const InputArchive& archive, const char* sampler, size_t num_replicas) {
   Tensor saved;
   if (!archive.try_read("num_replicas", saved, /*is_buffer=*/true)) return;  // missing if LibTorch wrote the file
   const size_t before = read_number(archive, "num_replicas", 1, SIZE_MAX);
-  TANDEM_CHECK(before == num_replicas, sampler, ": the position is that of one of ", before,
-               " ranks, which take blocks; there are ", num_replicas,
-               " now, whose blocks hold other examples; accepted: as many ranks, or a "
-               "ShardSampler, whose ranks take turns");
+  TANDEM_CHECK(before == num_replicas, sampler, ": the position was saved with num_replicas ", before,
+               ", and num_replicas is now ", num_replicas,
+               ", which gives each rank other examples; accepted: the same number, or a ShardSampler, whose ranks take "
+               "turns");
 }
 
 void SequentialSampler::save(OutputArchive& archive) const { write_number(archive, "index", index_); }
@@ -106,8 +106,8 @@ void ShardSampler::load(InputArchive& archive) {
   const bool at_end = ranks != num_replicas_ && index * ranks >= size_;
   TANDEM_CHECK(at_end || index * ranks % num_replicas_ == 0, "ShardSampler: ", ranks, " ranks have taken ", index,
                " examples each, which ", num_replicas_,
-               " ranks cannot have shared evenly; accepted: a number of ranks that divides their product, as it does "
-               "where the batch over all ranks is the same");
+               " ranks cannot share evenly; accepted: a number of ranks that divides the product of these two numbers, "
+               "as it does if the batch size over all ranks stays the same");
   index = at_end ? indices_.size() : std::min(index * ranks / num_replicas_, indices_.size());
   epoch_ = epoch;
   reset();

@@ -14,7 +14,7 @@ int64_t read_count(const InputArchive& archive, const char* key) {
   IValue value;
   archive.read(key, value);
   TANDEM_CHECK(value.isInt() && value.toInt() >= 0, archive.name(), ": '", key, "' of a schedule is ", value.tagKind(),
-               "; accepted: an int from 0 on");
+               "; accepted: a non-negative int");
   return value.toInt();
 }
 
@@ -32,8 +32,9 @@ void LRScheduler::load(InputArchive& archive) {
   archive.try_read("continues", continues);  // missing if PyTorch wrote the file
   std::vector<double> set = rates.toDoubleVector();
   const size_t groups = optimizer_.param_groups().size();
-  TANDEM_CHECK(set.size() == groups || set.empty(), archive.name(), ": a schedule has ", set.size(),
-               " rates; the optimizer has ", groups, " parameter groups");
+  TANDEM_CHECK(set.size() == groups || set.empty(), archive.name(),
+               ": Number of learning rates not equal to the number of param groups: ", "the schedule has ", set.size(),
+               " rates, the optimizer ", groups, " groups");
   schedule_.continues = continues.toBool();
   step_count_ = static_cast<unsigned>(steps);
   set_ = std::move(set);

@@ -65,13 +65,13 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
   TANDEM_CHECK(found, name, ": this zip file of ", size,
                " bytes has no end record: it is truncated, or not a zip file");
   TANDEM_CHECK(number(&tail[end + 4], 2) == 0 || number(&tail[end + 4], 2) == 0xffff, name,
-               ": this zip file is a part of several; accepted: one file");
+               ": this zip file is one part of a multi-part archive; accepted: a single file");
   uint64_t count = number(&tail[end + 10], 2), bytes = number(&tail[end + 12], 4), at = number(&tail[end + 16], 4);
   uint64_t stop = size - tail_size + end;  // position of the end record; the directory must end before it
   if (end >= kLocatorBytes && number(&tail[end - kLocatorBytes], 4) == kLocator) {
     const uint64_t record = number(&tail[end - kLocatorBytes + 8], 8);
     TANDEM_CHECK(record <= stop - kLocatorBytes && stop - kLocatorBytes - record >= kEnd64Bytes, name,
-                 ": the zip64 end record is said to be at ", record, " of ", size, " bytes");
+                 ": the declared position of the zip64 end record is ", record, " of ", size, " bytes");
     char fields[kEnd64Bytes];
     source.read(record, fields, sizeof fields);
     TANDEM_CHECK(number(fields, 4) == kEnd64, name, ": there is no zip64 end record at ", record);
@@ -81,7 +81,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
     stop = record;
   }
   TANDEM_CHECK(at <= stop && bytes <= stop - at && count <= bytes / kCentralBytes, name, ": the zip directory of ",
-               count, " entries is said to take ", bytes, " bytes from ", at, ", before ", stop);
+               count, " entries declares ", bytes, " bytes from position ", at, ", but must end by ", stop);
   read_directory(at, bytes, count);
   find_data();
 }
@@ -97,10 +97,10 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
                  " in the zip directory is damaged");
     const uint64_t name_size = number(fields + 28, 2), extra = number(fields + 30, 2), comment = number(fields + 32, 2);
     TANDEM_CHECK(name_size + extra + comment <= bytes - from - kCentralBytes, name, ": entry ", i, " of ", count,
-                 " in the zip directory goes on after its end");
+                 " in the zip directory extends past its end");
     const std::string entry_name(fields + kCentralBytes, name_size);
     const uint64_t flags = number(fields + 8, 2), method = number(fields + 10, 2);
-    TANDEM_CHECK((flags & 1) == 0, name, ": '", entry_name, "' is encrypted; accepted: what is not");
+    TANDEM_CHECK((flags & 1) == 0, name, ": '", entry_name, "' is encrypted; accepted: entries without encryption");
     TANDEM_CHECK(method == 0 || method == 8, name, ": '", entry_name, "' is compressed by method ", method,
                  "; accepted: 0 (stored) and 8 (deflated)");
     Entry entry;
@@ -111,13 +111,13 @@ void ZipReader::read_directory(uint64_t at, uint64_t bytes, uint64_t count) {
     entry.at = number(fields + 42, 4);
     Zip64 wide(fields + kCentralBytes + name_size, extra);
     TANDEM_CHECK(wide.replace(entry.size) && wide.replace(entry.packed) && wide.replace(entry.at), name, ": '",
-                 entry_name, "' has no sizes of 64 bits, which its directory entry announces");
+                 entry_name, "' has no 64-bit sizes, which its directory entry requires");
     // Deflate expands by a factor of at most 1,032.
     TANDEM_CHECK(entry.packed <= source_.size() &&
                      (entry.deflated ? entry.size / 1040 <= entry.packed : entry.size == entry.packed),
-                 name, ": '", entry_name, "' is said to be ", entry.size, " bytes in ", entry.packed, " of ",
-                 source_.size());
-    TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name, "' comes twice");
+                 name, ": '", entry_name, "' declares ", entry.size, " bytes, stored in ", entry.packed,
+                 " bytes of a file of ", source_.size());
+    TANDEM_CHECK(entries_.emplace(entry_name, entry).second, name, ": the entry '", entry_name, "' occurs twice");
     from += kCentralBytes + name_size + extra + comment;
   }
 }
@@ -129,12 +129,12 @@ void ZipReader::find_data() {
   for (auto& [entry_name, entry] : entries_) {
     char fields[kLocalBytes];
     TANDEM_CHECK(entry.at <= source_.size() && source_.size() - entry.at >= kLocalBytes, name, ": '", entry_name,
-                 "' is said to begin at ", entry.at, " of ", source_.size(), " bytes");
+                 "' has the declared position ", entry.at, " of ", source_.size(), " bytes");
     source_.read(entry.at, fields, sizeof fields);
     TANDEM_CHECK(number(fields, 4) == kLocal, name, ": '", entry_name, "' does not begin at ", entry.at);
     const uint64_t begin = entry.at, data = begin + kLocalBytes + number(fields + 26, 2) + number(fields + 28, 2);
     TANDEM_CHECK(data <= source_.size() && entry.packed <= source_.size() - data, name, ": '", entry_name, "' of ",
-                 entry.packed, " bytes goes on after the end of the file: it is truncated");
+                 entry.packed, " bytes extends past the end of the file: it is truncated");
     entry.at = data;
     ranges.emplace_back(begin, data + entry.packed);
   }
@@ -163,7 +163,7 @@ std::string ZipReader::text(const std::string& name, const Entry& entry) const {
 
 void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) const {
   z_stream stream{};
-  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": zlib has no memory");
+  TANDEM_CHECK(::inflateInit2(&stream, -MAX_WBITS) == Z_OK, source_.name(), ": zlib ran out of memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, ::inflateEnd);
   std::string buffer(std::min<uint64_t>(entry.packed, 1 << 16), '\0');
   uint64_t read = 0, made = 0;
@@ -184,7 +184,7 @@ void ZipReader::inflate(const std::string& name, const Entry& entry, char* to) c
     made += room - stream.avail_out;
   }
   TANDEM_CHECK(status == Z_STREAM_END && made == entry.size, source_.name(), ": '", name,
-               "' cannot be unpacked: zlib gave ", made, " of ", entry.size, " bytes",
+               "' cannot be decompressed: zlib produced ", made, " of ", entry.size, " bytes",
                stream.msg ? std::string(" and says ") + stream.msg : std::string());
 }
 

@@ -10,7 +10,7 @@ endfunction()
 tandem_example_test("example simple_model finds the bias" COMMAND example_simple_model EXPECT "bias +tensor\\(\\[(3.0|2.9)")
 tandem_example_test("example mnist learns" COMMAND example_mnist ${TANDEM_TEST_DIGITS} 2 EXPECT "epoch 2: (100|9[5-9])")
 tandem_example_test("example mnist says what is missing" COMMAND example_mnist ${TANDEM_TEST_DIGITS}/none
-                    EXPECT "mnist: find_idx: there is neither .*none/train-images")
+                    EXPECT "mnist: find_idx: Error opening images file at .*none/train-images")
 tandem_example_test("example mnist_99 learns" COMMAND example_mnist_99 ${TANDEM_TEST_DIGITS} 2
                     EXPECT "mean of 2: (100|9[0-9])")
 tandem_example_test("example fashion_mnist learns" COMMAND example_fashion_mnist ${TANDEM_TEST_DIGITS} 2 cpu

@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<Program>> programs_of(const Settings& settings) {
     return programs;
   }
   check_usage(settings.repeats >= kFewestRounds, "--repeats is ", settings.repeats,
-              "; accepted with --baseline: ", kFewestRounds, " or more, as fewer give no interval");
+              "; accepted with --baseline: ", kFewestRounds, " or more, for a confidence interval");
   const std::vector<std::string> options = {
       "--threads", std::to_string(get_num_threads()), "--device", settings.device, "--precision", settings.precision};
   programs.push_back(std::make_unique<BuildProgram>("tandem", "/proc/self/exe", settings.seconds, options));

@@ -33,15 +33,15 @@ def cpu():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path, help="a build folder of Tandem with its benchmarks, such as build/release")
-    parser.add_argument("rounds", type=int, nargs="?", default=5, help="how often each is measured (default: 5)")
+    parser.add_argument("rounds", type=int, nargs="?", default=5, help="number of measurements of each program (default: 5)")
     parser.add_argument("json", type=Path, nargs="?", help="write every sample to this file")
     asked = parser.parse_args()
     if asked.rounds < 1:
         parser.error(f"rounds is {asked.rounds}; accepted: 1 or more")
     if not (asked.build / "benchmarks/benchmark_ddp").exists():
-        parser.error(f"{asked.build} has no benchmarks/benchmark_ddp; `./run build` makes it in build/release")
+        parser.error(f"{asked.build} has no benchmarks/benchmark_ddp; `./run build` builds it in build/release")
     if importlib.util.find_spec("torch") is None:
-        parser.error(f"{sys.executable} has no torch; benchmarks/peers/setup.sh makes .peers/python, which has it")
+        parser.error(f"{sys.executable} has no torch; run benchmarks/peers/setup.sh, and use .peers/python")
     return asked
 
 

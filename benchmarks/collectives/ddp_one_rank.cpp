@@ -47,9 +47,9 @@ template <class Module> void compare(const char* name, Module bare, Module wrapp
   // Order statistics n / 2 -+ 0.98 * sqrt(n) enclose the median of the distribution with a probability of 95 %.
   const double n = pairs, half = 0.98 * std::sqrt(n);
   const auto at = [&](double i) { return ratios[static_cast<size_t>(std::clamp(i, 0.0, n - 1))]; };
-  std::printf("%-12s %8.3f ms a step without; with DDP %.4f times that (95 %% interval: %.4f to %.4f), %d pairs\n",
-              name, 1e3 * times[times.size() / 2], at(n / 2), at(std::floor(n / 2 - half)), at(std::ceil(n / 2 + half)),
-              pairs);
+  std::printf(
+      "%-12s %8.3f ms per step without DDP; with DDP, %.4f times that (95 %% interval: %.4f to %.4f), %d pairs\n", name,
+      1e3 * times[times.size() / 2], at(n / 2), at(std::floor(n / 2 - half)), at(std::ceil(n / 2 + half)), pairs);
 }
 
 }  // namespace

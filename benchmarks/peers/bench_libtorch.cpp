@@ -347,7 +347,7 @@ int main(int argc, char** argv) {
     } else if (flag == "--threads" && i + 1 < argc) {
       threads = atoi(argv[++i]);
     } else {
-      fprintf(stderr, "bench_libtorch: %s is unknown or lacks its value; accepted: --threads N, --channels-last\n",
+      fprintf(stderr, "bench_libtorch: %s is unknown or has no value; accepted: --threads N, --channels-last\n",
               argv[i]);
       return 2;
     }

@@ -153,25 +153,25 @@ def write_whole(path, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="fashion_cnn", choices=["fashion_cnn", "mlp", "lenet"])
-    parser.add_argument("--devices", type=int, default=2, help="ranks")
+    parser.add_argument("--devices", type=int, default=2, help="number of ranks")
     parser.add_argument("--batch-size", type=int, default=128, help="examples per step, over all ranks")
     parser.add_argument("--repeats", type=int, default=6)
-    parser.add_argument("--steps", type=int, default=8, help="of each mode in a repeat")
-    parser.add_argument("--threads", type=int, default=0, help="of all ranks together; all cores unless given")
+    parser.add_argument("--steps", type=int, default=8, help="steps of each mode in a repeat")
+    parser.add_argument("--threads", type=int, default=0, help="threads of all ranks together (default: all cores)")
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--out", type=Path, help="a report of its own")
-    where.add_argument("--into", type=Path, help="a report of tandem compare, which gets PyTorch's runs too")
+    where.add_argument("--out", type=Path, help="write a separate report to this file")
+    where.add_argument("--into", type=Path, help="add PyTorch's runs to this report of tandem compare")
     o = parser.parse_args()
     if o.devices < 2 or o.batch_size % o.devices or min(o.repeats, o.steps) < 1:
-        parser.error(f"--devices {o.devices} and --batch-size {o.batch_size}: 2 or more ranks, and a multiple of them, "
-                     "are accepted; --repeats and --steps are 1 or more")
+        parser.error(f"--devices {o.devices}, --batch-size {o.batch_size}; accepted: 2 or more ranks, a batch size that is a "
+                     "multiple of the ranks, and --repeats and --steps of 1 or more")
     report = json.loads(o.into.read_text()) if o.into else None
     tandem = None
     if report:
         tandem = next((r for r in report["runs"] if r["mode"] == "single" and r["model"] == o.model and
                        r["batch"] == o.batch_size and r["scaling"] == "strong" and not r["failed"]), None)
         if not tandem:
-            parser.error(f"--into {o.into}: it has no run of {o.model} on one device with batch {o.batch_size}")
+            parser.error(f"--into {o.into}: the report has no run of {o.model} on one device with batch {o.batch_size}")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]

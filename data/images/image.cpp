@@ -34,7 +34,7 @@ Tensor detail::decode_image(std::string_view bytes, const std::string& name) try
   constexpr std::string_view kJpeg("\xff\xd8\xff", 3), kPng("\x89PNG\r\n\x1a\n", 8);
   const bool is_jpeg = bytes.substr(0, kJpeg.size()) == kJpeg;
   TANDEM_CHECK(is_jpeg || bytes.substr(0, kPng.size()) == kPng, "read_image: ", name,
-               " begins neither as a JPEG nor as a PNG file; these are accepted");
+               " is neither a JPEG nor a PNG file, by its first bytes");
   const Pixels pixels = is_jpeg ? decode_jpeg(bytes, name) : decode_png(bytes, name);
   Tensor image = core::empty({3, pixels.height, pixels.width}, kUInt8, kCPU);
   const int64_t count = pixels.height * pixels.width;
@@ -43,7 +43,7 @@ Tensor detail::decode_image(std::string_view bytes, const std::string& name) try
     for (int64_t i = 0; i < count; ++i) *to++ = pixels.values[static_cast<size_t>(3 * i + channel)];
   return image;
 } catch (const std::bad_alloc&) {
-  fail<OutOfMemoryError>(__FILE__, __LINE__, "read_image: ", name, " needs more memory than there is");
+  fail<OutOfMemoryError>(__FILE__, __LINE__, "read_image: there is not enough memory for ", name);
 }
 
 Tensor read_image(const std::string& path) { return decode_image(read_bytes(path), path); }

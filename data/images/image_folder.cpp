@@ -50,10 +50,10 @@ std::vector<fs::path> images_below(const fs::path& folder) {
   using Walk = fs::recursive_directory_iterator;
   for (Walk at(folder, fs::directory_options::follow_directory_symlink, error), end; !error && at != end;
        at.increment(error)) {
-    TANDEM_CHECK(!is_loop(*at), "ImageFolder: ", at->path().string(), " is a link to a folder that it is in");
+    TANDEM_CHECK(!is_loop(*at), "ImageFolder: ", at->path().string(), " is a link to a folder that contains it");
     if (std::error_code ignored; is_image(at->path()) && at->is_regular_file(ignored)) images.push_back(at->path());
   }
-  TANDEM_CHECK(!error, "ImageFolder: cannot read what is below ", folder.string(), ": ", error.message());
+  TANDEM_CHECK(!error, "ImageFolder: cannot read the contents of ", folder.string(), ": ", error.message());
   TANDEM_CHECK(!images.empty(), "ImageFolder: the class ", folder.string(),
                " has no images; files that end with .jpg, .jpeg or .png are accepted");
   const auto key = [](const fs::path& path) {
@@ -81,7 +81,7 @@ ImageFolder::ImageFolder(const std::string& root) {
 
 Example<> ImageFolder::get(size_t index) {
   const auto& samples = files_->samples;
-  TANDEM_CHECK_AS(IndexError, index < samples.size(), "get: index ", index, " is out of range for ", samples.size(),
+  TANDEM_CHECK_AS(IndexError, index < samples.size(), "get: index ", index, " out of range for ", samples.size(),
                   " images");
   const auto& [path, number] = samples[index];
   return {read_image(path).to(kFloat32).div_(255), core::scalar(number, kInt64, kCPU)};

@@ -28,7 +28,7 @@ Tensor as_batch(const Tensor& tensor) {
   TANDEM_CHECK(tensor.defined() && tensor.dim() >= 2 && tensor.dim() <= 4, "make_grid: the tensor is ",
                tensor.defined() ? tensor.sizes() : IntArrayRef(),
                "; accepted: (N, C, H, W), or one image (C, H, W) or (H, W)");
-  TANDEM_CHECK(tensor.numel() > 0, "make_grid: the tensor is ", tensor.sizes(), ", in which there is no pixel");
+  TANDEM_CHECK(tensor.numel() > 0, "make_grid: the tensor is ", tensor.sizes(), ", which has no pixels");
   Tensor images = tensor.detach();
   while (images.dim() < 4) images = images.unsqueeze(0);
   if (images.size(1) == 1) images = cat({images, images, images}, 1);
@@ -40,7 +40,7 @@ std::vector<Tensor> checked(const std::vector<Tensor>& images) {
   for (const Tensor& image : images)
     TANDEM_CHECK(image.defined() && image.dim() == 3 && image.sizes() == images[0].sizes(), "make_grid: image ",
                  &image - images.data(), " of the list is ", image.defined() ? image.sizes() : IntArrayRef(),
-                 " and the first ", images[0].sizes(), "; accepted: (C, H, W), the same for all");
+                 " and the first is ", images[0].sizes(), "; accepted: (C, H, W), equal for all images");
   return images;
 }
 
@@ -59,16 +59,16 @@ void write_whole(const std::string& path, const std::string& bytes) {
 }  // namespace
 
 Tensor make_grid(const Tensor& tensor, const MakeGridOptions& o) {
-  TANDEM_CHECK(o.nrow() >= 1 && o.padding() >= 0, "make_grid: nrow is ", o.nrow(), " and padding ", o.padding(),
-               "; accepted: at least 1 and 0");
+  TANDEM_CHECK(o.nrow() >= 1 && o.padding() >= 0, "make_grid: nrow is ", o.nrow(), " and padding is ", o.padding(),
+               "; accepted: nrow from 1 and padding from 0");
   const NoGradGuard guard;
   Tensor images = as_batch(tensor);
   if (o.normalize()) {
     const auto range = o.value_range().value_or(MakeGridOptions::Range());
     TANDEM_CHECK(range.first <= range.second, "make_grid: value_range is (", range.first, ", ", range.second,
                  "); accepted: the lower number first");
-    TANDEM_CHECK(images.is_floating_point(), "make_grid: normalize needs floating point, and the tensor is ",
-                 images.dtype(), "; to(kFloat32).div(255) makes it so");
+    TANDEM_CHECK(images.is_floating_point(), "make_grid: normalize needs a floating point tensor, got ", images.dtype(),
+                 "; convert it with to(kFloat32).div(255)");
     images = images.clone();
     if (o.scale_each())
       for (const Tensor& image : images.unbind()) scale(image, o.value_range());
@@ -92,7 +92,7 @@ Tensor make_grid(const std::vector<Tensor>& images, const MakeGridOptions& optio
 }
 
 void save_image(const Tensor& tensor, const std::string& fp, const MakeGridOptions& options) {
-  TANDEM_CHECK(fp.ends_with(".png"), "save_image: ", fp, " does not end in .png, the one format that is written");
+  TANDEM_CHECK(fp.ends_with(".png"), "save_image: ", fp, " does not end in .png; only PNG files can be written");
   const NoGradGuard guard;
   Tensor grid = make_grid(tensor, options);
   TANDEM_CHECK(grid.is_floating_point() || grid.dtype() == kUInt8, "save_image: the tensor is ", grid.dtype(),

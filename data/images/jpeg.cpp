@@ -106,8 +106,8 @@ Pixels decode_jpeg(std::string_view bytes, const std::string& name) {
   pixels.width = reader.info.image_width;
   // A block of 64 pixels takes at least one bit. This check keeps a damaged header from requesting too much memory.
   const int64_t capacity = 1024 * (static_cast<int64_t>(bytes.size()) + 64);
-  TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " announces ", pixels.height, " x ",
-               pixels.width, " pixels; a file of its length holds at most ", capacity);
+  TANDEM_CHECK(pixels.height * pixels.width <= capacity, "read_image: ", name, " declares ", pixels.height, " x ",
+               pixels.width, " pixels; a file of this length holds at most ", capacity);
   const size_t row_bytes = static_cast<size_t>(pixels.width) * (inks ? 4 : 3);
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   TANDEM_CHECK(read_rows(reader, pixels.values.data(), row_bytes), "read_image: ", name,
@@ -123,8 +123,8 @@ namespace tandem::data::detail {
 
 Pixels decode_jpeg(std::string_view, const std::string& name) {
   fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
-                            " is a JPEG file, and this build of Tandem is without libjpeg; on Debian: apt install ",
-                            "libjpeg-dev, then build again");
+                            " is a JPEG file, but Tandem was built without libjpeg; on Debian, run `apt install ",
+                            "libjpeg-dev` and rebuild");
 }
 
 }  // namespace tandem::data::detail

@@ -47,7 +47,7 @@ struct PngReader : PngFile {
 extern "C" {
 void tandem_png_read(png_structp png, png_bytep to, png_size_t count) {
   auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
-  if (count > reader->left.size()) png_error(png, "it ends too early");
+  if (count > reader->left.size()) png_error(png, "the data ends too early");
   std::memcpy(to, reader->left.data(), count);
   reader->left.remove_prefix(count);
 }
@@ -130,11 +130,11 @@ Pixels decode_png(std::string_view bytes, const std::string& name) {
   // Deflate compresses by a factor of at most 1032. This check keeps a damaged header from requesting too much memory.
   const int64_t needed = pixels.height * ((reader.row_bits + 7) / 8 + 1);
   const int64_t capacity = 1032 * static_cast<int64_t>(bytes.size());
-  TANDEM_CHECK(needed <= capacity, "read_image: ", name, " announces ", pixels.height, " x ", pixels.width,
-               " pixels in ", needed, " bytes; a file of its length holds at most ", capacity);
+  TANDEM_CHECK(needed <= capacity, "read_image: ", name, " declares ", pixels.height, " x ", pixels.width,
+               " pixels, which take ", needed, " bytes; a file of this length holds at most ", capacity);
   const size_t row_bytes = static_cast<size_t>(pixels.width) * 3;
   TANDEM_CHECK(png_get_rowbytes(reader.png, reader.info) == row_bytes, "read_image: ", name, " has rows of ",
-               png_get_rowbytes(reader.png, reader.info), " bytes for ", pixels.width, " pixels");
+               png_get_rowbytes(reader.png, reader.info), " bytes; ", pixels.width, " pixels need ", row_bytes);
   pixels.values.resize(static_cast<size_t>(pixels.height) * row_bytes);
   std::vector<png_bytep> rows(static_cast<size_t>(pixels.height));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = pixels.values.data() + i * row_bytes;
@@ -146,14 +146,14 @@ std::string encode_png(const std::string& op, const uint8_t* pixels, int64_t hei
   constexpr int kColourTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                   PNG_COLOR_TYPE_RGB_ALPHA};
   constexpr int64_t kMost = PNG_USER_WIDTH_MAX;
-  TANDEM_CHECK(height <= kMost && width <= kMost, op, ": the picture has ", height, " x ", width,
+  TANDEM_CHECK(height <= kMost && width <= kMost, op, ": the image has ", height, " x ", width,
                " pixels; libpng writes up to ", kMost, " in a row or column");
   std::vector<png_bytep> rows(static_cast<size_t>(height));
   for (int64_t i = 0; i < height; ++i)  // libpng's older functions take non-const rows, but do not write to them
     rows[static_cast<size_t>(i)] = const_cast<png_bytep>(pixels + i * width * channels);
   PngWriter writer;
   TANDEM_CHECK(write_image(writer, height, width, kColourTypes[channels - 1], rows.data()), op,
-               ": the picture cannot be written: libpng says: ", writer.message);
+               ": the image cannot be written: libpng says: ", writer.message);
   return std::move(writer.bytes);
 }
 
@@ -163,12 +163,13 @@ namespace tandem::data::detail {
 
 Pixels decode_png(std::string_view, const std::string& name) {
   fail<NotImplementedError>(__FILE__, __LINE__, "read_image: ", name,
-                            " is a PNG file, and this build of Tandem is without libpng; on Debian: apt install ",
-                            "libpng-dev, then build again");
+                            " is a PNG file, but Tandem was built without libpng; on Debian, run `apt install ",
+                            "libpng-dev` and rebuild");
 }
 std::string encode_png(const std::string& op, const uint8_t*, int64_t, int64_t, int64_t) {
-  fail<NotImplementedError>(__FILE__, __LINE__, op, ": pictures are written as PNG files, and this build of Tandem is ",
-                            "without libpng; on Debian: apt install libpng-dev, and build anew");
+  fail<NotImplementedError>(__FILE__, __LINE__, op,
+                            ": images are written as PNG files, but Tandem was built without libpng; ",
+                            "on Debian, run `apt install libpng-dev` and rebuild");
 }
 
 }  // namespace tandem::data::detail

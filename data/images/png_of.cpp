@@ -13,7 +13,7 @@ std::string png_of(const std::string& op, const Tensor& image) {
 }
 void check_no_nan(const std::string& what, const Tensor& image) {
   const auto count = image.isnan().sum().item<int64_t>();
-  TANDEM_CHECK(count == 0, what, " has ", count, " NaN of ", image.numel(), " values");
+  TANDEM_CHECK(count == 0, what, " has ", count, " NaN among ", image.numel(), " values");
 }
 
 }  // namespace tandem::data

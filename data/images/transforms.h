@@ -11,7 +11,7 @@ template <class Target = Tensor> struct Resize : public TensorTransform<Target> 
   Resize(int64_t height, int64_t width, InterpolationMode mode = InterpolationMode::bilinear)
       : height(height), width(width), mode(mode) {}
   Tensor operator()(Tensor input) override {
-    TANDEM_CHECK(input.dim() == 3, "Resize: the image is ", input.sizes(), "; (channels, height, width) is accepted");
+    TANDEM_CHECK(input.dim() == 3, "Resize: the image is ", input.sizes(), "; accepted: (channels, height, width)");
     const auto size = std::vector<int64_t>{height, width};
     const auto options = nn::functional::InterpolateFuncOptions().size(size).mode(mode);
     return nn::functional::interpolate(input.unsqueeze(0), options).squeeze(0);

@@ -36,7 +36,7 @@ std::optional<Indices> detail::take(const Indices& indices, size_t& index, size_
 
 void detail::check_rank(const char* sampler, size_t num_replicas, size_t rank) {
   TANDEM_CHECK(num_replicas > 0 && rank < num_replicas, sampler, ": rank is ", rank, " of ", num_replicas,
-               " replicas; accepted: 0 to replicas - 1");
+               " replicas; accepted: 0 to num_replicas - 1");
 }
 
 void SequentialSampler::reset(std::optional<size_t> new_size) {
@@ -56,8 +56,8 @@ RandomSampler::RandomSampler(int64_t size, Dtype index_dtype) { draw(size, index
 void RandomSampler::draw(int64_t size, Dtype dtype) {
   TANDEM_CHECK(size >= 0, "RandomSampler: size is ", size, "; it must not be negative");
   const std::optional<int64_t> last = largest(dtype);
-  TANDEM_CHECK(last && size - 1 <= *last, "RandomSampler: indices below ", size, " are no ", dtype,
-               "; accepted: dtypes of integers that hold them");
+  TANDEM_CHECK(last && size - 1 <= *last, "RandomSampler: indices up to ", size - 1, " do not fit into ", dtype,
+               "; accepted: an integer dtype that holds them");
   indices_ = randperm(size).to(dtype);
   index_ = 0;
 }

@@ -93,9 +93,8 @@ std::u32string decomposed(const std::u32string& text) {
 namespace tandem::data::detail {
 
 void check_unicode(const char* who) {
-  fail<NotImplementedError>(__FILE__, __LINE__, who,
-                            ": this build of Tandem is without utf8proc, which knows Unicode; ",
-                            "on Debian: apt install libutf8proc-dev, and build anew");
+  fail<NotImplementedError>(__FILE__, __LINE__, who, ": Tandem was built without utf8proc, its library for Unicode; ",
+                            "on Debian, run `apt install libutf8proc-dev` and rebuild");
 }
 // The functions below are never called: callers call check_unicode first, which throws.
 std::u32string decode_utf8(std::string_view) { return {}; }

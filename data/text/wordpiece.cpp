@@ -59,9 +59,9 @@ std::u32string lower_case(const std::u32string& text) {
 BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& o) : options(o) {
   check_unicode("BertTokenizer");
   TANDEM_CHECK(options.model_max_length() >= 2, "BertTokenizer: model_max_length is ", options.model_max_length(),
-               "; [CLS] and [SEP] take 2");
+               "; accepted: 2 or more, for [CLS] and [SEP]");
   std::ifstream file(vocab_file, std::ios::binary);
-  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read; it must be a vocabulary, a token a line");
+  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read; expected a vocabulary with one token per line");
   for (std::string token; std::getline(file, token);) {
     if (!token.empty() && token.back() == '\r') token.pop_back();
     const int64_t id = vocab_size();
@@ -189,8 +189,8 @@ BatchEncoding BertTokenizer::operator()(const std::vector<std::string>& texts) c
 }
 
 const std::string& BertTokenizer::convert_ids_to_tokens(int64_t id) const {
-  TANDEM_CHECK_AS(IndexError, id >= 0 && id < vocab_size(), "convert_ids_to_tokens: ", id, "; accepted: 0 to ",
-                  vocab_size() - 1);
+  TANDEM_CHECK_AS(IndexError, id >= 0 && id < vocab_size(), "convert_ids_to_tokens: the ID is ", id,
+                  "; accepted: 0 to ", vocab_size() - 1);
   return tokens_[static_cast<size_t>(id)];
 }
 

@@ -190,12 +190,18 @@ TEST_CASE("a chunk dataset goes on with the chunks that were not read", "[data][
 }
 
 TEST_CASE("chunk datasets refuse what makes no sense", "[data][chunks]") {
-  REQUIRE_THROWS_WITH(Options(0, 1), Contains("preloader_count is 0"));
-  REQUIRE_THROWS_WITH(Options(1, 0), Contains("batch_size is 0"));
-  REQUIRE_THROWS_WITH(Options(1, 5, 4), Contains("cache_size is 4") && Contains("batch of 5"));
-  REQUIRE_THROWS_WITH(Options(1, 5, 5, 0), Contains("cross_chunk_shuffle_count is 0"));
+  REQUIRE_THROWS_WITH(Options(0, 1), Contains("Preloader count is 0. At least one preloader needs to be specified."));
+  REQUIRE_THROWS_WITH(Options(1, 0), Contains("Batch size is 0. A positive batch size needs to be specified."));
+  REQUIRE_THROWS_WITH(
+      Options(1, 5, 4),
+      Contains("Cache size is less than batch size. Cache needs to be large enough to hold at least one batch.") &&
+          Contains("cache_size is 4, batch_size is 5"));
+  REQUIRE_THROWS_WITH(Options(1, 5, 0), Contains("Cache size is 0. A positive cache size needs to be specified."));
+  REQUIRE_THROWS_WITH(Options(1, 5, 5, 0), Contains("cross_chunk_shuffle_count needs to be greater than 0."));
   auto dataset = make<RandomSampler>(Tens(2), Options(1, 5));
-  REQUIRE_THROWS_WITH(dataset.get_batch(5), Contains("reset() must be called"));
+  REQUIRE_THROWS_WITH(dataset.get_batch(5), Contains("Dataset needs to call reset() before calling get_batch()."));
   dataset.reset();
-  REQUIRE_THROWS_WITH(dataset.get_batch(4), Contains("a batch of 4") && Contains("say 5"));
+  REQUIRE_THROWS_WITH(dataset.get_batch(4),
+                      Contains("The requested batch size does not match with the initialized batch size.\n The "
+                               "requested batch size is 4, while the dataset is created with batch size equal to 5"));
 }

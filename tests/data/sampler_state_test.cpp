@@ -133,7 +133,7 @@ TEST_CASE("RandomSampler keeps its permutation in the dtype that is asked for", 
   REQUIRE(rest_of(wide) == rest_of(narrow));
   narrow.reset(256);
   REQUIRE(rest_of(narrow).size() == 256);
-  REQUIRE_THROWS_WITH(narrow.reset(257), Contains("indices below 257 are no") && Contains("uint8"));
+  REQUIRE_THROWS_WITH(narrow.reset(257), Contains("indices up to 256 do not fit into uint8"));
   REQUIRE_THROWS_WITH(RandomSampler(3, kFloat32), Contains("float32") && Contains("accepted"));
   REQUIRE_THROWS_WITH(RandomSampler(-1), Contains("size is -1"));
 }
@@ -252,7 +252,8 @@ TEST_CASE("a state that makes no sense is refused, and the sampler stays what it
   sequential.next(1);
   REQUIRE_THROWS_WITH(restore(sequential, archive_of({{"index", number(5)}})), Contains("'index' is 5"));
   REQUIRE_THROWS_WITH(restore(sequential, archive_of({{"index", number(-1)}})), Contains("'index' is -1"));
-  REQUIRE_THROWS_WITH(restore(sequential, archive_of({{"index", tensor({1, 2})}})), Contains("one number of int64"));
+  REQUIRE_THROWS_WITH(restore(sequential, archive_of({{"index", tensor({1, 2})}})),
+                      Contains("accepted: one int64 value"));
   REQUIRE_THROWS_WITH(restore(sequential, archive_of({{"other", number(1)}})), Contains("index"));
   REQUIRE(sequential.index() == 1);
 
@@ -267,7 +268,7 @@ TEST_CASE("a state that makes no sense is refused, and the sampler stays what it
 
   DistributedRandomSampler distributed(9, 3, 1);
   REQUIRE_THROWS_WITH(restore(distributed, archive_of({{"epoch_", number(2)}, {"sample_index_", number(2)}})),
-                      Contains("3 to 6 are accepted"));
+                      Contains("accepted: 3 to 6"));
   REQUIRE(distributed.epoch() == 0);
 }
 

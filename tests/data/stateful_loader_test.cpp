@@ -163,12 +163,12 @@ TEST_CASE("copies of an iterator go on together; past its end it is refused", "[
   ++copy;
   REQUIRE(at == loader->end());
   REQUIRE(loader->end() == at);
-  REQUIRE_THROWS_WITH(++at, Contains("already at the end"));
-  REQUIRE_THROWS_WITH(*at, Contains("no batch"));
-  REQUIRE_THROWS_WITH(at->size(), Contains("no batch"));
+  REQUIRE_THROWS_WITH(++at, Contains("Attempted to increment iterator past the end"));
+  REQUIRE_THROWS_WITH(*at, Contains("Attempted to dereference iterator that was past the end"));
+  REQUIRE_THROWS_WITH(at->size(), Contains("Attempted to dereference iterator that was past the end"));
   const Iterator<std::vector<int>> end;
   REQUIRE(end == at);
-  REQUIRE_THROWS_WITH(*end, Contains("no batch"));
+  REQUIRE_THROWS_WITH(*end, Contains("Dereferencing the DataLoader's past-the-end iterator is not allowed"));
 }
 
 TEST_CASE("an iterator of a loader that is gone, or was joined, cannot go on", "[data][loader]") {

@@ -10,9 +10,9 @@ namespace {
 using namespace tandem::differential;
 
 constexpr const char* kUsage =
-    "usage: differential serve [--device DEVICE]   for each program on a line of the input, what it gives on a line\n"
-    "       differential print                     for each program on a line of the input, its C++\n"
-    "       differential ops                       the names in the table of ops\n"
+    "usage: differential serve [--device DEVICE]   runs the program on each input line, and prints a line of results\n"
+    "       differential print                     prints the program on each input line as C++\n"
+    "       differential ops                       prints the names in the table of ops\n"
     "       differential replay CORPUS [--left-out LIST] [--strict] [--device DEVICE] [--every N] [--plant DEFECT]\n";
 
 int serve(tandem::Device device) {

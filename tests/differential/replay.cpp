@@ -33,7 +33,7 @@ std::string value_difference(const Json& expected, const Json& values) {
     else
       for (int k = 0; k < 2; ++k) sums[k] += weight(k, static_cast<int64_t>(i)) * values[i].get<double>();
   }
-  if (odd != expected.value("odd", "")) return "not finite at " + odd + ", and not at " + expected.value("odd", "");
+  if (odd != expected.value("odd", "")) return "not finite at " + odd + ", expected at " + expected.value("odd", "");
   for (int k = 0; k < 2; ++k)
     if (!(std::abs(sums[k] - expected["p"][k].get<double>()) <= expected["b"].get<double>()))
       return "values " + values.dump() + " give " + Json(sums[k]).dump() + ", not " + expected["p"][k].dump() + " +- " +
@@ -62,7 +62,7 @@ std::pair<std::string, std::string> tensors_difference(const Json& expected, con
     if (const std::string where = tensor_difference(name, tensor, tensors[name]); !where.empty()) return {name, where};
   }
   for (const auto& [name, tensor] : tensors.items())
-    if (!expected.contains(name)) return {name, "exists, and should not"};
+    if (!expected.contains(name)) return {name, "exists, but should not"};
   return {};
 }
 
@@ -137,7 +137,7 @@ void replay_program(const Corpus& corpus, const ReplayOptions& options, Progress
   if (where.empty() != left_out) return;
   if (left_out) {
     ++progress.agree;
-    std::printf("left out, and agrees: %s\n", id.c_str());
+    std::printf("left out, but agrees: %s\n", id.c_str());
   } else {
     ++progress.failed;
     report(id, entry["steps"], where);
@@ -155,8 +155,7 @@ std::string difference(const Json& steps, const Json& expected, const Json& resu
              (error.is_null() ? "does not throw" : "throws: " + error.get<std::string>());
   }
   const auto op_of = [&](const std::string& name) { return steps[std::stoul(name)][0].get<std::string>(); };
-  for (const auto& [what, name] :
-       {std::pair("result of ", "values"), std::pair("gradient of what came from ", "grads")})
+  for (const auto& [what, name] : {std::pair("result of ", "values"), std::pair("gradient of the result of ", "grads")})
     if (const auto [at, where] = tensors_difference(expected[name], result[name]); !where.empty())
       return what + op_of(at) + " (t" + at + "): " + where;
   return hooks_difference(expected["hooks"], result["hooks"]);
@@ -191,7 +190,7 @@ int replay(const ReplayOptions& options) {
     ++progress.failed;
     const std::string ended = "ends the process (status " + std::to_string(status) + ")";
     if (progress.program >= count) {
-      std::printf("the replay %s after its last program\n", ended.c_str());
+      std::printf("the replay %s after the last program\n", ended.c_str());
       break;
     }
     const Json entry = Json::parse(corpus.lines[progress.program]);
@@ -200,7 +199,7 @@ int replay(const ReplayOptions& options) {
     else
       --progress.failed;
   }
-  std::printf("%zu programs on %s, %d of them not as recorded; %d that are left out agree\n",
+  std::printf("%zu programs on %s, %d differ from the record; %d left-out programs agree\n",
               (count + options.every - 1) / options.every, options.device.str().c_str(), progress.failed,
               progress.agree);
   return progress.failed + (options.strict ? progress.agree : 0);

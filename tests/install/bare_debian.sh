@@ -50,7 +50,7 @@ if [ -n "${CCACHE_DIR:-}" ]; then
   mounted+=("$folder/build/ccache")
   export CCACHE_DIR=/ccache
 fi
-step "what ./run setup installs"
+step "packages that ./run setup installs"
 inside build /tandem/run setup
 inside build apt-get install -y -qq --no-install-recommends clang pkg-config dpkg-dev file >/dev/null
 
@@ -70,7 +70,7 @@ for kind in static shared; do
   inside build cmake -D BUILD=/tandem/build/$kind -D WORK=/package/$kind -P /tandem/tests/install/package.cmake
   inside build cmake --install /tandem/build/$kind --prefix /opt/$kind >/dev/null
 done
-step "the command where it is installed, with its library and data, when the build is gone"
+step "the installed command, its library and data, without the build"
 inside build mv /tandem/build /tandem/build.away
 inside build ldd /opt/shared/bin/tandem | grep libtandem
 for kind in static shared; do
@@ -91,11 +91,11 @@ for kind in static shared; do
   inside "deb-$kind" sh -c 'g++ -std=c++20 app.cpp -o app $(pkg-config --cflags --libs tandem) && ./app'
   inside "deb-$kind" apt-get remove -y -qq tandem >/dev/null
   if find "$folder/deb-$kind/usr" -iname '*tandem*' | grep .; then
-    echo "bare_debian: removing the package leaves these"
+    echo "bare_debian: removing the package leaves these files"
     exit 1
   fi
 done
-step "a project of another standard takes the sources in, by FetchContent and by add_subdirectory: two whole builds"
+step "a project with another C++ standard includes the sources, by FetchContent and by add_subdirectory: two full builds"
 while read -r compiler how; do
   inside build cmake -D SOURCE=/tandem -D WORK=/parent-$compiler -D COMPILER=$compiler -D WHOLE=$how \
     -P /tandem/tests/install/parent.cmake </dev/null

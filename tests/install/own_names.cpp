@@ -80,6 +80,6 @@ int main() {
       wait_for_streams + wants_grad + wrap_dim + write_over + zeros_as;
   // clang-format on
   const tandem::Tensor x = tandem::ones({2, 3});
-  std::cout << sum << " names of its own, and " << x.sum().item<float>() << " elements\n";
+  std::cout << sum << " names, and " << x.sum().item<float>() << " elements\n";
   return sum == 129 ? 0 : 1;
 }

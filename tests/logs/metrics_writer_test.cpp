@@ -33,7 +33,7 @@ TEST_CASE("MetricsWriter writes CSV, each row as soon as it is added", "[logs]")
   CHECK_THAT(without_times(read_file(path)), Contains("\n-2,0,nan,\n3,0,0.3333333432674408,-inf\n4,0,,\n"));
   CHECK_THROWS_WITH(log.add(5, {{"accuracy", 1}}),
                     Contains("has no column 'accuracy'") && Contains("(loss, a, \"b\")") && Contains(".jsonl"));
-  CHECK_THROWS_WITH(log.add(5, {{"loss", 1}, {"loss", 2}}), Contains("'loss' stands twice"));
+  CHECK_THROWS_WITH(log.add(5, {{"loss", 1}, {"loss", 2}}), Contains("'loss' occurs twice"));
   CHECK_THROWS_WITH(log.add(5, {{"step", 1}}), Contains("'step' is a column already"));
 }
 

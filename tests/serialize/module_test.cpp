@@ -99,8 +99,12 @@ TEST_CASE("an optimizer's options are saved, those of each group, and what its s
   const auto& now = static_cast<AdamWOptions&>(other.param_groups()[0].options());
   CHECK((now.lr() == 0.3 && now.betas() == AdamWOptions::Betas(0.8, 0.99) && now.eps() == 1e-5 && now.amsgrad()));
 
-  REQUIRE_THROWS_WITH(load(loaded, folder / "adam"), Contains("has 1 parameter groups; the optimizer has 2"));
-  REQUIRE_THROWS_WITH(load(other, folder / "sgd"), Contains("has 2 parameter groups; the optimizer has 1"));
+  REQUIRE_THROWS_WITH(
+      load(loaded, folder / "adam"),
+      Contains("loaded state dict has a different number of parameter groups: the file has 1, the optimizer 2"));
+  REQUIRE_THROWS_WITH(
+      load(other, folder / "sgd"),
+      Contains("loaded state dict has a different number of parameter groups: the file has 2, the optimizer 1"));
   CHECK(loaded.param_groups()[1].options().get_lr() == 0.005);
   CHECK(now.lr() == 0.3);
   save_safetensors(saved.state(), folder / "bare", {{"format", "pt"}});  // as Python writes: without options
@@ -182,7 +186,7 @@ TEST_CASE("archives hold values under keys, and archives within them", "[seriali
     archive.write("buffer", ones({2}).requires_grad_(), /*is_buffer=*/true);
     archive("epoch", IValue(7));
     archive.write("names", IValue(std::vector<std::string>{"a", "b"}));
-    REQUIRE_THROWS_WITH(archive.write("epoch", 8), Contains("'epoch' already"));
+    REQUIRE_THROWS_WITH(archive.write("epoch", 8), Contains("already has a value under 'epoch'"));
     REQUIRE_THROWS_WITH(archive.write("none", Tensor()), Contains("'none' is undefined"));
     REQUIRE_THROWS_WITH(archive.save_to(folder / "mixed.safetensors"),
                         Contains("mixed.safetensors") && Contains("'epoch'"));
@@ -199,8 +203,9 @@ TEST_CASE("archives hold values under keys, and archives within them", "[seriali
   archive.read("epoch", value);
   CHECK(value.toInt() == 7);
   CHECK((!archive.try_read("absent", absent) && !absent.defined()));
-  REQUIRE_THROWS_WITH(archive.read("absent", absent),
-                      Contains(folder / "archive") && Contains("nothing under 'absent'") && Contains("'epoch'"));
+  REQUIRE_THROWS_WITH(archive.read("absent", absent), Contains(folder / "archive") &&
+                                                          Contains("No such serialized tensor 'absent'") &&
+                                                          Contains("'epoch'"));
   REQUIRE_THROWS_WITH(archive.read("epoch", absent), Contains("'epoch' is an int; accepted: a Tensor"));
   REQUIRE_THROWS_WITH(archive.read("epoch", inner), Contains("accepted: a dict"));
   archive.read("net", inner);

@@ -115,11 +115,13 @@ TEST_CASE("state that an optimizer cannot go on from is refused, and changes not
   refuses(with_option("lr", -1), "lr is -1");
   refuses(with_option("lr", "fast"), "a string");
   refuses(with_option("betas", IValue::tuple({0.5})), "'betas' has 1 numbers");
-  refuses(with_option("params", IValue::list({0})), "has 1 parameters; the optimizer's has 2");
-  refuses(with_option("params", IValue::list({0, 7})), "of which 1 are in its parameter groups");
+  refuses(
+      with_option("params", IValue::list({0})),
+      "loaded state dict contains a parameter group that has a different size than the optimizer's parameter group");
+  refuses(with_option("params", IValue::list({0, 7})), "but only 1 are in its parameter groups");
   IValue changed = good;
   changed.insert("param_groups", IValue::list({}));
-  refuses(changed, "0 parameter groups; the optimizer has 1");
+  refuses(changed, "loaded state dict has a different number of parameter groups: the file has 0, the optimizer 1");
   IValue state = good.at("state").at(0), states = good.at("state");
   state.insert("exp_avg", IValue::list({}));
   states.insert(0, state);

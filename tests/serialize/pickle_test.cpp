@@ -84,7 +84,7 @@ TEST_CASE("a pickle that asks for code is refused, and says what it asked for", 
   refuses(kProto + "ctorch._utils\n__builtins__\n" + text + "\x85R.", "'torch._utils.__builtins__'");
   refuses("\x80\4\x8c\2os\x8c\6system\x93" + text + "\x85R.", "'os.system'");
   refuses(kProto + "ccollections\nOrderedDict.__init__.__globals__\n.", "'collections.OrderedDict.__init__");
-  refuses(kProto + "c__torch__\nModule\n)R.", "no function");
+  refuses(kProto + "c__torch__\nModule\n)R.", "not a function");
   refuses(kProto + "]c__torch__\nModule\na.", "a class of TorchScript as a value");
   refuses(kProto + "ctorch\nhub\n.", "'torch.hub'");
   refuses(kProto + "ctorch._utils\n_rebuild_tensor_v2\n)\x81.", "makes an object of torch._utils._rebuild_tensor_v2");
@@ -93,8 +93,8 @@ TEST_CASE("a pickle that asks for code is refused, and says what it asked for", 
   refuses(kProto + "(ios\nsystem\n.", "opcode 105");
   refuses(kProto + "Ppersistent\n.", "opcode 80");
   refuses(kProto + "\x82\1.", "opcode 130");
-  refuses(kProto + text + text + "R.", "no tuple");
-  refuses(kProto + "]" + ")R.", "no function");
+  refuses(kProto + text + text + "R.", "not a tuple of up to 8 values");
+  refuses(kProto + "]" + ")R.", "not a function");
 }
 
 TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[serialize]") {
@@ -104,8 +104,8 @@ TEST_CASE("pickles that are damaged, or larger than they look, are errors", "[se
   refuses("", "ends within");
   refuses(kProto, "ends within");
   refuses("\x80\x01N.", "protocol 1");
-  refuses(kProto + "NN.", "2 things");
-  refuses(kProto + ".", "0 things");
+  refuses(kProto + "NN.", "2 items");
+  refuses(kProto + ".", "0 items");
   refuses(kProto + "a.", "takes a value from an empty stack");
   refuses(kProto + "(.", "one value");
   refuses(kProto + "t.", "no mark");
@@ -144,10 +144,10 @@ TEST_CASE("a tensor that reaches beyond its storage is an error", "[serialize]")
     REQUIRE_THROWS_WITH(build(storage, numel, rest), Contains("the memory given") && Contains(words));
   };
   const std::string one = "K\1\x85", two = "K\2\x85";
-  refuses("FloatStorage", "K\5", zero + one + one, "said to have 5 elements of 4 bytes, but its entry has 16");
-  refuses("DoubleStorage", "K\4", zero + one + one, "said to have 4 elements of 8");
-  refuses("FloatStorage", "J\xff\xff\xff\xff", zero + one + one, "said to have -1");
-  refuses("FloatStorage", max, zero + one + one, "said to have 9223372036854775807");
+  refuses("FloatStorage", "K\5", zero + one + one, "declares 5 elements of 4 bytes, but its entry has 16");
+  refuses("DoubleStorage", "K\4", zero + one + one, "declares 4 elements of 8");
+  refuses("FloatStorage", "J\xff\xff\xff\xff", zero + one + one, "declares -1");
+  refuses("FloatStorage", max, zero + one + one, "declares 9223372036854775807");
   refuses("BoolStorage", "K\x10", zero + one + one, "bool 0");
   refuses("FloatStorage", "K\4", zero + two + "K\4\x85", "reach element 4 of a storage of 4");
   refuses("FloatStorage", "K\4", "K\5" + one + one, "begins at element 5 of 4");
@@ -182,19 +182,19 @@ TEST_CASE("zip files that are damaged are errors that name the entry", "[seriali
   refuses(changed(directory, "PK\1\3"), "entry 0 of 3 in the zip directory is damaged");
   refuses(changed(directory + 8, "\1"), "'a/data.pkl' is encrypted");
   refuses(changed(directory + 10, "\x0c"), "method 12");
-  refuses(changed(directory + 10, "\x08"), "'a/data.pkl'");       // what is stored is no deflate stream
-  refuses(changed(directory + 24, "\xff\xff"), "is said to be");  // stored: larger than its place
-  refuses(changed(directory + 42, "\xff\xff"), "is said to begin at 65535");
+  refuses(changed(directory + 10, "\x08"), "'a/data.pkl'");   // what is stored is no deflate stream
+  refuses(changed(directory + 24, "\xff\xff"), "declares ");  // stored: larger than its place
+  refuses(changed(directory + 42, "\xff\xff"), "has the declared position 65535");
   refuses(changed(directory + 42, "\1"), "does not begin at 1");
   refuses(changed(end + 10, "\xfe\xff"), "the zip directory of 65534 entries");
   refuses(changed(end + 16, "\xff\xff\xff\x7f"), "the zip directory");
   std::string bomb = changed(directory + 10, "\x08");
-  refuses(bomb.replace(directory + 24, 4, "\xff\xff\xff\x7f"), "is said to be 2147483647 bytes in");
+  refuses(bomb.replace(directory + 24, 4, "\xff\xff\xff\x7f"), "declares 2147483647 bytes, stored in");
   bomb = changed(directory + 10, "\x08");
-  refuses(bomb.replace(directory + 24, 4, std::string("\xff\1\0\0", 4)), "accepted: up to 32 times");
+  refuses(bomb.replace(directory + 24, 4, std::string("\xff\1\0\0", 4)), "accepted: a factor of up to 32");
   refuses(zip_of({{"x", "y"}}), "has no data.pkl");
   refuses(zip_of({{"a/data.pkl", "."}, {"b/data.pkl", "."}}), "two pickles");
-  refuses(zip_of({{"a", "x"}, {"a", "y"}}), "'a' comes twice");
+  refuses(zip_of({{"a", "x"}, {"a", "y"}}), "'a' occurs twice");
   refuses(zip_of({{"a/data.pkl", kProto + "N."}, {"a/byteorder", "middle"}}), "byte order is 'middle'");
   refuses(kProto + "K\1.", "a bare pickle");
   // Two entries of one place: each would be read again.

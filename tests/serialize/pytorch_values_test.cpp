@@ -177,5 +177,5 @@ TEST_CASE("the other protocols' sets, bytes and objects are read too", "[seriali
   refuses(many + "e", "many times");
   std::string nested = "K\1";
   for (int i = 0; i < 100; ++i) nested += "q\1h\1\x86";
-  refuses("}" + nested + "K\1s", "a key of more than");
+  refuses("}" + nested + "K\1s", "a tuple key of more than");
 }

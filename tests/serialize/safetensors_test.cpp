@@ -146,8 +146,8 @@ TEST_CASE("every defect of a safetensors file is an error that names the file an
   REQUIRE_THROWS_WITH(load_safetensors(folder.path()), Contains("is not a file"));
   refuses("", "0 bytes");
   refuses("1234567", "7 bytes");
-  refuses(file_bytes(std::string(20, ' '), "").substr(0, 20), "announces a header of 20 bytes; accepted: up to 12");
-  refuses(std::string(8, '\xff'), "announces a header");
+  refuses(file_bytes(std::string(20, ' '), "").substr(0, 20), "declares a header of 20 bytes; accepted: up to 12");
+  refuses(std::string(8, '\xff'), "declares a header");
   refuses(std::string("PK\3\4\0\0\x8\x8", 8) + "net/data.pkl", "is a zip file, as Python's torch.save writes");
   header("", "not valid JSON");
   header("{", "not valid JSON");
@@ -171,7 +171,7 @@ TEST_CASE("every defect of a safetensors file is an error that names the file an
   header(R"({"a":{)" + two + "[8,0]}}", "8 to 0");
   header(R"({"a":{)" + two + "[0]}}", "data_offsets of 'a'");
   header(R"({"a":{)" + two + "[0,8]}}", "truncated", 4);
-  header(R"({"a":{)" + two + "[0,8]}}", "goes on", 9);
+  header(R"({"a":{)" + two + "[0,8]}}", "has extra bytes", 9);
   header(R"({"a":{)" + two + "[8,16]}}", "after unused bytes", 16);
   header(R"({"a":{)" + two + R"([0,8]},"b":{)" + two + "[4,12]}}", "within the tensor before it", 12);
   header(R"({"a":{)" + two + R"([0,8]},"b":{)" + two + "[0,8]}}", "within the tensor before it");

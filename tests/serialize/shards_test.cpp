@@ -31,10 +31,10 @@ TEST_CASE("the files of a sharded model are read through their index", "[seriali
     REQUIRE_THROWS_WITH(load_safetensors(index), Contains(index) && Contains(words));
   };
   refuses(R"("a":"model-00001-of-00002.safetensors")", "'b', which the index");
-  refuses(first + R"(,"c":"model-00001-of-00002.safetensors")", "names 3 in it");
-  refuses(R"("a":"../model.safetensors")", "names of files beside it");
-  refuses(R"("a":"/etc/passwd")", "names of files beside it");
-  refuses(R"("a":7)", "names of files beside it");
+  refuses(first + R"(,"c":"model-00001-of-00002.safetensors")", "lists 3 for it");
+  refuses(R"("a":"../model.safetensors")", "names of files in its folder");
+  refuses(R"("a":"/etc/passwd")", "names of files in its folder");
+  refuses(R"("a":7)", "names of files in its folder");
   write(R"("c":"nowhere.safetensors")");
   REQUIRE_THROWS_WITH(load_safetensors(index), Contains("nowhere.safetensors") && Contains("No such file"));
   write_file(index, "{}");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`./run soak`: what is too long for CI, part by part, and a record of each run.
+"""`./run soak`: runs tests that are too long for CI, part by part, and records each run.
 
   soak.py [PART...]    runs these parts, or all; one that has passed at this commit is not repeated, unless --again
   soak.py --list       the parts: what each runs, for how long at most, and when it last ran
@@ -25,15 +25,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "tests/soak/records.jsonl"
 DOCUMENT = ROOT / "docs/soak.md"
 LOGS = ROOT / "build/soak"
-ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5  # per cent of random programs: equal or different as wanted; different as wanted
+ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5  # per cent of random programs: equal or different as intended; different as intended
 
 
 # ---------------------------------------------------------------- what a part's output says: figures, and what is wrong
 def judge_differential(status, text):
     found = re.findall(r"(\d+) programs of seed (\S+): (\d+) agree \([\d.]+ %; (\d+) of them with a second run of PyTorch\), "
-                       r"(\d+) differ as wanted .*?, (\d+) differ;", text)
+                       r"(\d+) differ as intended .*?, (\d+) differ;", text)
     if not found:
-        return {}, f"ended with status {status} and no summary"
+        return {}, f"ended with status {status} without a summary"
     programs, seed, agree, second, wanted, differ = found[-1]
     could_not = re.search(r"^(\d+) programs could not be run", text, re.M)
     figures = {"programs": int(programs), "seed": seed, "agree": int(agree), "of a second run": int(second),
@@ -41,16 +41,16 @@ def judge_differential(status, text):
     total = figures["programs"] + figures["not run"]
     alike, as_wanted = (100 * n / max(total, 1) for n in (figures["agree"] + figures["wanted"], figures["wanted"]))
     if alike < ENOUGH_AGREE:
-        return figures, f"{alike:.2f} % agree or differ as wanted; {ENOUGH_AGREE} % must"
+        return figures, f"{alike:.2f} % agree or differ as intended; required: {ENOUGH_AGREE} %"
     if as_wanted > MOST_WANTED:
-        return figures, f"{as_wanted:.2f} % differ as wanted; {MOST_WANTED} % may"
+        return figures, f"{as_wanted:.2f} % differ as intended; allowed: {MOST_WANTED} %"
     return figures, ""
 
 
 def judge_faults(status, text):
     found = re.findall(r"^(\d+) violations", text, re.M)
     if not found:
-        return {}, f"ended with status {status} and no summary"
+        return {}, f"ended with status {status} without a summary"
     figures = {"violations": int(found[-1])}
     rows = re.findall(r"^(\S.*?) {2,}(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", text, re.M)
     if rows:
@@ -161,7 +161,7 @@ def run_part(part, commit, limit):
             if status != 0:
                 break
     if status is None:
-        figures, wrong = {}, f"not done within {limit:.0f} s"
+        figures, wrong = {}, f"not finished within {limit:.0f} s"
     else:
         figures, wrong = part.judge(status, path.read_text(errors="replace"))
     record = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit,
@@ -225,8 +225,8 @@ def listing():
 def main():
     parser = argparse.ArgumentParser(prog="./run soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART")
-    parser.add_argument("--again", action="store_true", help="also parts that have passed at this commit")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each part, in place of its own limit")
+    parser.add_argument("--again", action="store_true", help="also run parts that have passed at this commit")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit of each part, instead of its own")
     for action in ("list", "document", "check"):
         parser.add_argument(f"--{action}", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -242,13 +242,13 @@ def main():
     if options.check:
         if DOCUMENT.exists() and DOCUMENT.read_text() == document():
             return 0
-        print("docs/soak.md is not what tests/soak/records.jsonl says; tests/soak/soak.py --document writes it")
+        print("docs/soak.md does not match tests/soak/records.jsonl; run tests/soak/soak.py --document")
         return 1
     commit, failed = commit_now(), []
     for part in [known[name] for name in dict.fromkeys(options.parts)] or known.values():
         last = last_of(part.name, records())
         if last and last["outcome"] == "passed" and last["commit"] == commit and not commit.endswith("+") and not options.again:
-            print(f"soak: {part.name} has passed at {commit}")
+            print(f"soak: {part.name} has already passed at {commit}")
         elif not run_part(part, commit, options.limit or 3600 * part.hours):
             failed.append(part.name)
     if failed:

@@ -17,7 +17,7 @@ cat >run <<'END'
 echo "$@" >>build/calls
 [ -e build/differ ] && differ=200 || differ=10
 case "$1" in
-  differential) echo "50000 programs of seed $5: $((49900 - differ)) agree (99.8 %; 150 of them with a second run of PyTorch), 100 differ as wanted (0.20 %), $differ differ; 9 s"; exit 1 ;;
+  differential) echo "50000 programs of seed $5: $((49900 - differ)) agree (99.8 %; 150 of them with a second run of PyTorch), 100 differ as intended (0.20 %), $differ differ; 9 s"; exit 1 ;;
   faults)
     case "$*" in *restarts*) echo "9 jobs under tandem launch --max-restarts 3: 200 ranks killed, 20 restarts, 15 of them from a checkpoint" ;;
     *) printf '%-40s %7d %10d %11d %10d %10d %11d\n' 'kill in training, tandem launch' 200 400 12 310 0 0 ;; esac
@@ -68,15 +68,15 @@ git add -A && git -c user.name=a -c user.email=a@b commit -qm second
 touch build/differ build/hang
 ! soak differential-1 fuzz collectives --limit 2 >said || fail "a part that fails ended with 0"
 tail -n 3 tests/soak/records.jsonl >last
-grep -q '"part": "differential-1".*"why": "99.60 % agree or differ as wanted; 99.7 % must"' last || fail "differences pass: $(cat last)"
-grep -q '"part": "fuzz".*"outcome": "failed", "why": "not done within 2 s"' last || fail "a part that hangs is not named: $(cat last)"
+grep -q '"part": "differential-1".*"why": "99.60 % agree or differ as intended; required: 99.7 %"' last || fail "differences pass: $(cat last)"
+grep -q '"part": "fuzz".*"outcome": "failed", "why": "not finished within 2 s"' last || fail "a part that hangs is not named: $(cat last)"
 grep -q '"part": "collectives".*"outcome": "passed"' last || fail "the part after those that failed did not run"
 ! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$(cat build/slept)/status" 2>/dev/null || fail "what the part had started is still there"
 grep -q '^soak: failed: differential-1, fuzz$' said || fail "what failed is not named"
 rm build/differ build/hang
 soak >said
-grep -q '^soak: collectives has passed at' said || fail "it did not go on behind what has passed"
-! grep -q '^soak: fuzz has passed' said || fail "what failed was not repeated"
+grep -q '^soak: collectives has already passed at' said || fail "it did not go on behind what has passed"
+! grep -q '^soak: fuzz has already passed' said || fail "what failed was not repeated"
 echo changed >>run
 soak collectives >said
 grep -q '"commit": "[0-9a-f]*+"' <<<"$(tail -n 1 tests/soak/records.jsonl)" || fail "changed sources are not marked"

@@ -155,12 +155,14 @@ TEST_CASE("a peer that misbehaves is an error that names it", "[bench]") {
   REQUIRE_THROWS_WITH(PeerProgram({.name = "peer", .arguments = {"/nonexistent/peer"}, .environment = {}}),
                       Contains("peer") && Contains("/nonexistent/peer"));
   REQUIRE_THROWS_WITH(PeerProgram(shell("exit 3")), Contains("the peer peer ended when asked 'version'"));
-  REQUIRE_THROWS_WITH(PeerProgram(shell("read -r line; echo hello; read -r line")), Contains("and said 'hello'"));
-  REQUIRE_THROWS_WITH(PeerProgram(shell("exec sleep 60"), 0.05), Contains("did not answer 'version' in time"));
+  REQUIRE_THROWS_WITH(PeerProgram(shell("read -r line; echo hello; read -r line")),
+                      Contains("answered 'version' with 'hello'"));
+  REQUIRE_THROWS_WITH(PeerProgram(shell("exec sleep 60"), 0.05),
+                      Contains("did not answer 'version' before the timeout"));
   PeerProgram ends(shell("read -r line; echo version 1; read -r line"));
   REQUIRE_THROWS_WITH(ends.prepare(c), Contains("ended when asked 'prepare a/forward 2x3,4'"));
   PeerProgram babbles(shell("read -r line; echo version 1; while read -r line; do echo error: no memory; done"));
-  REQUIRE_THROWS_WITH(babbles.prepare(c), Contains("said 'error: no memory'"));
+  REQUIRE_THROWS_WITH(babbles.prepare(c), Contains("with 'error: no memory'"));
   REQUIRE_THROWS_WITH(peer_command("tensorflow", 2), Contains("'tensorflow' is not a peer; accepted: pytorch, "));
 }
 
@@ -256,7 +258,8 @@ TEST_CASE("the interval of a median reaches between the ranks that the binomial 
     CHECK(c.high == n + 1 - k);
     CHECK(c.ratio == (n + 1) / 2.0);
   }
-  REQUIRE_THROWS_WITH(median_interval({1, 1, 1, 1, 1}), Contains("5 rounds give no interval; accepted: 6 or more"));
+  REQUIRE_THROWS_WITH(median_interval({1, 1, 1, 1, 1}),
+                      Contains("5 rounds are too few for a confidence interval; accepted: 6 or more"));
 }
 
 TEST_CASE("the interval holds the true median in 95 of 100 experiments, however the noise is distributed", "[bench]") {
@@ -346,13 +349,13 @@ TEST_CASE("what is no build with benchmarks is refused, and one that fails is na
   CHECK_THAT(error_of(folder / "nowhere"), Contains("nowhere is not a build of Tandem; accepted: a build folder"));
   CHECK_THAT(error_of(folder / ""), Contains("is not a build of Tandem"));
   CHECK_THAT(error_of(scripted_build(folder, "echo 'no such command'; exit 106", "")),
-             Contains("is no Tandem with benchmarks") && Contains("status 106 and said 'no such command'"));
-  CHECK_THAT(error_of(scripted_build(folder, "true", "")), Contains("status 0 and said ''"));
+             Contains("is not a Tandem built with benchmarks") && Contains("status 106 and printed 'no such command'"));
+  CHECK_THAT(error_of(scripted_build(folder, "true", "")), Contains("status 0 and printed ''"));
   BuildProgram lacks("baseline", scripted_build(folder, "echo b/forward", kSample), 0.1, {});
   CHECK_FALSE(lacks.prepare(c).has_value());
   BuildProgram fails("baseline", scripted_build(folder, kList, "echo no memory; exit 3"), 0.1, {});
   REQUIRE_THROWS_WITH(fails.prepare(c), Contains("did not time 'a/forward 2x3,4'") && Contains("status 3") &&
-                                            Contains("and said 'no memory"));
+                                            Contains("and printed 'no memory"));
 }
 
 TEST_CASE("a result file that cannot be written is an error and leaves nothing behind", "[bench]") {

@@ -18,5 +18,5 @@ grep -q 'PyTorch DDP over' "$folder/report.html" && grep -q 'DDP over local' "$f
 "$1" compare diff "$folder/report.json" "$folder/report.json"
 # What cannot be is refused, and leaves no file.
 ! $exporter --devices 3 --out "$folder/bad.json" 2>"$folder/said" || exit 1
-grep -q 'multiple of them, are accepted' "$folder/said"
+grep -q 'multiple of the ranks' "$folder/said"
 [ ! -e "$folder/bad.json" ]

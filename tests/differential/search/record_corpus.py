@@ -79,7 +79,7 @@ def main():
                 continue
             entry = {"id": f"{seed}:{index}", "steps": steps, "expect": expected(steps, theirs)}
             out.write(json.dumps(entry, separators=(",", ":")) + "\n")
-    head = f"# Programs of corpus.jsonl (PyTorch {torch.__version__}) that do not agree, and in what. Those that do are to be taken off: `differential replay` names them.\n"
+    head = f"# Programs of corpus.jsonl (PyTorch {torch.__version__}) that do not agree, and where. Remove those that agree again: `differential replay` prints them.\n"
     of_arm64 = [line for line in left_out.read_text().splitlines(keepends=True) if " arm64: " in line]
     left_out.write_text(head + "".join(of_arm64))
     for device, prefix in (("cpu", ""), ("cuda", "cuda: ")):

@@ -1,4 +1,4 @@
-"""Searches for differences from PyTorch by random programs: `./run differential`."""
+"""Searches for differences from PyTorch by running random programs: `./run differential`."""
 
 import argparse
 import collections
@@ -104,7 +104,7 @@ class Worker:
             self.process.join()
             status = self.process.exitcode
             self.start(self.next)
-            return {"index": index, "failed": f"PyTorch ended the process, with status {status}\n"}
+            return {"index": index, "failed": f"PyTorch ended the process with status {status}\n"}
 
 
 def collect(options):
@@ -124,19 +124,19 @@ def main():
     parser = argparse.ArgumentParser(prog="./run differential", description=__doc__,
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--binary", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--programs", type=int, default=2000, help="how many programs to run")
-    parser.add_argument("--seed", default="1", help="the same seed makes the same programs")
+    parser.add_argument("--programs", type=int, default=2000, help="number of programs to run")
+    parser.add_argument("--seed", default="1", help="seed of the programs: the same seed generates the same programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first program")
     parser.add_argument("--device", default="cpu", help="cpu, or cuda (emulated if there is no GPU)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="how many processes run programs")
-    parser.add_argument("--shrink", type=int, default=3, help="how many differences of each kind and op a worker shortens")
-    parser.add_argument("--show", type=int, default=40, help="how many kinds of differences are printed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="number of processes that run programs")
+    parser.add_argument("--shrink", type=int, default=3, help="number of differences of each kind and op that a worker shortens")
+    parser.add_argument("--show", type=int, default=40, help="number of kinds of differences to print")
     parser.add_argument("--json", help="write all reports to this file")
     options = parser.parse_args()
 
     theirs = subprocess.run([options.binary, "ops"], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
     if set(theirs) != set(OPS):
-        sys.exit(f"the two tables of ops differ: {sorted(set(theirs) ^ set(OPS))}")
+        sys.exit(f"the op tables of Tandem and PyTorch differ: {sorted(set(theirs) ^ set(OPS))}")
     began = time.time()
     reports = list(collect(options))
     failed = [r for r in reports if "failed" in r]
@@ -164,19 +164,19 @@ def main():
             print("--- Python\n" + python_text(smallest["steps"]) + "\n")
     for name, reason, _ in wanted.WANTED:
         if reasons[name]:
-            print(f"wanted: {reasons[name]} programs: {name} ({reason})")
+            print(f"intended difference: {reasons[name]} programs: {name} ({reason})")
     for run, count in runs.most_common():
-        print(f"a second run of PyTorch: {count} programs: {run}")
+        print(f"agrees with a second run of PyTorch: {count} programs: {run}")
     calls = collections.Counter(op for r in reports for op in r["ops"])
     differing = collections.Counter(op for r in differ for op in r["ops"])
     rare = {op: calls[op] for op in BASES if calls[op] < len(reports) / 100}
     worst = sorted(BASES, key=lambda op: -differing[op] / max(calls[op], 1))[:12]
-    print("least agreement, by op: " + ", ".join(f"{op} {100 - 100 * differing[op] / max(calls[op], 1):.1f} % of {calls[op]}" for op in worst))
+    print("ops that agree least: " + ", ".join(f"{op} {100 - 100 * differing[op] / max(calls[op], 1):.1f} % of {calls[op]}" for op in worst))
     if rare:
-        print("in less than 1 % of the programs: " + ", ".join(f"{op} ({n})" for op, n in rare.items()))
+        print("ops in less than 1 % of the programs: " + ", ".join(f"{op} ({n})" for op, n in rare.items()))
     agree = len(reports) - len(differ) - wanted_only
     print(f"{len(reports)} programs of seed {options.seed}: {agree} agree ({100 * agree / len(reports):.2f} %; "
-          f"{len(settled_only)} of them with a second run of PyTorch), {wanted_only} differ as wanted "
+          f"{len(settled_only)} of them with a second run of PyTorch), {wanted_only} differ as intended "
           f"({100 * wanted_only / len(reports):.2f} %), {len(differ)} differ; {time.time() - began:.0f} s")
     if failed:
         print(f"{len(failed)} programs could not be run")

@@ -4,8 +4,9 @@ from machine import NO_GRAD
 from wanted import contiguous_strides, is_view_of_leaf, only_theirs_requires_grad, op_of, results_of, sources, wanted
 
 
-@wanted("views of leaves", "A view that was made without recording, before its base required a gradient, says in PyTorch that it "
-        "requires one too, and gets none; so does what is made of it")
+@wanted("views of leaves",
+        "In PyTorch, a view that was created without recording, before its base required a gradient, and what is computed "
+        "from the view, report requires_grad but never get a gradient")
 def _(difference, steps, ours, theirs):
     if difference.kind == "does not throw":
         return "A view was created in no_grad mode" in theirs["errors"][difference.step]
@@ -14,7 +15,9 @@ def _(difference, steps, ours, theirs):
     return any(is_view_of_leaf(name, steps, theirs) for at in sources(difference.step, steps) for name in results_of(at, theirs))
 
 
-@wanted("integers that require a gradient", "What requires a gradient may be copied into integers, which PyTorch then says require one")
+@wanted("integers that require a gradient",
+        "A tensor that requires a gradient may be copied into an integer tensor; PyTorch then reports that the integer "
+        "tensor requires one")
 def _(difference, steps, ours, theirs):
     if difference.kind == "does not throw":
         return "Autograd not support dtype" in theirs["errors"][difference.step]
@@ -22,8 +25,9 @@ def _(difference, steps, ours, theirs):
     return difference.kind == "flags" and isinstance(tensor, list) and "float" not in tensor[0] and only_theirs_requires_grad(difference)
 
 
-@wanted("results that are views", "Integers have no history, and Tandem does not keep which of them are views; pools of one dimension "
-        "and repeat_interleave give a view of their own memory in PyTorch")
+@wanted("results that are views",
+        "Integer tensors have no history, and Tandem does not record which of them are views; in PyTorch, one-dimensional "
+        "pools and repeat_interleave return a view of their own memory")
 def _(difference, steps, ours, theirs):
     made = sources(difference.step, steps)
     own = any(steps[at][0].removeprefix(NO_GRAD).startswith(("adaptive_avg_pool1d", "avg_pool1d", "repeat_interleave")) for at in made)
@@ -38,8 +42,10 @@ LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pois
           "cosine_embedding_loss", "nll_loss"}
 
 
-@wanted("strides of gradients", "The gradient of a mean is one number, expanded, as that of a sum is in both: nothing is written that "
-        "the next step can do without. Those of matrix products, losses and conv_transpose3d lie as the operands, and need no copy")
+@wanted("strides of gradients",
+        "The gradient of a mean is one expanded number, as the gradient of a sum is in both, which saves writing a full "
+        "tensor. The gradients of matrix products, losses and conv_transpose3d have the strides of the operands, which "
+        "saves a copy")
 def _(difference, steps, ours, theirs):
     made = {steps[at][0].removeprefix(NO_GRAD).split("/")[0] for at in sources(difference.step, steps)}
     return difference.kind == "strides" and op_of(difference, steps) == "grad" and bool(
@@ -56,8 +62,10 @@ CONTIGUOUS = {"sort", "argsort", "msort", "nonzero", "quantile", "nanquantile", 
 AS_OPERANDS = {"conv1d", "conv_transpose1d", "scaled_dot_product_attention"}
 
 
-@wanted("results of other strides", "Results of these operations are contiguous, where PyTorch leaves them as its kernels made them; "
-        "their views show that, and whether one can be taken. Convolutions of one dimension and attention keep the operands' format")
+@wanted("results of other strides",
+        "Results of these operations are contiguous; PyTorch's have the strides that its kernels left, which shows in "
+        "their views and in whether a view can be taken. One-dimensional convolutions and attention keep the memory "
+        "format of the operands")
 def _(difference, steps, ours, theirs):
     def other_strides(name):
         a, b = ours["values"].get(name), theirs["values"][name]
@@ -72,15 +80,17 @@ def _(difference, steps, ours, theirs):
         if steps[at][0].removeprefix(NO_GRAD).split("/")[0] in CONTIGUOUS | AS_OPERANDS for name in results_of(at, theirs))
 
 
-@wanted("gradients that are handed on", "PyTorch may keep the gradient that it was given as a tensor's grad, and adds the next one "
-        "into it, which changes the program's own tensor")
+@wanted("gradients that are handed on",
+        "PyTorch may keep the gradient that the program passed as a tensor's grad, and adds the next gradient into it, "
+        "which changes the program's own tensor")
 def _(difference, steps, ours, theirs):
     name = difference.detail[1:].split(":")[0]
     return difference.kind == "values" and any(
         grad and isinstance(grad, list) and grad[4] == name for grad in theirs["grads"].values())
 
 
-@wanted("gradients that Tandem hands on", "An operation that changes nothing gives the gradient above it back as its own, as sums do in both")
+@wanted("gradients that Tandem hands on",
+        "An operation that changes nothing returns the incoming gradient itself as its gradient, as sums do in both")
 def _(difference, steps, ours, theirs):
     name = difference.detail[1:].split(":")[0]
     value = ours["values"].get(name)

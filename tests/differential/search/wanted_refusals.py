@@ -7,8 +7,8 @@ from wanted import contiguous_strides, inputs_of, made_by, names_in, op_of, resu
 
 
 @wanted("derivatives that PyTorch does not have",
-        "Tandem differentiates what PyTorch refuses to: dist with p = 0, whose gradient is 0, addcdiv by integers, atan2, pow, "
-        "logaddexp and igamma beside bools, layer_norm a second time without a weight")
+        "Tandem has derivatives that PyTorch lacks: of dist with p = 0 (the gradient is 0), of addcdiv with integers, of "
+        "atan2, pow, logaddexp and igamma with a bool operand, and the second derivative of layer_norm without a weight")
 def _(difference, steps, ours, theirs):
     if difference.kind != "does not throw":
         return False
@@ -28,21 +28,24 @@ def _(difference, steps, ours, theirs):
     return any(text in theirs["errors"][difference.step] for text in texts)
 
 
-@wanted("no answer of PyTorch", "It has no kernel for the dtype, no derivative, or fails by a mistake of its own. The generator leaves "
-        "such steps out; a program that is shortened may come to have one")
+@wanted("no answer of PyTorch",
+        "PyTorch has no kernel for the dtype, has no derivative, or fails because of a bug. The generator leaves out such "
+        "steps, but a shortened program may have one")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and has_no_answer(theirs["errors"][difference.step])
 
 
-@wanted("views that PyTorch cannot take", "kron and isin work on any strides; PyTorch's take views of their operands, which fails where "
-        "these are not contiguous")
+@wanted("views that PyTorch cannot take",
+        "kron and isin accept any strides; PyTorch's take views of their operands, which fails if the operands are not "
+        "contiguous")
 def _(difference, steps, ours, theirs):
     return (difference.kind == "does not throw" and op_of(difference, steps) in ("kron", "isin")
             and "view size is not compatible" in theirs["errors"][difference.step])
 
 
-@wanted("checks of nothing", "Tandem checks dtypes, sizes and indices however few elements there are; PyTorch takes some that do not "
-        "fit where there is nothing to compute, and oneDNN's transposed convolutions of no pixels, which its own refuse")
+@wanted("checks of nothing",
+        "Tandem checks dtypes, sizes and indices even if there are no elements; PyTorch accepts some mismatches then, and "
+        "accepts transposed convolutions of no pixels in oneDNN but not in its own kernels")
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
@@ -50,8 +53,9 @@ def _(difference, steps, ours, theirs):
             and 0 in value[1])
 
 
-@wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
-        "Tandem gives the rest of the source zeros")
+@wanted("sources of scatter that are too large",
+        "PyTorch scatters a source that is larger than its index, and then fails in backward; Tandem gives the unused "
+        "part of the source a gradient of zeros")
 def _(difference, steps, ours, theirs):
     if difference.kind != "does not throw":
         return False
@@ -61,34 +65,39 @@ def _(difference, steps, ours, theirs):
         len({str(size) for size in each}) > 1 for each in sizes)  # of the index and the source
 
 
-@wanted("layers of integers", "Pools and losses exist for floating-point dtypes; PyTorch has some of integers, for CPUs alone or without "
-        "a derivative")
+@wanted("layers of integers",
+        "Pools and losses accept floating-point dtypes only; PyTorch has some for integers, but only on the CPU or "
+        "without a derivative")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and bool(
         re.match(r".*(pool2d|_loss)\S*: dtype is \w+; accepted: floating point", ours["errors"][difference.step]))
 
 
-@wanted("losses of unlike sizes", "A loss of two tensors of different sizes is a mistake, which Tandem refuses; PyTorch warns and broadcasts")
+@wanted("losses of unlike sizes",
+        "Tandem refuses a loss of two tensors of different sizes as a mistake; PyTorch warns and broadcasts")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must have the same shape",
                                                          ours["errors"][difference.step]))
 
 
-@wanted("medians of nothing", "No integers have no median, and Tandem says so; PyTorch converts a NaN to one")
+@wanted("medians of nothing",
+        "Tandem refuses the median of an empty integer tensor; PyTorch returns a NaN converted to an integer")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and "has no elements to choose from" in ours["errors"][difference.step] and (
         op_of(difference, steps) == "median")
 
 
-@wanted("memory that overlaps", "Tandem reads all that a step needs before it writes; PyTorch refuses what overlaps in part")
+@wanted("memory that overlaps",
+        "Tandem reads all inputs of a step before it writes; PyTorch refuses tensors that overlap partially")
 def _(difference, steps, ours, theirs):
     return (difference.kind == "does not throw"
             and "some elements of the input tensor and the written-to tensor refer" in theirs["errors"][difference.step])
 
 
-@wanted("what is left by what throws", "PyTorch writes elements before it meets an index out of range, running statistics before it meets a parameter "
-        "of another dtype, and gives an output its sizes before it meets a dtype that it refuses; Tandem checks first. Which leaves have got their "
-        "gradient when a backward fails is not said")
+@wanted("what is left by what throws",
+        "PyTorch writes elements before it finds an index out of range, writes running statistics before it finds a "
+        "parameter of another dtype, and resizes an output before it finds a dtype that it refuses; Tandem checks first. "
+        "Which leaves have a gradient after a failed backward is undefined")
 def _(difference, steps, ours, theirs):
     def holders(name):  # of the memory of a value
         value = theirs["values"].get(name)
@@ -104,8 +113,9 @@ def _(difference, steps, ours, theirs):
         sources(difference.step, steps) & some for some in written.values())
 
 
-@wanted("parameters of another dtype", "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the "
-        "dtype of its input, or promotes; PyTorch refuses some of the pairs")
+@wanted("parameters of another dtype",
+        "Tandem converts a layer's parameters, and the second operand of a loss or a comparison, to the dtype of the "
+        "input, or promotes both; PyTorch refuses some combinations")
 def _(difference, steps, ours, theirs):
     if op_of(difference, steps) == "binary_cross_entropy_with_logits" and difference.kind in ("dtype", "values", "does not throw"):
         inputs = [ours["values"][name] for a in steps[difference.step][1:] for name in names_in(a)]
@@ -116,8 +126,9 @@ def _(difference, steps, ours, theirs):
          "same type as"))
 
 
-@wanted("PyTorch's own failures", "Kernels that others of PyTorch did not prepare for: volumes that lie channels-last by their four "
-        "dimensions, an output of gelu with gaps, which stays as it was")
+@wanted("PyTorch's own failures",
+        "Some of PyTorch's kernels do not support what other parts of PyTorch produce: channels-last volumes with four "
+        "dimensions, and a gelu output with gaps, which is left unchanged")
 def _(difference, steps, ours, theirs):
     def has_gaps(at):
         value = theirs["values"].get(next(iter(names_in(steps[at][1:2])), None))
@@ -129,44 +140,53 @@ def _(difference, steps, ours, theirs):
         "Unsupported memory format. Supports only ChannelsLast3d" in theirs["errors"][difference.step])
 
 
-@wanted("what backward saves", "PyTorch saved the result or the input that an in-place step then changed; Tandem saved the other, and "
-        "need not refuse")
+@wanted("what backward saves",
+        "PyTorch saved the result or the input that a later in-place step changed; Tandem saved the other one, and need "
+        "not throw")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and "modified by an inplace operation" in theirs["errors"][difference.step]
 
 
-@wanted("norms of nothing", "Of no channels nothing is left to do; PyTorch's instance_norm fails there in some cases, and its im2col refuses")
+@wanted("norms of nothing",
+        "With no channels there is nothing to compute; in some of these cases PyTorch's instance_norm fails and its "
+        "im2col refuses")
 def _(difference, steps, ours, theirs):
     return (difference.kind == "does not throw" and op_of(difference, steps) in ("instance_norm", "im2col")
             and any(text in theirs["errors"][difference.step] for text in ("select(): index 0 out of range", "possibly 0 batch size")))
 
 
-@wanted("cuts of circular pads", "PyTorch goes round what a negative pad leaves by copies within the result, which it has not written yet where the pad is "
-        "longer; Tandem refuses these pads")
+@wanted("cuts of circular pads",
+        "For a circular pad with a negative side, PyTorch copies within the result, from parts that are not written yet "
+        "if the other side is longer; Tandem refuses these pads")
 def _(difference, steps, ours, theirs):
     step = steps[difference.step]
     return difference.kind == "throws" and op_of(difference, steps) == "pad" and "circular" in step and any(
         isinstance(pads, list) and min(pads, default=0) < 0 for pads in step[2:])
 
 
-@wanted("operands of two dtypes", "The operands of a product, a solver and a layer must be of one dtype; PyTorch computes some mixed ones, by one "
-        "dtype or the other")
+@wanted("operands of two dtypes",
+        "The operands of a product, a solver or a layer must have one dtype; PyTorch computes some mixed ones in one of "
+        "the two dtypes")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and any(
         text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
                                                              "accepted: float32 and float64", "bool tensors cannot be subtracted"))
 
 
-@wanted("inputs without a batch", "A recurrent cell takes (features) too, as LSTMCell does; PyTorch's lstm_cell does not")
+@wanted("inputs without a batch",
+        "A recurrent cell also accepts an input of shape (features), as LSTMCell does; PyTorch's lstm_cell does not")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and bool(re.search("Expected 2D (input|hidden)", theirs["errors"][difference.step]))
 
 
-@wanted("positions in int32", "Tandem takes indices of any integer dtype where PyTorch takes int64 alone, and an index of no dimension where it has one")
+@wanted("positions in int32",
+        "Tandem accepts indices of any integer dtype where PyTorch accepts only int64, and an index without dimensions "
+        "where PyTorch requires one dimension")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and re.search("should be Long but got|Expected dtype int64 for index", theirs["errors"][difference.step])
 
 
-@wanted("windows that are larger than the image", "With padding, a window of avg_pool3d may be larger than the image, as those of avg_pool2d")
+@wanted("windows that are larger than the image",
+        "With padding, a window of avg_pool3d may be larger than the image, as in avg_pool2d")
 def _(difference, steps, ours, theirs):
     return difference.kind == "does not throw" and "smaller than kernel size" in theirs["errors"][difference.step]

@@ -8,15 +8,17 @@ from machine import NO_GRAD
 from wanted import both_sides, calls, CONVOLUTIONS, creates_graph, inputs_of, made_by, names_in, op_name, op_of, sources, wanted
 
 
-@wanted("elu of NaN", "The gradient of elu, and of celu, which has its kernel, is NaN at a NaN; PyTorch's is 1 or NaN, by the place "
-        "of the element in its vectors")
+@wanted("elu of NaN",
+        "The gradients of elu and celu, which share a kernel, are NaN at a NaN; PyTorch's are 1 or NaN, depending on the "
+        "element's position in its vectors")
 def _(difference, steps, ours, theirs):
     drawn = any(s and s[0].removeprefix(NO_GRAD).startswith(("elu", "celu")) for s in steps)
     return drawn and difference.kind.endswith(("finite", "hook values")) and "nan" in difference.detail.partition(", PyTorch")[0]
 
 
-@wanted("NaNs of hard activations", "A NaN gets no gradient through hardshrink and hardtanh; PyTorch's gets none or all of it, by the place "
-        "of the element in its vectors")
+@wanted("NaNs of hard activations",
+        "hardshrink and hardtanh give a NaN no gradient; PyTorch's give none or all of it, depending on the element's "
+        "position in its vectors")
 def _(difference, steps, ours, theirs):
     def takes_nan(step):
         given = [theirs["values"].get(name) for name in names_in(step[1:])]
@@ -26,7 +28,7 @@ def _(difference, steps, ours, theirs):
         difference.kind != "values" or op_of(difference, steps) == "grad")
 
 
-@wanted("batch norms of strided parameters", "PyTorch reads a strided weight or bias as if its elements lay side by side")
+@wanted("batch norms of strided parameters", "PyTorch reads a strided weight or bias as if it were contiguous")
 def _(difference, steps, ours, theirs):
     def strided(name):
         value = theirs["values"].get(name)
@@ -36,42 +38,51 @@ def _(difference, steps, ours, theirs):
         s and s[0].removeprefix(NO_GRAD) == "batch_norm" and any(strided(name) for name in names_in(s[1:])) for s in steps)
 
 
-@wanted("NaNs in convolutions", "A NaN or an infinity in the weight reaches the pixels it is multiplied with; in PyTorch, by its algorithm, others too")
+@wanted("NaNs in convolutions",
+        "A NaN or an infinity in the weight reaches only the pixels that it is multiplied with; in PyTorch it reaches "
+        "others too, depending on the algorithm")
 def _(difference, steps, ours, theirs):
     drawn = any(s and s[0].removeprefix(NO_GRAD) in CONVOLUTIONS for s in steps)
     return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
-@wanted("losses of nothing", "A row of no classes, or whose target is ignored, has no loss and no gradient; PyTorch multiplies or divides by 0")
+@wanted("losses of nothing",
+        "A row without classes, or with an ignored target, has no loss and no gradient; PyTorch multiplies or divides by "
+        "0")
 def _(difference, steps, ours, theirs):
     drawn = any(s and s[0].removeprefix(NO_GRAD) in ("cross_entropy", "nll_loss") for s in steps)
     return drawn and difference.kind.endswith("finite") and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
-@wanted("variances over no dimensions", "An empty list of dimensions stands for all of them; PyTorch's gradient then divides by another "
-        "number of elements than its value")
+@wanted("variances over no dimensions",
+        "An empty list of dimensions means all dimensions; PyTorch's gradient then divides by another number of elements "
+        "than its value")
 def _(difference, steps, ours, theirs):
     drawn = any(s and s[0].removeprefix(NO_GRAD).split("/")[0] in ("std", "var", "std_mean", "var_mean") and [] in s[2:] for s in steps)
     return drawn and difference.kind in ("values", "finite", "grad values", "grad finite", "hook values", "flags", "grad flags")
 
 
-@wanted("windows of padding alone", "A window that holds padding alone has no largest element, and its index is -1; PyTorch's is one that "
-        "may lie outside")
+@wanted("windows of padding alone",
+        "A window with only padding has no largest element, and its index is -1; PyTorch's index may lie outside of the "
+        "image")
 def _(difference, steps, ours, theirs):
     made = str(difference.step) + ".1"
     return (op_of(difference, steps).startswith("max_pool2d") and difference.detail.startswith("t" + made)
             and -1 in ours["values"][made][6])
 
 
-@wanted("softsign far out", "PyTorch composes softsign: its gradient is NaN at an infinity, and |x| of the smallest integer is that itself")
+@wanted("softsign far out",
+        "PyTorch composes softsign of other operations: its gradient is NaN at an infinity, and |x| of the smallest "
+        "integer overflows to itself")
 def _(difference, steps, ours, theirs):
     return difference.kind.endswith(("values", "finite")) and any(
         steps[at][0].removeprefix(NO_GRAD).startswith("softsign") for at in range(len(steps)) if steps[at])
 
 
-@wanted("attention to nothing", "PyTorch gives zeros where all scores are -inf; in Tandem that is so where a mask says that a "
-        "query may look nowhere, and NaN where infinite keys or queries do. PyTorch takes values of other sizes where there are "
-        "none, and what has no elements has no history")
+@wanted("attention to nothing",
+        "PyTorch returns zeros if all scores of a query are -inf; Tandem does so if a mask excludes all keys, and returns "
+        "NaN if infinite keys or queries are the cause. Without keys PyTorch accepts values of other sizes, and tensors "
+        "without elements have no history")
 def _(difference, steps, ours, theirs):
     attention = any(steps[at] and steps[at][0].removeprefix(NO_GRAD) == "scaled_dot_product_attention"
                     for at in sources(difference.step, steps))
@@ -80,8 +91,9 @@ def _(difference, steps, ours, theirs):
     return attention and (difference.kind.endswith("finite") or empty or refused and ", 0" in difference.detail.replace("(0", "(, 0"))
 
 
-@wanted("ties of kthvalue and mode", "Which of several equal elements kthvalue and mode take, and so which gets the gradient, is not said; "
-        "Tandem takes one by their order, PyTorch by how its sort moved them")
+@wanted("ties of kthvalue and mode",
+        "It is undefined which of several equal elements kthvalue and mode return, and so which one gets the gradient; "
+        "Tandem decides by the order of elements, PyTorch by how its sort moved them")
 def _(difference, steps, ours, theirs):
     def has_ties(at):
         return any(len(set(map(str, t[6]))) < len(t[6]) for t in inputs_of(steps[at], theirs["values"]))
@@ -90,8 +102,9 @@ def _(difference, steps, ours, theirs):
     return gradient and difference.kind.endswith(("values", "finite")) and any(map(has_ties, made_by(steps, "kthvalue", "mode")))
 
 
-@wanted("the order of NaNs", "PyTorch compares by < where it looks for modes and for slices that are alike: NaNs then lie anywhere, and "
-        "what is equal need not lie together. Tandem's sort puts NaNs last")
+@wanted("the order of NaNs",
+        "PyTorch compares with < to find modes and equal slices, so NaNs may be anywhere and equal elements need not be "
+        "adjacent. Tandem's sort puts NaNs last")
 def _(difference, steps, ours, theirs):
     upstream = sources(difference.step, steps) if not difference.kind.startswith(("grad", "hook")) else range(len(steps))
     return difference.kind.endswith(("values", "finite", "sizes")) and any(
@@ -99,7 +112,7 @@ def _(difference, steps, ours, theirs):
         for at in made_by(steps, "mode", "unique", "unique_dim"))
 
 
-@wanted("ties of topk", "Which of several equal elements topk takes is not said; Tandem takes the first")
+@wanted("ties of topk", "It is undefined which of several equal elements topk returns; Tandem returns the first")
 def _(difference, steps, ours, theirs):
     def takes_others(at):
         made = [(ours["values"].get(name), theirs["values"].get(name)) for name in (str(at), f"{at}.1")]
@@ -111,13 +124,16 @@ def _(difference, steps, ours, theirs):
     return difference.kind in ("values", "grad values") and bool(drawn)
 
 
-@wanted("divisors and multiples that do not fit", "The smallest integer has no absolute value; which sign gcd and lcm then give, and where a "
-        "multiple is too large, PyTorch's integers decide")
+@wanted("divisors and multiples that do not fit",
+        "The smallest integer has no absolute value. The signs of gcd and lcm then, and an lcm that overflows, follow "
+        "from the integer arithmetic of PyTorch")
 def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "gcd", "lcm")
 
 
-@wanted("poles of digamma's derivative", "It is infinite at the integers from 0 down, and at -inf; PyTorch's is what sin(pi x) leaves there")
+@wanted("poles of digamma's derivative",
+        "The derivative is infinite at the integers up to 0 and at -inf; PyTorch's is a finite number there, from the "
+        "rounding error of sin(pi x)")
 def _(difference, steps, ours, theirs):
     tandem, pytorch = both_sides(difference)
     at_infinity = "nan" in pytorch and any("-inf" in map(str, t[6]) for at in made_by(steps, "digamma", "lgamma")
@@ -138,19 +154,20 @@ def nearly_equal(name, difference, ours, theirs):
 
 def wanted_of_series(name, reason, *ops):
     """Adds a class: these operations, or their gradients, come from a series that is less exact in PyTorch."""
-    @wanted(name, reason + ". Tandem's is right to the last places")
+    @wanted(name, reason + ". Tandem's values are exact to the last digits")
     def _(difference, steps, ours, theirs):
         of = difference.detail[1:].split(":")[0]
         return difference.kind in ("values", "grad values") and calls(steps, *ops) and nearly_equal(of, difference, ours, theirs)
 
 
-wanted_of_series("trigamma of float64", "PyTorch's is a series that is right to 5e-10 only: the gradient of digamma, and the second "
-                 "one of lgamma", "digamma", "lgamma")
-wanted_of_series("incomplete gamma functions of float64", "PyTorch's series where both arguments are large and alike is right to "
-                 "1e-9 only, and so is what is made of it", "igamma", "igammac")
+wanted_of_series("trigamma of float64", "PyTorch uses a series with errors of up to 5e-10 for the gradient of digamma and the "
+                 "second derivative of lgamma", "digamma", "lgamma")
+wanted_of_series("incomplete gamma functions of float64", "PyTorch's series for two large and similar arguments has "
+                 "errors of up to 1e-9, and so have results computed from it", "igamma", "igammac")
 
 
-@wanted("gelu of infinity", "It is infinity; PyTorch's is that or NaN, by the place of the element in its vectors")
+@wanted("gelu of infinity",
+        "The result is infinity; PyTorch's is infinity or NaN, depending on the element's position in its vectors")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
     name = "$" + difference.detail[1:].split(":")[0]
@@ -159,14 +176,16 @@ def _(difference, steps, ours, theirs):
         at == difference.step or name in step[1:] for at, step in gelus)  # in place, or with an output, it wrote to its argument
 
 
-@wanted("zero weights of resampling", "A pixel that has no weight does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
+@wanted("zero weights of resampling",
+        "A pixel of weight 0 does not count; PyTorch multiplies it by 0, which gives NaN for infinities")
 def _(difference, steps, ours, theirs):
     tandem, _, pytorch = difference.detail.partition(", PyTorch ")
     return calls(steps, "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler") and "finite" in difference.kind and "nan" in pytorch
 
 
-@wanted("means beside infinities", "The mean of elements one of which is infinite is infinite, as mean says in both; PyTorch's var_mean gives NaN, "
-        "if the infinity is not the last element")
+@wanted("means beside infinities",
+        "The mean of elements of which one is infinite is infinite, as mean() returns in both; PyTorch's var_mean returns "
+        "NaN, unless the infinity is the last element")
 def _(difference, steps, ours, theirs):
     tandem, pytorch = both_sides(difference)
     means = [(ours["values"].get(f"{at}.1"), theirs["values"].get(f"{at}.1")) for at in made_by(steps, "var_mean")
@@ -176,9 +195,9 @@ def _(difference, steps, ours, theirs):
         for a, b in means)
 
 
-@wanted("distances of NaN", "PyTorch's cdist drops a NaN where it looks for the largest difference, and its gradient with p = 1 is NaN beside one, that of the "
-        "largest beside an infinity; "
-        "Tandem's distances are the norms of the differences")
+@wanted("distances of NaN",
+        "PyTorch's cdist ignores a NaN when it searches for the largest difference. With p = 1 its gradient is NaN next "
+        "to a NaN; with p = infinity it is NaN next to an infinity. Tandem's distances are the norms of the differences")
 def _(difference, steps, ours, theirs):
     return difference.kind.endswith("finite") and any(
         steps[at][-1] in (1, "inf") and any(set(map(str, t[6])) & {"nan", "inf", "-inf"} for t in inputs_of(steps[at], theirs["values"]))
@@ -189,9 +208,10 @@ def creates_second_derivative(steps):
     return any(creates_graph(step) for step in steps)
 
 
-@wanted("second derivatives where the first has a corner", "The determinant of a singular matrix has all derivatives, which Tandem gives; where a norm "
-        "or a distance is 0, its gradient is 0 and stays so; far apart, one of two numbers has no part in their logaddexp. "
-        "PyTorch divides by 0 or by e^(b - a), which gives NaN")
+@wanted("second derivatives where the first has a corner",
+        "Tandem returns all derivatives of the determinant of a singular matrix, keeps the gradient of a norm or a "
+        "distance 0 where it is 0, and ignores the smaller of two distant numbers in logaddexp. PyTorch divides by 0 or "
+        "by e^(b - a), which gives NaN")
 def _(difference, steps, ours, theirs):
     _, pytorch = both_sides(difference)
     corners = made_by(steps, "linalg_det", "dist", "norm", "linalg_vector_norm", "cdist", "cosine_similarity", "renorm")
@@ -209,8 +229,9 @@ def is_corner(at, steps, theirs):
     return any(isinstance(v, (int, float)) and abs(v) <= 1e-5 * scale ** power for v in made[6])
 
 
-@wanted("products beside NaN and 0", "The gradient of a product along a dimension is the product over the element, which is NaN for a NaN; PyTorch's is that of "
-        "the other elements if there is a 0 anywhere")
+@wanted("products beside NaN and 0",
+        "The gradient of a product along a dimension is the product divided by the element, which is NaN for a NaN; "
+        "PyTorch's is the product of the other elements if there is a 0 anywhere")
 def _(difference, steps, ours, theirs):
     def has_both(at):
         given = {str(v) for t in inputs_of(steps[at], theirs["values"]) for v in t[6]}
@@ -219,29 +240,35 @@ def _(difference, steps, ours, theirs):
     return difference.kind in ("finite", "grad finite", "hook values") and "nan" in both_sides(difference)[0] and any(map(has_both, made_by(steps, "prod")))
 
 
-@wanted("losses of NaN and of large numbers", "multi_margin_loss of NaN is NaN, where PyTorch's comparison drops it; soft_margin_loss does not overflow")
+@wanted("losses of NaN and of large numbers",
+        "multi_margin_loss of NaN is NaN, while PyTorch's comparison drops the NaN; soft_margin_loss does not overflow")
 def _(difference, steps, ours, theirs):
     return "finite" in difference.kind and (
         calls(steps, "multi_margin_loss") and "nan" in difference.detail.partition(", PyTorch")[0]
         or calls(steps, "soft_margin_loss") and re.search("inf|nan", difference.detail.partition(", PyTorch")[2]))
 
 
-@wanted("products with a factor of 0", "With alpha 0 the product has no part in the result, with beta 0 the other operand, nor have their gradients; "
-        "PyTorch multiplies by 0, the product in addr and baddbmm, and gradients, which gives NaN for infinities")
+@wanted("products with a factor of 0",
+        "With alpha 0 the product does not contribute to the result, with beta 0 the other operand does not, and neither "
+        "do their gradients; PyTorch multiplies by 0 (the product in addr and baddbmm, and gradients), which gives NaN "
+        "for infinities")
 def _(difference, steps, ours, theirs):
     ops = ("addr", "baddbmm", "addbmm", "addmv", "addmm")
     without_product = any(s and op_name(s) in ops and 0 in s[-2:] for s in steps)
     return "finite" in difference.kind and without_product and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
-@wanted("integers that overflow in a gradient", "PyTorch multiplies integers in their dtype, where the product may wrap: those of addcmul and addcdiv by "
-        "value, those of atan2 by themselves")
+@wanted("integers that overflow in a gradient",
+        "PyTorch multiplies integers in their own dtype, where the product may wrap: in addcmul and addcdiv the operands "
+        "by value, in atan2 the operands by themselves")
 def _(difference, steps, ours, theirs):
     return difference.kind in ("grad values", "hook values", "values") and calls(steps, "addcmul", "addcdiv", "atan2") and any(
         s and s[0] == "make" and s[1] in ("int64", "int32", "int16", "int8", "uint8") for s in steps)
 
 
-@wanted("which of several NaNs", "Tandem's adaptive max pools name the first of several NaNs in a window, PyTorch's the last")
+@wanted("which of several NaNs",
+        "For a window with several NaNs, Tandem's adaptive max pools return the index of the first, PyTorch's the index "
+        "of the last")
 def _(difference, steps, ours, theirs):
     def takes_nan(at):
         return any("nan" in map(str, t[6]) for t in inputs_of(steps[at], theirs["values"]))
@@ -251,25 +278,28 @@ def _(difference, steps, ours, theirs):
     return difference.kind.endswith("values") and bool(pools) and (gradient or difference.step in pools and ".1:" in difference.detail)
 
 
-@wanted("factors of Poisson's loss", "The approximation of ln(target!) does not count where target is 1 or less; PyTorch's gradient is NaN there")
+@wanted("factors of Poisson's loss",
+        "The approximation of ln(target!) is not used where target is 1 or less; PyTorch's gradient is NaN there")
 def _(difference, steps, ours, theirs):
     return calls(steps, "poisson_nll_loss") and "finite" in difference.kind and "nan" in difference.detail.partition(", PyTorch")[2]
 
 
-@wanted("ties of quantiles", "Which of several equal elements a quantile is, and so which gets the gradient, is not said; Tandem takes the first")
+@wanted("ties of quantiles",
+        "It is undefined which of several equal elements a quantile returns, and so which one gets the gradient; Tandem "
+        "returns the first")
 def _(difference, steps, ours, theirs):
     return difference.kind in ("values", "grad values", "hook values") and calls(steps, "quantile", "nanquantile") and (
         difference.kind != "values" or op_of(difference, steps) == "grad")
 
 
-@wanted("cosines of parallel vectors", "Their gradient is what rounding leaves of zero")
+@wanted("cosines of parallel vectors", "Their gradient is zero except for rounding errors")
 def _(difference, steps, ours, theirs):
     return calls(steps, "cosine_similarity", "cosine_embedding_loss") and difference.kind.endswith("values") and (
         difference.kind != "values" or op_of(difference, steps) == "grad") and all(
             abs(float(number)) < 0.01 for number in re.findall(r"-?\d[\d.e+-]*", difference.detail.partition("Tandem ")[2].partition(" (element")[0]))
 
 
-@wanted("shifts by negative numbers", "They are not defined; Tandem's are 0, or -1 to the right of negative numbers")
+@wanted("shifts by negative numbers", "They are undefined; Tandem's result is 0, or -1 for right shifts of negative numbers")
 def _(difference, steps, ours, theirs):
     return difference.kind == "values" and calls(steps, "bitwise_left_shift", "bitwise_right_shift")
 
@@ -279,7 +309,8 @@ SUMS_OF_PRODUCTS = CONVOLUTIONS | {
     "lstm_cell", "matmul", "mm", "mv", "rnn_relu_cell", "rnn_tanh_cell", "scaled_dot_product_attention", "tensordot"}
 
 
-@wanted("products that overflow", "Where products leave the range of the dtype, their sum is an infinity or a NaN, by the order in which it is taken")
+@wanted("products that overflow",
+        "If products leave the range of the dtype, their sum is an infinity or a NaN, depending on the order of addition")
 def _(difference, steps, ours, theirs):
     table = "grads" if difference.kind.startswith("grad") else "values"
     a, b = (side[table].get(difference.detail[1:].split(":")[0]) for side in (ours, theirs))
