@@ -153,7 +153,7 @@ def _(difference, steps, ours, theirs):
         "dtype or the other")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and any(
-        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
+        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype", "Expected out tensor to have dtype",
                                                              "accepted: float32 and float64", "bool tensors cannot be subtracted"))
 
 
