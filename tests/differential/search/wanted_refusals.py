@@ -46,8 +46,8 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
-    return (difference.kind == "throws" and "accepted: " in ours["errors"][difference.step] and isinstance(value, list)
-            and 0 in value[1])
+    is_check = re.search("accepted: |expected|must |should |cannot |only ", ours["errors"][difference.step], re.IGNORECASE)
+    return difference.kind == "throws" and is_check and isinstance(value, list) and 0 in value[1]
 
 
 @wanted("sources of scatter that are too large", "PyTorch scatters a source that is larger than its index, and fails in backward; "
@@ -70,8 +70,9 @@ def _(difference, steps, ours, theirs):
 
 @wanted("losses of unlike sizes", "A loss of two tensors of different sizes is a mistake, which Tandem refuses; PyTorch warns and broadcasts")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must have the same shape",
-                                                         ours["errors"][difference.step]))
+    return difference.kind == "throws" and bool(
+        re.match(r"\w+_loss: (x is .* and target is .*; both must have the same shape|Target size .* must be the same as input size|"
+                 "inconsistent target size: )", ours["errors"][difference.step]))
 
 
 @wanted("medians of nothing", "No integers have no median, and Tandem says so; PyTorch converts a NaN to one")
@@ -153,8 +154,9 @@ def _(difference, steps, ours, theirs):
         "dtype or the other")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and any(
-        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype", "Expected out tensor to have dtype",
-                                                             "accepted: float32 and float64", "bool tensors cannot be subtracted"))
+        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
+                                                             "Expected out tensor to have dtype", "accepted: float32 and float64",
+                                                             "bool tensors cannot be subtracted"))
 
 
 @wanted("inputs without a batch", "A recurrent cell takes (features) too, as LSTMCell does; PyTorch's lstm_cell does not")
