@@ -26,7 +26,7 @@ Tensor variances(const Tensor& x, const Tensor& var) {
   int64_t unlike = 0;  // sum of the sizes of var in the dimensions where x has another size
   for (int64_t d = 0; d < x.dim() && var.dim() == x.dim(); ++d) unlike += var.size(d) == x.size(d) ? 0 : var.size(d);
   TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is of incorrect size: var is ", var.sizes(), " and x ", x.sizes(),
-               "; accepted for var: the sizes of x, those without the last, or those with one of them 1");
+               "; accepted for var: x's shape, x's shape without the last dimension, or x's shape with one size of 1");
   return var;
 }
 
