@@ -86,8 +86,8 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
   TANDEM_CHECK(dy.device() == x.device(),
-               "clamp_backward: Expected all tensors to be on the same device, but dy is on ", dy.device(),
-               " and x is on ", x.device());
+               "clamp_backward: Expected all tensors to be on the same device, but got x is on ", x.device(),
+               ", different from other tensors on ", dy.device());
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {

@@ -62,8 +62,8 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
 Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
   if (!weight.defined()) return losses;
   TANDEM_CHECK(weight.device() == losses.device(), op,
-               ": Expected all tensors to be on the same device, but weight is on ", weight.device(), " and x is on ",
-               losses.device());
+               ": Expected all tensors to be on the same device, but got weight is on ", weight.device(),
+               ", different from other tensors on ", losses.device());
   TANDEM_CHECK(broadcast_shapes(op, losses.sizes(), weight.sizes()) == losses.sizes(), op, ": weight is ",
                weight.sizes(), "; it must broadcast to x's sizes, ", losses.sizes());
   return losses * weight.to(losses.dtype());

@@ -26,8 +26,9 @@ Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tenso
   check_real(op, x);
   TANDEM_CHECK(target.dtype() == kInt64, op, ": expected target dtype to be Long or Byte, but got ", target.dtype(),
                "; accepted: int64 and uint8");
-  TANDEM_CHECK(target.device() == x.device(), op, ": Expected all tensors to be on the same device, but ", name,
-               " is on ", x.device(), " and target is on ", target.device());
+  TANDEM_CHECK(target.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
   const size_t dim = x.dim() > 1 ? 1 : 0;
   Shape samples = x.sizes();
   if (x.dim() > 0) samples.erase(dim);

@@ -9,8 +9,9 @@ inline Tensor reduced(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
 }
 inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
-  TANDEM_CHECK(x.device() == target.device(), op, ": Expected all tensors to be on the same device, but x is on ",
-               x.device(), " and target is on ", target.device());
+  TANDEM_CHECK(x.device() == target.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
   TANDEM_CHECK(x.sizes() == target.sizes(), op, ": Target size ", target.sizes(), " must be the same as input size ",
                x.sizes());
 }

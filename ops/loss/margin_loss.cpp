@@ -44,8 +44,9 @@ Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
                ": Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", x.sizes());
   TANDEM_CHECK(target.dtype() == kInt64, op, ": expected scalar type Long but found ", target.dtype(),
                " for target; accepted: int64");
-  TANDEM_CHECK(target.device() == x.device(), op, ": Expected all tensors to be on the same device, but x is on ",
-               x.device(), " and target is on ", target.device());
+  TANDEM_CHECK(target.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
   return x.dim() == 1 ? x.unsqueeze(0) : x;
 }
 /// Reduces the losses of rows. If x is a single row, the unreduced loss is a 0-dim tensor.

@@ -18,12 +18,13 @@ TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswis
 
 /// Begins the body of a gradient operation, which programs may call directly. Checks that dy and x are on one device,
 /// and promotes both to one dtype.
-#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                                      \
-  TANDEM_CHECK(dy.device() == x.device(), #name, ": Expected all tensors to be on the same device, but dy is on ", \
-               dy.device(), " and " #x " is on ", x.device());                                                     \
-  if (dy.dtype() != x.dtype()) {                                                                                   \
-    const DType type = result_type(dy, x);                                                                         \
-    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                               \
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                        \
+  TANDEM_CHECK(dy.device() == x.device(), #name,                                                     \
+               ": Expected all tensors to be on the same device, but got " #x " is on ", x.device(), \
+               ", different from other tensors on ", dy.device());                                   \
+  if (dy.dtype() != x.dtype()) {                                                                     \
+    const DType type = result_type(dy, x);                                                           \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                 \
   }
 
 // ---- with kernels of their own

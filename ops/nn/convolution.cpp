@@ -2,6 +2,9 @@
 // conv_tbc, convolution.
 #include "tandem/ops/nn/convolution.h"
 
+#include <string>
+#include <utility>
+
 #include "tandem/kernels/convolution.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
@@ -206,15 +209,15 @@ Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_siz
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups) {
   TANDEM_CHECK(dy.device() == weight.device(),
-               "conv2d_backward_input: Expected all tensors to be on the same device, but dy is on ", dy.device(),
-               " and weight is on ", weight.device());
+               "conv2d_backward_input: Expected all tensors to be on the same device, but got weight is on ",
+               weight.device(), ", different from other tensors on ", dy.device());
   return backward_input(dy, weight, x_sizes, conv_shape(dy, weight, stride, padding, dilation, groups));
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
   TANDEM_CHECK(dy.device() == x.device(),
-               "conv2d_backward_weight: Expected all tensors to be on the same device, but dy is on ", dy.device(),
-               " and x is on ", x.device());
+               "conv2d_backward_weight: Expected all tensors to be on the same device, but got x is on ", x.device(),
+               ", different from other tensors on ", dy.device());
   return backward_weight(dy, x, weight_sizes, conv_shape(dy, x, stride, padding, dilation, groups));
 }
 

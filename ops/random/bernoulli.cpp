@@ -22,8 +22,8 @@ Tensor& Tensor::bernoulli_(const Tensor& p) const {
   check_floating("bernoulli_", p);
   TANDEM_CHECK(broadcast_shapes("bernoulli_", sizes(), p.sizes()) == sizes(), "bernoulli_: p is ", p.sizes(),
                "; it must broadcast to x's sizes, ", sizes());
-  TANDEM_CHECK(p.device() == device(), "bernoulli_: Expected all tensors to be on the same device, but p is on ",
-               p.device(), " and x is on ", device());
+  TANDEM_CHECK(p.device() == device(), "bernoulli_: Expected all tensors to be on the same device, but got p is on ",
+               p.device(), ", different from other tensors on ", device());
   return autograd::inplace(
       "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
       [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::Old::replaced);
