@@ -25,15 +25,15 @@
 // ops/nn/activation.h, ...).
 #define TANDEM_MATH_OPS(X)                                                                                             \
   /* name        functor     accepts   saves    what it computes                                                  */   \
-  X(abs,         Abs,        numbers,  input,   "|x|; the gradient at 0 is 0")                                         \
+  X(abs,         Abs,        numbers,  input,   "absolute value |x|; the gradient at 0 is 0")                          \
   X(neg,         Neg,        numbers,  nothing, "-x")                                                                  \
   X(exp,         Exp,        floating, output,  "e^x")                                                                 \
-  X(expm1,       Expm1,      floating, output,  "e^x - 1, exact near 0")                                               \
-  X(log,         Log,        floating, input,   "natural logarithm; -inf at 0, NaN below")                             \
-  X(log1p,       Log1p,      floating, input,   "natural logarithm of 1 + x, exact near 0")                            \
-  X(log2,        Log2,       floating, input,   "logarithm to base 2; -inf at 0, NaN below")                           \
-  X(log10,       Log10,      floating, input,   "logarithm to base 10; -inf at 0, NaN below")                          \
-  X(sqrt,        Sqrt,       floating, output,  "square root; NaN below 0")                                            \
+  X(expm1,       Expm1,      floating, output,  "e^x - 1, accurate for x near 0")                                      \
+  X(log,         Log,        floating, input,   "natural logarithm; -inf at 0, NaN for negative x")                    \
+  X(log1p,       Log1p,      floating, input,   "natural logarithm of 1 + x, accurate for x near 0")                   \
+  X(log2,        Log2,       floating, input,   "logarithm to base 2; -inf at 0, NaN for negative x")                  \
+  X(log10,       Log10,      floating, input,   "logarithm to base 10; -inf at 0, NaN for negative x")                 \
+  X(sqrt,        Sqrt,       floating, output,  "square root; NaN for negative x")                                     \
   X(rsqrt,       Rsqrt,      floating, output,  "1 / sqrt(x)")                                                         \
   X(sin,         Sin,        floating, input,   "sine of x radians")                                                   \
   X(cos,         Cos,        floating, input,   "cosine of x radians")                                                 \
@@ -41,34 +41,34 @@
   X(tanh,        Tanh,       floating, output,  "hyperbolic tangent")                                                  \
   X(reciprocal,  Reciprocal, floating, output,  "1 / x")                                                               \
   X(square,      Square,     counted,  input,   "x^2")                                                                 \
-  X(sign,        Sign,       any,      nothing, "-1, 0 or 1; 0 for NaN; the gradient is 0")                            \
-  X(floor,       Floor,      rounded,  nothing, "the largest integer not above x; the gradient is 0")                  \
-  X(ceil,        Ceil,       rounded,  nothing, "the smallest integer not below x; the gradient is 0")                 \
-  X(round,       Round,      rounded,  nothing, "the nearest integer, of two the even one; the gradient is 0")         \
-  X(trunc,       Trunc,      rounded,  nothing, "x without its fraction; the gradient is 0")                           \
-  X(frac,        Frac,       real,     nothing, "the fraction of x, of its sign")                                      \
+  X(sign,        Sign,       any,      nothing, "sign of x: -1, 0 or 1, and 0 for NaN; the gradient is 0")             \
+  X(floor,       Floor,      rounded,  nothing, "largest integer less than or equal to x; the gradient is 0")          \
+  X(ceil,        Ceil,       rounded,  nothing, "smallest integer greater than or equal to x; the gradient is 0")      \
+  X(round,       Round,      rounded,  nothing, "nearest integer, with ties rounded to even; the gradient is 0")       \
+  X(trunc,       Trunc,      rounded,  nothing, "x rounded towards zero; the gradient is 0")                           \
+  X(frac,        Frac,       real,     nothing, "fractional part of x, with the sign of x")                            \
   X(exp2,        Exp2,       floating, output,  "2^x")                                                                 \
-  X(asin,        Asin,       floating, input,   "arc sine, from -pi/2 to pi/2; NaN beyond [-1, 1]")                    \
-  X(acos,        Acos,       floating, input,   "arc cosine, from 0 to pi; NaN beyond [-1, 1]")                        \
+  X(asin,        Asin,       floating, input,   "arc sine, from -pi/2 to pi/2; NaN outside [-1, 1]")                   \
+  X(acos,        Acos,       floating, input,   "arc cosine, from 0 to pi; NaN outside [-1, 1]")                       \
   X(atan,        Atan,       floating, input,   "arc tangent, from -pi/2 to pi/2")                                     \
   X(sinh,        Sinh,       floating, input,   "hyperbolic sine")                                                     \
   X(cosh,        Cosh,       floating, input,   "hyperbolic cosine")                                                   \
   X(asinh,       Asinh,      floating, input,   "inverse hyperbolic sine")                                             \
-  X(acosh,       Acosh,      floating, input,   "inverse hyperbolic cosine; NaN below 1")                              \
-  X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN beyond [-1, 1]")
+  X(acosh,       Acosh,      floating, input,   "inverse hyperbolic cosine; NaN for x below 1")                        \
+  X(atanh,       Atanh,      floating, input,   "inverse hyperbolic tangent; NaN outside [-1, 1]")
 #define TANDEM_ACTIVATION_OPS(X)                                                                                       \
   X(sigmoid,     Sigmoid,    floating, output,  "1 / (1 + e^-x)")                                                      \
   X(relu,        Relu,       numbers,  output,  "max(x, 0); the gradient at 0 is 0")                                   \
   X(silu,        Silu,       real,     input,   "x sigmoid(x)")                                                        \
-  X(gelu,        Gelu,       real,     input,   "x Phi(x), Phi the normal distribution function: the exact form")      \
+  X(gelu,        Gelu,       real,     input,   "x Phi(x), where Phi is the standard normal distribution function")    \
   X(softsign,    Softsign,   floating, input,   "x / (1 + |x|)")
 #define TANDEM_ERF_OPS(X)                                                                                              \
   X(erf,         Erf,        floating, input,   "error function")                                                      \
-  X(erfc,        Erfc,       floating, input,   "1 - erf(x), exact for large x")                                       \
-  X(erfinv,      Erfinv,     floating, input,   "the inverse of erf; NaN beyond [-1, 1]")
+  X(erfc,        Erfc,       floating, input,   "complementary error function 1 - erf(x), accurate for large x")       \
+  X(erfinv,      Erfinv,     floating, input,   "inverse of the error function; NaN outside [-1, 1]")
 #define TANDEM_GAMMA_OPS(X)                                                                                            \
-  X(lgamma,      Lgamma,     floating, input,   "ln |Gamma(x)|")                                                       \
-  X(digamma,     Digamma,    floating, input,   "the derivative of ln Gamma(x); NaN at negative integers")
+  X(lgamma,      Lgamma,     floating, input,   "natural logarithm of |Gamma(x)|")                                     \
+  X(digamma,     Digamma,    floating, input,   "derivative of ln Gamma(x); NaN at negative integers")
 #define TANDEM_BESSEL_OPS(X)                                                                                           \
   X(i0,          I0,         floating, input,   "modified Bessel function of the first kind, of order 0")
 #define TANDEM_UNARY_OPS(X)                                                                                            \
@@ -76,62 +76,62 @@
 
 // Unary operations that are functions only, without methods and in-place forms: names of torch.special.
 #define TANDEM_SPECIAL_ERF_OPS(X)                                                                                      \
-  X(special_erfcx, Erfcx, floating, input,  "e^(x^2) erfc(x)")                                                         \
-  X(special_ndtri, Ndtri, floating, output, "where the normal distribution function is x; NaN beyond [0, 1]")
+  X(special_erfcx, Erfcx, floating, input,  "scaled complementary error function e^(x^2) erfc(x)")                     \
+  X(special_ndtri, Ndtri, floating, output, "inverse of the standard normal distribution function; NaN outside [0, 1]")
 #define TANDEM_SPECIAL_BESSEL_OPS(X)                                                                                   \
-  X(special_i0e,   I0e,   floating, input,  "e^-|x| i0(x)")                                                            \
+  X(special_i0e,   I0e,   floating, input,  "exponentially scaled Bessel function e^-|x| i0(x)")                       \
   X(special_i1,    I1,    floating, input,  "modified Bessel function of the first kind, of order 1")                  \
-  X(special_i1e,   I1e,   floating, input,  "e^-|x| special_i1(x)")
+  X(special_i1e,   I1e,   floating, input,  "exponentially scaled Bessel function e^-|x| special_i1(x)")
 #define TANDEM_SPECIAL_OPS(X) TANDEM_SPECIAL_ERF_OPS(X) TANDEM_SPECIAL_BESSEL_OPS(X)
 
 // Unary operations without a derivative. logical_not returns bool.
 #define TANDEM_LOGICAL_NOT_OPS(X)                                                                                      \
-  X(logical_not, LogicalNot, any,      nothing, "whether x is 0")
+  X(logical_not, LogicalNot, any,      nothing, "true if x is 0")
 #define TANDEM_BITWISE_NOT_OPS(X)                                                                                      \
-  X(bitwise_not, BitwiseNot, integral, nothing, "all bits of x inverted; of a bool its opposite")
+  X(bitwise_not, BitwiseNot, integral, nothing, "bitwise NOT; logical NOT for bool")
 #define TANDEM_NOT_OPS(X) TANDEM_LOGICAL_NOT_OPS(X) TANDEM_BITWISE_NOT_OPS(X)
 
 // Predicates: they accept any dtype and return bool. There is no in-place form.
 #define TANDEM_PREDICATE_OPS(X)                                                                                        \
-  X(isnan,       IsNan,      "whether x is NaN")                                                                       \
-  X(isinf,       IsInf,      "whether x is infinite")                                                                  \
-  X(isfinite,    IsFinite,   "whether x is neither infinite nor NaN")
+  X(isnan,       IsNan,      "true if x is NaN")                                                                       \
+  X(isinf,       IsInf,      "true if x is infinite")                                                                  \
+  X(isfinite,    IsFinite,   "true if x is neither infinite nor NaN")
 
 // Binary operations z = f(x, y). The operands broadcast against each other; y may be a number.
 #define TANDEM_ARITHMETIC_OPS(X)                                                                                       \
   /* name          functor      accepts   for x    for y       what it computes                                    */  \
-  X(mul,           Mul,         any,      y,       x,          "the product of x and y")                               \
+  X(mul,           Mul,         any,      y,       x,          "product of x and y")                                   \
   X(div,           Div,         floating, y,       x_y,        "x / y")                                                \
   X(pow,           Pow,         powers,   x_y,     x_y_output, "x^y")                                                  \
-  X(fmod,          Fmod,        divided,  nothing, x_y,        "the rest of x / y that has the sign of x")             \
-  X(remainder,     Remainder,   divided,  nothing, x_y,        "the rest of x / y that has the sign of y")             \
-  X(floor_divide,  FloorDivide, divided,  nothing, nothing,    "floor(x / y); it has no derivative")                   \
-  X(maximum,       Maximum,     any,      x_y,     x_y,        "the larger one; a NaN wins; equal ones share the gradient") \
-  X(minimum,       Minimum,     any,      x_y,     x_y,        "the smaller one; a NaN wins; equal ones share the gradient") \
-  X(atan2,         Atan2,       floating, x_y,     x_y,        "the angle of the point (y, x), in radians from -pi to pi: of x / y, in its quadrant") \
-  X(fmax,          Fmax,        any,      x_y,     x_y,        "the larger one; a number wins over NaN; equal ones share the gradient") \
-  X(fmin,          Fmin,        any,      x_y,     x_y,        "the smaller one; a number wins over NaN; equal ones share the gradient") \
-  X(nextafter,     Nextafter,   stepped,  x_y,     nothing,    "the number next to x in the direction of y; the gradient of x is 0 where they are equal, that of y everywhere")
+  X(fmod,          Fmod,        divided,  nothing, x_y,        "remainder of x / y, with the sign of x")               \
+  X(remainder,     Remainder,   divided,  nothing, x_y,        "remainder of x / y, with the sign of y")               \
+  X(floor_divide,  FloorDivide, divided,  nothing, nothing,    "floor(x / y), without a derivative")                   \
+  X(maximum,       Maximum,     any,      x_y,     x_y,        "larger of x and y, or NaN if either is NaN; equal values share the gradient evenly") \
+  X(minimum,       Minimum,     any,      x_y,     x_y,        "smaller of x and y, or NaN if either is NaN; equal values share the gradient evenly") \
+  X(atan2,         Atan2,       floating, x_y,     x_y,        "arc tangent of x / y in the quadrant of the point (y, x), in radians from -pi to pi") \
+  X(fmax,          Fmax,        any,      x_y,     x_y,        "larger of x and y, ignoring a NaN if the other is a number; equal values share the gradient evenly") \
+  X(fmin,          Fmin,        any,      x_y,     x_y,        "smaller of x and y, ignoring a NaN if the other is a number; equal values share the gradient evenly") \
+  X(nextafter,     Nextafter,   stepped,  x_y,     nothing,    "next floating-point number after x in the direction of y; the gradient of x is 0 where x equals y, and the gradient of y is always 0")
 #define TANDEM_INCOMPLETE_GAMMA_OPS(X)                                                                                 \
-  X(igamma,        Igamma,      real,     nothing, x_y,        "the regularised lower incomplete gamma function P(x, y); no derivative for x") \
-  X(igammac,       Igammac,     real,     nothing, x_y,        "the regularised upper incomplete gamma function 1 - P(x, y); no derivative for x")
+  X(igamma,        Igamma,      real,     nothing, x_y,        "regularised lower incomplete gamma function P(x, y); no derivative with respect to x") \
+  X(igammac,       Igammac,     real,     nothing, x_y,        "regularised upper incomplete gamma function 1 - P(x, y); no derivative with respect to x")
 #define TANDEM_BINARY_OPS(X) TANDEM_ARITHMETIC_OPS(X) TANDEM_INCOMPLETE_GAMMA_OPS(X)
 
 // Binary operations that are functions only, without methods and in-place forms.
 #define TANDEM_SPECIAL_BINARY_OPS(X)                                                                                   \
-  X(special_zeta,  Zeta,        floating, nothing, x_y,        "the sum of 1 / (k + y)^x over k = 0, 1, ... (Hurwitz); no derivative for x")
+  X(special_zeta,  Zeta,        floating, nothing, x_y,        "Hurwitz zeta function, the sum of 1 / (k + y)^x over k = 0, 1, ...; no derivative with respect to x")
 
 #define TANDEM_BITWISE_OPS(X)                                                                                          \
-  X(bitwise_and,   BitwiseAnd,  integral, nothing, nothing,    "the bits that both have")                              \
-  X(bitwise_or,    BitwiseOr,   integral, nothing, nothing,    "the bits that either has")                             \
-  X(bitwise_xor,   BitwiseXor,  integral, nothing, nothing,    "the bits that one alone has")
+  X(bitwise_and,   BitwiseAnd,  integral, nothing, nothing,    "bitwise AND; logical AND for bool")                    \
+  X(bitwise_or,    BitwiseOr,   integral, nothing, nothing,    "bitwise OR; logical OR for bool")                      \
+  X(bitwise_xor,   BitwiseXor,  integral, nothing, nothing,    "bitwise XOR; logical XOR for bool")
 
 #define TANDEM_GCD_OPS(X)                                                                                              \
-  X(gcd,                 Gcd,        integers, nothing, nothing, "the greatest common divisor; of two zeros 0")        \
-  X(lcm,                 Lcm,        integers, nothing, nothing, "the least common multiple; beside a zero 0")
+  X(gcd,                 Gcd,        integers, nothing, nothing, "greatest common divisor; 0 if both are 0")           \
+  X(lcm,                 Lcm,        integers, nothing, nothing, "least common multiple; 0 if either is 0")
 #define TANDEM_SHIFT_OPS(X)                                                                                            \
-  X(bitwise_left_shift,  LeftShift,  integers, nothing, nothing, "x 2^y; 0 where y is negative, or more than x has bits") \
-  X(bitwise_right_shift, RightShift, integers, nothing, nothing, "x / 2^y, rounded down; only the sign is left where y is negative, or more than x has bits")
+  X(bitwise_left_shift,  LeftShift,  integers, nothing, nothing, "x shifted left by y bits; 0 if y is negative or at least the number of bits of x") \
+  X(bitwise_right_shift, RightShift, integers, nothing, nothing, "x shifted right by y bits, which copies the sign; 0 or -1 if y is negative or at least the number of bits of x")
 #define TANDEM_INTEGER_OPS(X) TANDEM_GCD_OPS(X) TANDEM_SHIFT_OPS(X)
 
 // Comparisons and logical operations; they return bool.
@@ -143,9 +143,9 @@
   X(gt,            Gt,          any,      nothing, nothing,    "x > y")                                                \
   X(ge,            Ge,          any,      nothing, nothing,    "x >= y")
 #define TANDEM_LOGICAL_OPS(X)                                                                                          \
-  X(logical_and,   LogicalAnd,  any,      nothing, nothing,    "whether both are other than 0")                        \
-  X(logical_or,    LogicalOr,   any,      nothing, nothing,    "whether either is other than 0")                       \
-  X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "whether one alone is other than 0")
+  X(logical_and,   LogicalAnd,  any,      nothing, nothing,    "true if both x and y are nonzero")                     \
+  X(logical_or,    LogicalOr,   any,      nothing, nothing,    "true if x or y is nonzero")                            \
+  X(logical_xor,   LogicalXor,  any,      nothing, nothing,    "true if exactly one of x and y is nonzero")
 #define TANDEM_COMPARE_OPS(X) TANDEM_ORDER_OPS(X) TANDEM_LOGICAL_OPS(X)
 
 // Gradients dx = f(dy, saved) with a kernel of their own. Each is an operation, declared in ops/backward.h.

@@ -6,9 +6,9 @@
 // clang-format off
 
 #define TANDEM_REDUCE_OPS(X)                                                                                           \
-  X(sum,  "the sum; of integers and bools int64")                                                                      \
-  X(mean, "the mean of floating-point numbers; of none NaN")                                                           \
-  X(amax, "the largest; a NaN wins; equal ones share the gradient evenly")                                             \
-  X(amin, "the smallest; a NaN wins; equal ones share the gradient evenly")                                            \
-  X(logsumexp, "ln(sum e^x), without overflow; of integers and bools too")
+  X(sum,  "sum; integers and bools are summed as int64")                                                               \
+  X(mean, "mean of floating-point numbers; NaN if there are no elements")                                              \
+  X(amax, "largest element, or NaN if any element is NaN; equal elements share the gradient evenly")                   \
+  X(amin, "smallest element, or NaN if any element is NaN; equal elements share the gradient evenly")                  \
+  X(logsumexp, "ln(sum e^x), computed without overflow; integers and bools are accepted")
 // clang-format on

@@ -206,23 +206,25 @@ TEST_CASE("parameters at random get a gradient of zero, and a Graph draws anew",
 TEST_CASE("distributions say which parameters they take", "[random][errors]") {
   Tensor x = ones({3}), n = ones({3}, kInt64);
   CHECK_THROWS_WITH(n.exponential_(), Contains("exponential_: dtype is int64"));
-  CHECK_THROWS_WITH(x.exponential_(0), Contains("exponential_: lambd is 0"));
-  CHECK_THROWS_WITH(x.geometric_(1), Contains("geometric_: p is 1"));
-  CHECK_THROWS_WITH(x.cauchy_(0, -1), Contains("cauchy_: sigma is -1"));
-  CHECK_THROWS_WITH(x.log_normal_(0, 0), Contains("log_normal_: std is 0"));
+  CHECK_THROWS_WITH(x.exponential_(0), Contains("exponential_ expects lambda > 0.0, but found lambda=0"));
+  CHECK_THROWS_WITH(x.geometric_(1), Contains("geometric_ expects p to be in (0, 1), but got p=1"));
+  CHECK_THROWS_WITH(x.cauchy_(0, -1), Contains("cauchy_ expects sigma > 0.0, but found sigma=-1"));
+  CHECK_THROWS_WITH(x.log_normal_(0, 0), Contains("log_normal_ expects std > 0.0, but found std=0"));
   CHECK_THROWS_WITH(bernoulli(n), Contains("bernoulli: dtype is int64"));
-  CHECK_THROWS_WITH(bernoulli(x * 1.5), Contains("bernoulli: p is 1.5"));
+  CHECK_THROWS_WITH(bernoulli(x * 1.5), Contains("bernoulli: p must be between 0 and 1; found 1.5"));
   CHECK_THROWS_WITH(x.bernoulli_(ones({2, 3})), Contains("bernoulli_: p is (2, 3)"));
-  CHECK_THROWS_WITH(multinomial(x, 4), Contains("multinomial: num_samples is 4 of 3"));
-  CHECK_THROWS_WITH(multinomial(-x, 1), Contains("multinomial: a probability is -1"));
-  CHECK_THROWS_WITH(multinomial(x * 0, 1), Contains("multinomial: the sum of the probabilities is 0"));
+  CHECK_THROWS_WITH(multinomial(x, 4),
+                    Contains("multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement"));
+  CHECK_THROWS_WITH(multinomial(-x, 1),
+                    Contains("probability tensor contains either `inf`, `nan` or element < 0; found -1"));
+  CHECK_THROWS_WITH(multinomial(x * 0, 1), Contains("invalid multinomial distribution (sum of probabilities <= 0)"));
   CHECK_THROWS_WITH(multinomial(n, 1), Contains("multinomial: dtype is int64"));
-  CHECK_THROWS_WITH(poisson(-x), Contains("poisson: a rate is -1"));
-  CHECK_THROWS_WITH(binomial(x, x * 2), Contains("binomial: a probability is 2"));
+  CHECK_THROWS_WITH(poisson(-x), Contains("poisson: invalid Poisson rate, expected rate to be non-negative"));
+  CHECK_THROWS_WITH(binomial(x, x * 2), Contains("binomial: prob must be between 0 and 1; found 2"));
   CHECK_THROWS_WITH(binomial(x, x.to(kFloat64)), Contains("binomial: count is float32"));
-  CHECK_THROWS_WITH(normal(x, -1.0), Contains("normal: standard deviation is -1"));
-  CHECK_THROWS_WITH(normal(x, -x), Contains("normal: a standard deviation is -1"));
-  CHECK_THROWS_WITH(random(x, 3, nullopt), Contains("random: from 3"));
+  CHECK_THROWS_WITH(normal(x, -1.0), Contains("normal expects std >= 0.0, but found std -1"));
+  CHECK_THROWS_WITH(normal(x, -x), Contains("normal expects all elements of std >= 0.0; found -1"));
+  CHECK_THROWS_WITH(random(x, 3, nullopt), Contains("random: from is 3"));
 }
 
 }  // namespace tandem

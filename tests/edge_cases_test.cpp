@@ -45,7 +45,7 @@ TEST_CASE("embedding takes a negative padding_idx for none, and F::embedding cou
   const auto options = F::EmbeddingFuncOptions().padding_idx(-1);
   CHECK(gradient([&](const Tensor& w) { return F::embedding(index, w, options); }).equal(without_last));
   CHECK_THROWS_WITH(F::embedding(index, ones({3, 2}), F::EmbeddingFuncOptions().padding_idx(-4)),
-                    Contains("padding_idx is -4; accepted: -3 to 2"));
+                    Contains("Padding_idx must be within num_embeddings, -3 through 2, but got -4"));
 }
 
 TEST_CASE("a query that may look at no key is NaN in attention modules, as in LibTorch", "[edges]") {
@@ -218,7 +218,8 @@ TEST_CASE("grid_sample of no images and of no channels", "[edges]") {
   CHECK(sample({0, 2, 3, 3}, {0, 2, 4, 2}) == std::vector<int64_t>{0, 2, 2, 4});
   CHECK(sample({1, 0, 3, 3}, {1, 2, 4, 2}) == std::vector<int64_t>{1, 0, 2, 4});
   CHECK(sample({0, 2, 3, 3, 3}, {0, 2, 4, 5, 3}) == std::vector<int64_t>{0, 2, 2, 4, 5});
-  CHECK_THROWS_WITH(sample({1, 2, 0, 3}, {1, 2, 4, 2}), Contains("with pixels"));
+  CHECK_THROWS_WITH(sample({1, 2, 0, 3}, {1, 2, 4, 2}),
+                    Contains("expected input to have non-empty spatial dimensions"));
 }
 
 TEST_CASE("any integer of no dimension indexes, and uint8 is a mask", "[edges]") {
@@ -261,7 +262,7 @@ TEST_CASE("dropout of channels asks for channels only where it draws", "[edges]"
     CHECK(op(x, 0, true).equal(x));
     CHECK(op(x, 1, true).equal(zeros({4})));
     CHECK(op(ones({}), 1, true).equal(zeros({})));
-    CHECK_THROWS_WITH(op(x, 0.5, true), Contains("accepted: (N, C, ...)"));
+    CHECK_THROWS_WITH(op(x, 0.5, true), Contains("Feature dropout requires at least 2 dimensions in the input"));
   }
 }
 
@@ -313,27 +314,27 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
        [&] {
          conv1d(image[0], ones({0, 4, 2}));
        },
-       {"positive multiple of groups"}},
+       {"Given groups=1, expected weight to be at least 1 at dimension 0"}},
       {"conv2d",
        [&] {
          conv2d(image, ones({0, 2, 2, 2}));
        },
-       {"positive multiple of groups"}},
+       {"Given groups=1, expected weight to be at least 1 at dimension 0"}},
       {"conv3d",
        [&] {
          conv3d(image.unsqueeze(0), ones({0, 1, 1, 2, 2}));
        },
-       {"positive multiple of groups"}},
+       {"Given groups=1, expected weight to be at least 1 at dimension 0"}},
       {"conv_transpose2d",
        [&] {
          conv_transpose2d(image, ones({2, 0, 2, 2}));
        },
-       {"no size 0"}},
+       {"at least one output channel"}},
       {"conv_transpose3d",
        [&] {
          conv_transpose3d(image.unsqueeze(0), ones({1, 0, 1, 2, 2}));
        },
-       {"no size 0"}},
+       {"at least one output channel"}},
   });
   nn::ConvTranspose1d(nn::ConvTranspose1dOptions(1, 1, 2).padding_mode(kReflect));  // only forward() refuses the mode
   CHECK(nn::InstanceNorm2d(2)(zeros({2, 3, 2, 2})).sizes() == IntArrayRef({2, 3, 2, 2}));  // has nothing of 2 elements
@@ -371,7 +372,7 @@ TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps 
 
 TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorch does", "[edges]") {
   for (const detail::Shape& sizes : {detail::Shape{2, 0, 2}, detail::Shape{2, 3, 0}})
-    CHECK_THROWS_WITH(group_norm(zeros(sizes), 3), Contains("only the first may be 0"));
+    CHECK_THROWS_WITH(group_norm(zeros(sizes), 3), Contains("only the batch size may be 0"));
   CHECK(group_norm(zeros({0, 3, 2}), 3).sizes() == IntArrayRef{0, 3, 2});
   const Tensor none = zeros({0}), x = zeros({2, 0, 3});
   CHECK_THROWS_WITH(batch_norm(x, none, {}, {}, {}, true, 0.1, 1e-5), Contains("one channel or more"));
@@ -383,8 +384,10 @@ TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorc
   CHECK(instance_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5).sizes() == x.sizes());
   for (const char* const mode : {"reflect", "replicate"}) {
     for (const detail::Shape& sizes : {detail::Shape{1, 0, 3}, detail::Shape{0, 3}})
-      CHECK_THROWS_WITH(tandem::pad(zeros(sizes), {1, 1}, mode), Contains("only that of a batch may be 0"));
-    CHECK_THROWS_WITH(tandem::pad(zeros({2, 3, 0, 3}), {1, 1, 0, 0}, mode), Contains("only that of a batch may be 0"));
+      CHECK_THROWS_WITH(tandem::pad(zeros(sizes), {1, 1}, mode),
+                        Contains("tensor with possibly 0 batch size and other non-zero dimensions"));
+    CHECK_THROWS_WITH(tandem::pad(zeros({2, 3, 0, 3}), {1, 1, 0, 0}, mode),
+                      Contains("tensor with possibly 0 batch size and other non-zero dimensions"));
     CHECK(tandem::pad(zeros({0, 2, 3}), {1, 1}, mode).sizes() == IntArrayRef{0, 2, 5});
   }
   CHECK(tandem::pad(zeros({1, 0, 3}), {1, 1}, "circular").sizes() == IntArrayRef{1, 0, 5});

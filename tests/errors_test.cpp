@@ -12,12 +12,18 @@ TEST_CASE("shapes that clash are named with their op", "[errors]") {
   check({
       {"add", [&] { a + b; }, {"add", "(2, 3)", "(4, 5)"}},
       {"in place", [&] { ones({3}).add_(a); }, {"add_", "(3,)", "(2, 3)"}},
-      {"matmul", [&] { matmul(a, b); }, {"matmul", "(2, 3)", "(4, 5)"}},
-      {"mm", [&] { mm(a, image); }, {"mm", "(1, 3, 8, 8)"}},
+      {"matmul", [&] { matmul(a, b); }, {"matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"}},
+      {"mm", [&] { mm(a, image); }, {"mm: mat2 must be a matrix, got 4-D tensor"}},
       {"bmm", [&] { bmm(a, b); }, {"bmm", "(2, 3)"}},
-      {"linear", [&] { nn::Linear(4, 2)(a); }, {"linear", "(2, 3)", "(2, 4)"}},
-      {"conv2d, channels", [&] { nn::Conv2d(1, 2, 3)(image); }, {"conv2d", "(1, 3, 8, 8)", "(2, 1, 3, 3)"}},
-      {"conv2d, kernel", [&] { nn::Conv2d(3, 2, 9)(image); }, {"conv2d", "(1, 3, 8, 8)", "9"}},
+      {"linear", [&] { nn::Linear(4, 2)(a); }, {"linear: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x2)"}},
+      {"conv2d, channels",
+       [&] { nn::Conv2d(1, 2, 3)(image); },
+       {"conv2d: Given groups=1, weight of size (2, 1, 3, 3), expected input(1, 3, 8, 8) to have 1 channels, but got "
+        "3"}},
+      {"conv2d, kernel",
+       [&] { nn::Conv2d(3, 2, 9)(image); },
+       {"conv2d: Calculated padded input size per channel: (8 x 8). Kernel size: (9 x 9). Kernel size can't be "
+        "greater"}},
       {"conv2d, groups", [&] { nn::Conv2d(nn::Conv2dOptions(3, 4, 1).groups(2)); }, {"groups", "2", "3"}},
       {"max_pool2d", [&] { max_pool2d(a, 2); }, {"max_pool2d", "(2, 3)"}},
       {"batch norm", [&] { nn::BatchNorm2d(3)(a); }, {"BatchNorm2d", "(2, 3)"}},

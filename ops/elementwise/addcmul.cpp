@@ -21,8 +21,9 @@ Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, const Scalar& value) 
   return formula_inplace("addcmul_", self(), {a, b}, [&](const Tensor& x) { return x.addcmul(a, b, value); });
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value) const {
-  TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(), "addcdiv: the operands are ", a.dtype(), " and ",
-               b.dtype(), "; accepted: floating point for one of them");
+  TANDEM_CHECK(a.is_floating_point() || b.is_floating_point(),
+               "addcdiv: Integer division with addcdiv is no longer supported, but the operands are ", a.dtype(),
+               " and ", b.dtype(), "; one must be floating point");
   const DType type = result_type(*this, a, b);
   return to(type) + a.to(type) * value / b.to(type);
 }

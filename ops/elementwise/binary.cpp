@@ -94,8 +94,8 @@ TANDEM_GCD_OPS(TANDEM_DEFINE_BINARY)
 
 Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> mode) const {
   if (!mode) return div(other);
-  TANDEM_CHECK(*mode == "floor" || *mode == "trunc", "div: rounding_mode is ", *mode,
-               "; accepted: floor, trunc, or none");
+  TANDEM_CHECK(*mode == "floor" || *mode == "trunc",
+               "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   const Operands o = prepare("div", *this, other);
   check_accepted("div", Accepts::numbers, o.a.dtype());
   Tensor y;
@@ -222,7 +222,8 @@ Tensor& Tensor::heaviside_(const Tensor& values) const {
 }
 namespace {
 void check_float_power(const Tensor& x) {
-  TANDEM_CHECK(x.dtype() == kFloat64, "float_power_: x is ", x.dtype(), "; accepted: float64, the result's dtype");
+  TANDEM_CHECK(x.dtype() == kFloat64, "float_power_: the base given to float_power_ has dtype ", x.dtype(),
+               " but the operation's result requires dtype ", kFloat64);
 }
 }  // namespace
 Tensor& Tensor::float_power_(const Tensor& exponent) const {

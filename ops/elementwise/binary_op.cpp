@@ -40,8 +40,8 @@ void run(const BinaryOp& op, const Tensor& a, const Tensor& b, Tensor& z) {
 Tensor number(const BinaryOp& op, const char* name, const Tensor& a, const Scalar& b) {
   if (op.accepts == Accepts::powers) {
     const DType type = tandem::result_type(a, b);
-    TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name, ": ", a.dtype(), " to the power of ", b,
-                 "; accepted: a power of 0 or more, or one of a floating dtype");
+    TANDEM_CHECK(is_floating_point(type) || b.to_int64() >= 0, name,
+                 ": Integers to negative integer powers are not allowed. Got ", a.dtype(), " to the power of ", b);
     if (!is_floating_point(type)) check_holds(name, type, b);
   }
   return op.accepts == Accepts::floating ? beside_divided(a, b) : beside(a, b);

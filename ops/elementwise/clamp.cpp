@@ -23,7 +23,7 @@ DType clamped_type(const Tensor& x, const std::optional<Scalar>& min, const std:
 }
 }  // namespace
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
-  TANDEM_CHECK(min || max, "clamp: neither min nor max was given");
+  TANDEM_CHECK(min || max, "clamp: At least one of 'min' or 'max' must not be None");
   if (const DType type = clamped_type(*this, min, max); type != dtype()) return to(type).clamp(min, max);
   const Tensor& x = *this;
   // If a bound is missing, or beyond the dtype's range, the limit of the dtype takes its place.
@@ -35,7 +35,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
         const int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
         const int64_t wanted = given ? given->to_int64() : is_low ? least : most;
         TANDEM_CHECK(is_low ? wanted <= most : wanted >= least, "clamp: ", is_low ? "min" : "max", " is ", wanted,
-                     ", which is more than ", dtype(), " holds; accepted: ", least, " to ", most);
+                     ", which is outside the range of ", dtype(), ", ", least, " to ", most);
         return std::clamp(wanted, least, most);
       } else {
         return 0;
@@ -56,7 +56,7 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
                 });
 }
 Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
-  TANDEM_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given");
+  TANDEM_CHECK(min.defined() || max.defined(), "clamp: At least one of 'min' or 'max' must not be None");
   for (const Tensor& bound : {min, max})
     if (bound.defined()) {
       broadcast_shapes("clamp", sizes(), bound.sizes());
@@ -85,8 +85,9 @@ Tensor Tensor::clamp(const Tensor& min, const Tensor& max) const {
   });
 }
 Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, const Scalar& high) {
-  TANDEM_CHECK(dy.device() == x.device(), "clamp_backward: dy is on ", dy.device(), " and x on ", x.device(),
-               "; both must be on one device");
+  TANDEM_CHECK(dy.device() == x.device(),
+               "clamp_backward: Expected all tensors to be on the same device, but got x is on ", x.device(),
+               ", different from other tensors on ", dy.device());
   Tensor dx = core::empty_for(x.sizes(), x.dtype(), x.device(), x, dy);
   TANDEM_DISPATCH(x.device(), clamp_backward, dy, x, low, high, dx);
   return record("clamp_backward", dx, {dy}, {x}, [low, high](const Context& ctx, const Tensor& ddx) -> Grads {
@@ -94,9 +95,9 @@ Tensor clamp_backward(const Tensor& dy, const Tensor& x, const Scalar& low, cons
   });
 }
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) const {
-  TANDEM_CHECK(min || max, "clamp_: neither min nor max was given");
-  TANDEM_CHECK(clamped_type(self(), min, max) == dtype(), "clamp_: x of ", dtype(), " cannot hold a result of ",
-               clamped_type(self(), min, max));
+  TANDEM_CHECK(min || max, "clamp_: At least one of 'min' or 'max' must not be None");
+  TANDEM_CHECK(clamped_type(self(), min, max) == dtype(), "clamp_: result type ", clamped_type(self(), min, max),
+               " can't be cast to the desired output type ", dtype());
   return autograd::inplace(
       "clamp_", self(), {}, [&] { copy_elements(detach().clamp(min, max), self()); },
       [&](const Tensor& old) { return old.clone().clamp(min, max); });

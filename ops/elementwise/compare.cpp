@@ -13,8 +13,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, isclose, isin, isneginf, isreal);
 
 Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag invert) {
-  TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool, "isin: elements are ", elements.dtype(),
-               " and ", test_elements.dtype(), "; accepted: numbers");
+  TANDEM_CHECK(elements.dtype() != kBool && test_elements.dtype() != kBool,
+               "isin: Unsupported input type encountered for isin(): ", kBool, "; accepted: every other dtype");
   const NoGradGuard guard;
   const DType type = result_type(elements, test_elements);
   const Tensor x = elements.to(type), others = std::get<0>(test_elements.to(type).reshape({-1}).sort());
@@ -69,7 +69,8 @@ Tensor Tensor::isneginf() const {
 Tensor Tensor::isreal() const { return ones_like(*this, kBool); }
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
   check_same_dtype("isclose", "x", *this, "other", other);
-  TANDEM_CHECK(rtol >= 0 && atol >= 0, "isclose: rtol is ", rtol, " and atol ", atol, "; accepted: 0 or more");
+  TANDEM_CHECK(rtol >= 0, "isclose: rtol must be greater than or equal to zero, but got ", rtol);
+  TANDEM_CHECK(atol >= 0, "isclose: atol must be greater than or equal to zero, but got ", atol);
   const NoGradGuard guard;
   const Tensor a = to(kFloat64), b = other.to(kFloat64), off = (a - b).abs();
   const Tensor close = (a == b) | (off.isfinite() & (off <= b.abs() * rtol + atol));

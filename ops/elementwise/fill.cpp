@@ -25,7 +25,8 @@ Tensor& fill(const char* op, Tensor& x, const Scalar& value) {
 
 Tensor& Tensor::fill_(const Scalar& value) const { return fill("fill_", self(), value); }
 Tensor& Tensor::fill_(const Tensor& value) const {
-  TANDEM_CHECK(value.dim() == 0, "fill_: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  TANDEM_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+               " dimensions.");
   return write_over("fill_", self(), value, /*non_blocking=*/false);
 }
 Tensor& Tensor::zero_() const { return fill("zero_", self(), 0); }

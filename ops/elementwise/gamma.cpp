@@ -44,7 +44,7 @@ TANDEM_GAMMA_OPS(TANDEM_DEFINE_UNARY)
 TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DEFINE_BINARY)
 
 Tensor Tensor::polygamma(int64_t n) const {
-  TANDEM_CHECK(n >= 0, "polygamma: n is ", n, "; accepted: 0 or more");
+  TANDEM_CHECK(n >= 0, "polygamma(n, x) does not support negative n. Got ", n);
   const Tensor x = floating(*this);
   if (n == 0) return x.digamma();
   Tensor y;
@@ -56,7 +56,7 @@ Tensor Tensor::polygamma(int64_t n) const {
                 [n](const Context& ctx, const Tensor& dy) -> Grads { return {dy * ctx.saved(0).polygamma(n + 1)}; });
 }
 Tensor Tensor::mvlgamma(int64_t p) const {
-  TANDEM_CHECK(p >= 1, "mvlgamma: p is ", p, "; accepted: 1 or more");
+  TANDEM_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   const Tensor x = floating(*this);
   Tensor y = x.lgamma();
   for (int64_t j = 1; j < p; ++j) y = y + (x - 0.5 * static_cast<double>(j)).lgamma();

@@ -64,8 +64,8 @@ TANDEM_MATH_OPS(TANDEM_DEFINE_UNARY)
 
 Tensor Tensor::round(int64_t decimals) const {
   if (decimals == 0) return round();
-  TANDEM_CHECK(is_floating_point(), "round: dtype is ", dtype(), " and decimals ", decimals,
-               "; accepted: floating point, or no decimals");
+  TANDEM_CHECK(is_floating_point(), "round: dtype is ", dtype(), " and decimals is ", decimals,
+               "; integers are accepted with decimals 0 only");
   const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
   return decimals > 0 ? (*this * power).round() / power : (*this / power).round() * power;
 }

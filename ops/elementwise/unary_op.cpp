@@ -59,8 +59,9 @@ Tensor& unary_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = operand(op, op.out_name, input);
   const bool converts = op.gives_bool || op.accepts == Accepts::floating || op.accepts == Accepts::counted;
-  TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": out is ", out.dtype(), " and the result ",
-               x.dtype(), "; both must be of one dtype");  // PyTorch, too, converts the dtype for just these operations
+  TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": Expected out tensor to have dtype ", x.dtype(),
+               ", but got ", out.dtype(),
+               " instead");  // PyTorch, too, converts the dtype for just these operations
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounded_already(op, x) ? copy_elements(x, y) : op.run(x, y); });
 }

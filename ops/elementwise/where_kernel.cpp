@@ -7,7 +7,8 @@
 namespace tandem::detail {
 
 Tensor choose(const char* op, const Tensor& condition, const Tensor& a, const Tensor& b, bool row_major) {
-  TANDEM_CHECK(condition.dtype() == kBool, op, ": condition is ", condition.dtype(), "; accepted: bool");
+  TANDEM_CHECK(condition.dtype() == kBool, op,
+               " expected condition to be a boolean tensor, but got a tensor with dtype ", condition.dtype());
   const Operands o = prepare(op, a, b);
   const Device device = common_device(op, condition, o.device.is_cuda() == a.is_cuda() ? a : b);
   const Shape sizes = broadcast_shapes(op, condition.sizes(), o.sizes);

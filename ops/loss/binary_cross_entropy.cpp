@@ -61,8 +61,9 @@ Tensor logit_cross_entropies(const Tensor& x, const Tensor& target, const Tensor
 }
 Tensor weighted(const char* op, const Tensor& losses, const Tensor& weight) {
   if (!weight.defined()) return losses;
-  TANDEM_CHECK(weight.device() == losses.device(), op, ": weight is on ", weight.device(), " and x on ",
-               losses.device(), "; both must be on one device");
+  TANDEM_CHECK(weight.device() == losses.device(), op,
+               ": Expected all tensors to be on the same device, but got weight is on ", weight.device(),
+               ", different from other tensors on ", losses.device());
   TANDEM_CHECK(broadcast_shapes(op, losses.sizes(), weight.sizes()) == losses.sizes(), op, ": weight is ",
                weight.sizes(), "; it must broadcast to x's sizes, ", losses.sizes());
   return losses * weight.to(losses.dtype());

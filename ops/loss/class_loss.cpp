@@ -24,17 +24,25 @@ Tensor class_indices(const Tensor& target) { return target.dtype() == kUInt8 ? t
 Tensor of_classes(const char* op, const char* name, const Tensor& x, const Tensor& target, const Tensor& weight,
                   Reduction reduction, int64_t ignore_index, RowLoss f) {
   check_real(op, x);
-  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
-               target.device(), "; accepted: int64 or uint8 on ", x.device());
+  TANDEM_CHECK(target.dtype() == kInt64, op, ": expected target dtype to be Long or Byte, but got ", target.dtype(),
+               "; accepted: int64 and uint8");
+  TANDEM_CHECK(target.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
   const size_t dim = x.dim() > 1 ? 1 : 0;
   Shape samples = x.sizes();
   if (x.dim() > 0) samples.erase(dim);
+  TANDEM_CHECK(x.dim() < 2 || target.dim() == 0 || x.size(0) == target.size(0), op, ": Expected input batch_size (",
+               x.size(0), ") to match target batch_size (", target.size(0), ").");
+  TANDEM_CHECK(x.dim() > 2 || target.dim() <= 1, op,
+               ": 0D or 1D target tensor expected, multi-target not supported, but target is ", target.sizes());
   TANDEM_CHECK(x.dim() > 0 && target.sizes() == samples, op, ": ", name, " is ", x.sizes(), " and target is ",
                target.sizes(), "; accepted: (C,) and (), (N, C) and (N,), or (N, C, d...) and (N, d...)");
   const int64_t classes = x.sizes()[dim], count = target.numel();
+  TANDEM_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes), op,
+               ": weight tensor should be defined either for all ", classes,
+               " classes or no classes but got weight tensor of shape: ", weight.sizes());
   check_part(op, "weight", weight, classes, x);
-  TANDEM_CHECK(!weight.defined() || weight.dim() == 1, op, ": weight is ", weight.sizes(), "; accepted: (", classes,
-               ",)");
   const auto losses_of = [&](const Tensor& rows, const Tensor& t) {
     const Tensor w = prepare_part(weight, x.dtype());
     const Tensor y = f(rows.contiguous(), contiguous_detached(t), w, reduction == Reduction::mean, ignore_index);

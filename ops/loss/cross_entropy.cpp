@@ -48,10 +48,11 @@ Tensor cross_entropy_rows(const Tensor& x, const Tensor& target, const Tensor& w
 /// Returns -sum_c target[n, c] weight[c] log_prob[n, c] for targets that hold probabilities.
 Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                         int64_t ignore_index, double label_smoothing) {
-  TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is ", ignore_index,
-               " and target holds probabilities; accepted: an index below 0, which means none");
+  TANDEM_CHECK(ignore_index < 0, "cross_entropy: ignore_index is not supported for floating point target, but is ",
+               ignore_index, "; a negative ignore_index has no effect");
   check_pair("cross_entropy", x, given);
-  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
+  TANDEM_CHECK(x.dim() > 0,
+               "cross_entropy: Expected 1 or more dimensions (got 0); accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1, classes = x.size(dim);
   check_part("cross_entropy", "weight", weight, classes, x);
   Tensor target = given;
@@ -70,15 +71,16 @@ Tensor of_probabilities(const Tensor& x, const Tensor& given, const Tensor& weig
 
 Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, Reduction reduction,
                      int64_t ignore_index, double label_smoothing) {
-  TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy: label_smoothing is ", label_smoothing,
-               "; accepted: 0 to 1");
+  TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
+               "cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   if (given.is_floating_point() && given.sizes() == x.sizes())
     return of_probabilities(x, given, weight, reduction, ignore_index, label_smoothing);
   const Tensor target = class_indices(given);
   if (label_smoothing == 0)
     return of_classes("cross_entropy", "x", x, target, weight, reduction, ignore_index, cross_entropy_rows);
   check_real("cross_entropy", x);
-  TANDEM_CHECK(x.dim() > 0, "cross_entropy: x is a scalar; accepted: (C,), (N, C) or (N, C, d...)");
+  TANDEM_CHECK(x.dim() > 0,
+               "cross_entropy: Expected 1 or more dimensions (got 0); accepted: (C,), (N, C) or (N, C, d...)");
   const int64_t dim = x.dim() == 1 ? 0 : 1;
   const Tensor log_prob = log_softmax(x, dim);
   const Tensor loss = of_classes("cross_entropy", "x", log_prob, target, weight, reduction, ignore_index, nll_rows);

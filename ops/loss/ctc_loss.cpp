@@ -25,10 +25,14 @@ Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, 
     total += n;
   }
   const bool joined = targets.dim() == 1;
-  TANDEM_CHECK(joined ? targets.numel() == total
-                      : targets.dim() == 2 && targets.size(0) == samples && targets.size(1) >= longest,
-               "ctc_loss: targets is ", targets.sizes(), " and target_lengths is ", lengths,
-               "; accepted: (N, S) with S at least the longest, or a vector of all targets, ", total, " elements");
+  TANDEM_CHECK(joined || targets.dim() == 2, "ctc_loss: targets is ", targets.sizes(),
+               "; accepted: (N, S), or one dimension that holds all targets");
+  TANDEM_CHECK(targets.size(0) == (joined ? total : samples), "ctc_loss: Expected tensor to have size ",
+               joined ? total : samples, " at dimension 0, but got size ", targets.size(0),
+               " for argument #2 'targets'; target_lengths is ", lengths);
+  TANDEM_CHECK(joined || targets.size(1) >= longest, "ctc_loss: Expected tensor to have size at least ", longest,
+               " at dimension 1, but got size ", targets.size(1), " for argument #2 'targets'; target_lengths is ",
+               lengths);
   const Tensor from = targets.to(Device(kCPU)).to(kInt64).contiguous();
   const int64_t* classes_of = from.data<int64_t>();
   std::vector<int64_t> rows(static_cast<size_t>(samples * (2 * longest + 1)), blank);
@@ -38,7 +42,7 @@ Tensor with_blanks(const Tensor& targets, IntArrayRef lengths, int64_t classes, 
     for (int64_t s = 0; s < length; ++s) {
       const int64_t c = classes_of[start + s];
       TANDEM_CHECK(c >= 0 && c < classes && c != blank, "ctc_loss: a target is ", c, "; accepted: 0 to ", classes - 1,
-                   " but the blank, ", blank);
+                   " except the blank, ", blank);
       rows[static_cast<size_t>(n * (2 * longest + 1) + 2 * s + 1)] = c;
     }
     before += length;
@@ -50,9 +54,9 @@ Tensor moved_right(const Tensor& x, int64_t steps) {
   const Tensor front = full({x.size(0), std::min(steps, x.size(1))}, kImpossible, x.options());
   return x.size(1) <= steps ? front : cat({front, x.narrow(1, 0, x.size(1) - steps)}, 1);
 }
-std::vector<int64_t> lengths_of(const Tensor& lengths) {
-  TANDEM_CHECK(lengths.dtype() == kInt64 || lengths.dtype() == kInt32, "ctc_loss: lengths are ", lengths.dtype(),
-               "; accepted: int64 and int32");
+std::vector<int64_t> lengths_of(const char* name, const Tensor& lengths) {
+  TANDEM_CHECK(lengths.dtype() == kInt64 || lengths.dtype() == kInt32, "ctc_loss: ", name, " must be integral, but is ",
+               lengths.dtype(), "; accepted: int64 and int32");
   const Tensor flat = lengths.to(Device(kCPU)).to(kInt64).contiguous();
   return {flat.data<int64_t>(), flat.data<int64_t>() + flat.numel()};
 }
@@ -66,23 +70,27 @@ Tensor length_column(IntArrayRef lengths, const Tensor& like) {
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
                 int64_t blank, Reduction reduction, Flag zero_infinity) {
   check_real("ctc_loss", log_probs);
-  TANDEM_CHECK((log_probs.dim() == 2 || log_probs.dim() == 3) && log_probs.numel() > 0, "ctc_loss: log_probs is ",
-               log_probs.sizes(), "; accepted: (T, N, C) or (T, C), none of them 0");
+  TANDEM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "ctc_loss: log_probs is ", log_probs.sizes(),
+               "; accepted: (T, N, C) or (T, C)");
+  TANDEM_CHECK(log_probs.numel() > 0, "ctc_loss: log_probs tensor must not be empty, but is ", log_probs.sizes());
   TANDEM_CHECK(targets.dtype() == kInt64 || targets.dtype() == kInt32, "ctc_loss: targets is ", targets.dtype(),
                "; accepted: int64 and int32");
   const bool batched = log_probs.dim() == 3;
   const Tensor given = batched ? log_probs : log_probs.unsqueeze(1),
                x = given.to(detail::accumulate_type(given.dtype()));
   const int64_t steps = x.size(0), samples = x.size(1), classes = x.size(2);
-  const auto fits = [&](IntArrayRef lengths, int64_t most) {
-    bool all = static_cast<int64_t>(lengths.size()) == samples;
-    for (const int64_t n : lengths) all = all && n >= 0 && n <= most;
-    return all;
+  const auto check_lengths = [&](const char* name, IntArrayRef lengths, int64_t most) {
+    TANDEM_CHECK(static_cast<int64_t>(lengths.size()) == samples, "ctc_loss: ", name, " must be of size batch_size, ",
+                 samples, ", but is ", lengths);
+    for (const int64_t n : lengths) {
+      TANDEM_CHECK(n >= 0, "ctc_loss: Expected ", name, " to have value at least 0, but got value ", n);
+      TANDEM_CHECK(n <= most, "ctc_loss: Expected ", name, " to have value at most ", most, ", but got value ", n);
+    }
   };
-  TANDEM_CHECK(fits(input_lengths, steps) && fits(target_lengths, targets.numel()), "ctc_loss: log_probs is ",
-               log_probs.sizes(), ", input_lengths ", input_lengths, " and target_lengths ", target_lengths,
-               "; accepted: a length for each sample, of inputs 0 to ", steps, ", of targets 0 to ", targets.numel());
-  TANDEM_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank is ", blank, "; accepted: 0 to ", classes - 1);
+  check_lengths("input_lengths", input_lengths, steps);
+  check_lengths("target_lengths", target_lengths, targets.numel());
+  TANDEM_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank must be in label range, 0 to ", classes - 1, ", but is ",
+               blank);
 
   const Tensor labels = with_blanks(targets, target_lengths, classes, blank);
   const int64_t width = labels.size(1);
@@ -119,8 +127,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
 }
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, int64_t blank, Reduction reduction, Flag zero_infinity) {
-  return ctc_loss(log_probs, targets, lengths_of(input_lengths), lengths_of(target_lengths), blank, reduction,
-                  zero_infinity);
+  return ctc_loss(log_probs, targets, lengths_of("input_lengths", input_lengths),
+                  lengths_of("target_lengths", target_lengths), blank, reduction, zero_infinity);
 }
 
 }  // namespace tandem

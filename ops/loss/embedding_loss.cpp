@@ -15,9 +15,12 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction) {
-  TANDEM_CHECK((target.dim() == 0 || target.dim() == 1) && a.dim() == target.dim() + 1 && b.dim() == a.dim(),
-               "cosine_embedding_loss: a is ", a.sizes(), ", b is ", b.sizes(), " and target is ", target.sizes(),
-               "; accepted: (N, D), (N, D) and (N,), or (D,), (D,) and ()");
+  TANDEM_CHECK(target.dim() <= 1,
+               "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported, but target is ",
+               target.sizes());
+  TANDEM_CHECK(a.dim() == target.dim() + 1 && b.dim() == a.dim(), "cosine_embedding_loss: ", target.dim(),
+               "D target tensor expects ", target.dim() + 1, "D input tensors, but found inputs with sizes ", a.sizes(),
+               " and ", b.sizes(), ".");
   constexpr double kEps = 1e-12;  // keeps the cosine of a row of zeros finite
   const Tensor aa = (a * a).sum({-1}) + kEps, bb = (b * b).sum({-1}) + kEps;
   const Tensor cosine = (a * b).sum({-1}) / (aa * bb).sqrt();

@@ -25,8 +25,8 @@ Tensor variances(const Tensor& x, const Tensor& var) {
   if (x.dim() > 0 && var.sizes() == x.sizes().slice(0, x.dim() - 1)) return var.unsqueeze(-1);
   int64_t unlike = 0;  // sum of the sizes of var in the dimensions where x has another size
   for (int64_t d = 0; d < x.dim() && var.dim() == x.dim(); ++d) unlike += var.size(d) == x.size(d) ? 0 : var.size(d);
-  TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is ", var.sizes(), " and x ", x.sizes(),
-               "; accepted for var: the sizes of x, those without the last, or those with one of them 1");
+  TANDEM_CHECK(unlike == 1, "gaussian_nll_loss: var is of incorrect size: var is ", var.sizes(), " and x ", x.sizes(),
+               "; accepted for var: x's shape, x's shape without the last dimension, or x's shape with one size of 1");
   return var;
 }
 
@@ -36,7 +36,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
                          Reduction reduction) {
   check_real("gaussian_nll_loss", x);
   TANDEM_CHECK(!var.is_cpu() || is_recorded() || !(var < 0).any().item<bool>(),
-               "gaussian_nll_loss: var has negative elements; accepted: 0 or more");
+               "gaussian_nll_loss: var has negative entry/entries; accepted: 0 or more");
   Tensor v = variances(x, var).clone();
   {
     const NoGradGuard guard;

@@ -9,7 +9,7 @@ TANDEM_CAST_POLICY(float32, huber_loss);
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, double delta) {
   check_real("huber_loss", x);
-  TANDEM_CHECK(delta > 0, "huber_loss: delta is ", delta, "; accepted: above 0");
+  TANDEM_CHECK(delta > 0, "huber_loss does not support non-positive values for delta. Got ", delta);
   const Tensor d = (x - target).abs();
   const Tensor far = d >= delta;                 // false for NaN
   const Tensor near = where(far, Scalar(0), d);  // an infinite d, squared, would make the gradient NaN

@@ -15,7 +15,7 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
   check_pair("smooth_l1_loss", x, target);
-  TANDEM_CHECK(beta >= 0, "smooth_l1_loss: beta is ", beta, "; accepted: 0 or more");
+  TANDEM_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta. Got ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
   const Tensor d = difference(x, target).abs();
   const Tensor far = d >= beta;                  // false for NaN

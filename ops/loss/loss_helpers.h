@@ -9,9 +9,11 @@ inline Tensor reduced(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::none ? losses : reduction == Reduction::sum ? losses.sum() : losses.mean();
 }
 inline void check_sizes(const char* op, const Tensor& x, const Tensor& target) {
-  TANDEM_CHECK(x.device() == target.device() && x.sizes() == target.sizes(), op, ": x is ", x.sizes(), " on ",
-               x.device(), " and target is ", target.sizes(), " on ", target.device(),
-               "; both must have the same shape and device");
+  TANDEM_CHECK(x.device() == target.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
+  TANDEM_CHECK(x.sizes() == target.sizes(), op, ": Target size ", target.sizes(), " must be the same as input size ",
+               x.sizes());
 }
 inline void check_pair(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);

@@ -15,7 +15,7 @@ TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_m
 
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
-               b.sizes(), " and target is ", target.sizes(), "; accepted: the same number of dimensions for each");
+               b.sizes(), " and target is ", target.sizes(), "; all must have the same number of dimensions");
   return reduced((target.neg() * (a - b) + margin).clamp_min(0), reduction);
 }
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
@@ -40,10 +40,13 @@ namespace {
 /// Checks the operands and returns x as rows of classes (N, C). @throws Error that names op
 Tensor class_rows(const char* op, const Tensor& x, const Tensor& target) {
   check_real(op, x);
-  TANDEM_CHECK((x.dim() == 1 || x.dim() == 2) && x.size(-1) > 0, op, ": x is ", x.sizes(),
-               "; accepted: (N, C) or (C,), with C above 0");
-  TANDEM_CHECK(target.dtype() == kInt64 && target.device() == x.device(), op, ": target is ", target.dtype(), " on ",
-               target.device(), "; accepted: int64 on ", x.device());
+  TANDEM_CHECK((x.dim() == 1 || x.dim() == 2) && x.size(-1) > 0, op,
+               ": Expected non-empty vector or matrix with optional 0-dim batch size, but got: ", x.sizes());
+  TANDEM_CHECK(target.dtype() == kInt64, op, ": expected scalar type Long but found ", target.dtype(),
+               " for target; accepted: int64");
+  TANDEM_CHECK(target.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got target is on ", target.device(),
+               ", different from other tensors on ", x.device());
   return x.dim() == 1 ? x.unsqueeze(0) : x;
 }
 /// Reduces the losses of rows. If x is a single row, the unreduced loss is a 0-dim tensor.
@@ -55,9 +58,12 @@ Tensor reduced_rows(const Tensor& losses, const Tensor& x, Reduction reduction) 
 Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p, const Scalar& margin,
                          const Tensor& weight, Reduction reduction) {
   const Tensor rows = class_rows("multi_margin_loss", x, target);
-  TANDEM_CHECK(p.to_double() == 1 || p.to_double() == 2, "multi_margin_loss: p is ", p, "; accepted: 1 or 2");
-  TANDEM_CHECK(target.numel() == rows.size(0) && target.dim() <= 1, "multi_margin_loss: x is ", x.sizes(),
-               " and target is ", target.sizes(), "; accepted: (N, C) and (N,), or (C,) and ()");
+  TANDEM_CHECK(p.to_double() == 1 || p.to_double() == 2, "multi_margin_loss: only p == 1 and p == 2 supported, got ",
+               p);
+  TANDEM_CHECK(target.numel() == rows.size(0) && target.dim() <= 1,
+               "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+               "size). Expected target size [",
+               rows.size(0), "], but got ", target.sizes(), ". Input has shape ", x.sizes(), ".");
   const int64_t classes = rows.size(1);
   check_part("multi_margin_loss", "weight", weight, classes, x);
   const Tensor t = target.reshape({-1, 1}), own = rows.gather(1, t);
@@ -69,8 +75,8 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
 }
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Tensor rows = class_rows("multilabel_margin_loss", x, target);
-  TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: x is ", x.sizes(), " and target is ",
-               target.sizes(), "; both must have the same shape");
+  TANDEM_CHECK(target.sizes() == x.sizes(), "multilabel_margin_loss: inconsistent target size: ", target.sizes(),
+               " for input of size: ", x.sizes());
   const Tensor t = target.reshape(rows.sizes());
   const Tensor listed = (t < 0).to(kInt64).cumsum(1) == 0, safe = where(listed, t, Scalar(0));
   const Tensor is_target = zeros_like(t).scatter_add(1, safe, listed.to(kInt64)) > 0;

@@ -10,9 +10,10 @@ TANDEM_CAST_POLICY(float32, triplet_margin_loss);
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
                            double p, double eps, Flag swap, Reduction reduction) {
-  TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), "triplet_margin_loss: anchor is ",
-               anchor.sizes(), ", positive is ", positive.sizes(), " and negative is ", negative.sizes(),
-               "; accepted: the same number of dimensions for each");
+  TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),
+               "triplet_margin_loss: The anchor, positive, and negative tensors are expected to have the same number "
+               "of dimensions, but got: anchor ",
+               anchor.dim(), "D, positive ", positive.dim(), "D, and negative ", negative.dim(), "D inputs");
   const Tensor near = pairwise_distance(anchor, positive, p, eps);
   Tensor far = pairwise_distance(anchor, negative, p, eps);
   if (swap) far = far.minimum(pairwise_distance(positive, negative, p, eps));

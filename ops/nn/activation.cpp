@@ -18,12 +18,13 @@ TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswis
 
 /// Begins the body of a gradient operation, which programs may call directly. Checks that dy and x are on one device,
 /// and promotes both to one dtype.
-#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                               \
-  TANDEM_CHECK(dy.device() == x.device(), #name, ": dy is on ", dy.device(), " and " #x " on ", x.device(), \
-               "; both must be on one device");                                                             \
-  if (dy.dtype() != x.dtype()) {                                                                            \
-    const DType type = result_type(dy, x);                                                                  \
-    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                        \
+#define TANDEM_AS_ONE_DTYPE(name, dy, x, ...)                                                        \
+  TANDEM_CHECK(dy.device() == x.device(), #name,                                                     \
+               ": Expected all tensors to be on the same device, but got " #x " is on ", x.device(), \
+               ", different from other tensors on ", dy.device());                                   \
+  if (dy.dtype() != x.dtype()) {                                                                     \
+    const DType type = result_type(dy, x);                                                           \
+    return name(dy.to(type), x.to(type) __VA_OPT__(, ) __VA_ARGS__);                                 \
   }
 
 // ---- with kernels of their own
@@ -145,7 +146,7 @@ Tensor masked_gradient(const Tensor& dy, const Tensor& x, const Tensor& mask) {
 Tensor softshrink(const Tensor& x, const Scalar& lambd) {
   check_accepted("softshrink", Accepts::real, x.dtype());
   const double most = lambd.to_double();
-  TANDEM_CHECK(most >= 0, "softshrink: lambd is ", lambd, "; accepted: 0 or more");
+  TANDEM_CHECK(most >= 0, "softshrink: lambda must be in range [0, inf), but found ", lambd);
   Tensor y;
   {
     const NoGradGuard guard;
@@ -170,7 +171,8 @@ Tensor Tensor::hardshrink(const Scalar& lambd) const {
 
 Tensor gelu(const Tensor& x, std::string_view approximate) {
   if (approximate == "none") return x.gelu();
-  TANDEM_CHECK(approximate == "tanh", "gelu: approximate is \"", approximate, "\"; accepted: \"none\" and \"tanh\"");
+  TANDEM_CHECK(approximate == "tanh", "gelu: approximate argument must be either none or tanh. Got \"", approximate,
+               "\"");
   check_accepted("gelu", Accepts::real, x.dtype());
   Tensor y = core::empty_for(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), gelu_tanh, x, y);
@@ -187,7 +189,7 @@ Tensor tanhshrink(const Tensor& x) {
 Tensor celu(const Tensor& x, const Scalar& alpha) {
   check_accepted("celu", Accepts::real, x.dtype());
   const double a = alpha.to_double();
-  TANDEM_CHECK(a != 0, "celu: alpha is 0; accepted: any other number");
+  TANDEM_CHECK(a != 0, "celu: alpha cannot be 0 for CELU");
   return a > 0 ? elu(x / a) * a : where(x > 0, x, (x / a).expm1() * a);
 }
 Tensor selu(const Tensor& x) {
@@ -244,17 +246,21 @@ Tensor log_sigmoid(const Tensor& x) {
 }
 Tensor glu(const Tensor& x, int64_t dim) {
   check_accepted("glu", Accepts::real, x.dtype());
-  TANDEM_CHECK(x.dim() > 0, "glu: x is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(x.dim() > 0, "glu does not support scalars because halving size must be even");
   const int64_t d = wrap_dim("glu", dim, x.dim()), half = x.size(d) / 2;
-  TANDEM_CHECK(x.size(d) % 2 == 0, "glu: dimension ", d, " of ", x.sizes(), " is odd; accepted: an even size");
+  TANDEM_CHECK(x.size(d) % 2 == 0, "glu: Halving dimension must be even, but dimension ", d, " is size ", x.size(d));
   return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid();
 }
 Tensor Tensor::prelu(const Tensor& weight) const {
   check_accepted("prelu", Accepts::real, dtype());
   const int64_t channels = dim() > 1 ? size(1) : 1;
   check_same_dtype("prelu", "x", *this, "weight", weight);
-  TANDEM_CHECK(weight.dim() <= 1 && (weight.numel() == 1 || weight.numel() == channels), "prelu: weight is ",
-               weight.sizes(), " for x of ", sizes(), "; accepted: one element, or one for each channel (dimension 1)");
+  TANDEM_CHECK(weight.dim() <= 1,
+               "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
+  TANDEM_CHECK(
+      weight.numel() == 1 || weight.numel() == channels,
+      "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
+      " and channel size = ", channels, ". Accepted: one parameter, or one for each channel (dimension 1)");
   Shape sizes(static_cast<size_t>(std::max<int64_t>(dim(), 1)), 1);
   if (weight.numel() != 1) sizes[1] = channels;
   const Tensor slope = weight.reshape(dim() == 0 ? IntArrayRef() : IntArrayRef(sizes));
@@ -263,7 +269,8 @@ Tensor Tensor::prelu(const Tensor& weight) const {
 Tensor rrelu(const Tensor& x, const Scalar& lower, const Scalar& upper, Flag training) {
   check_accepted("rrelu", Accepts::real, x.dtype());
   const double low = lower.to_double(), high = upper.to_double();
-  TANDEM_CHECK(low <= high, "rrelu: lower is ", low, " and upper ", high, "; lower must not be above upper");
+  TANDEM_CHECK(low <= high, "rrelu: Lower bound should be less than or equal to the upper bound, but lower is ", low,
+               " and upper is ", high);
   return training ? where(x <= 0, x * empty_like(x).uniform_(low, high), x) : leaky_relu(x, (low + high) / 2);
 }
 

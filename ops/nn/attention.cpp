@@ -30,15 +30,18 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   check_operands(op, q, k);
   check_operands(op, q, v);
   TANDEM_CHECK(q.is_floating_point(), op, ": query is ", q.dtype(), "; accepted: floating point");
-  TANDEM_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 && q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2), op,
-               ": query is ", q.sizes(), ", key ", k.sizes(), " and value ", v.sizes(),
-               "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
+  TANDEM_CHECK(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, op,
+               ": Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", q.dim(),
+               " key.dim: ", k.dim(), " and value.dim: ", v.dim(), " instead.");
+  TANDEM_CHECK(q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2), op, ": query is ", q.sizes(), ", key ", k.sizes(),
+               " and value ", v.sizes(), "; accepted: (..., L, E), (..., S, E) and (..., S, V)");
 }
 /// Repeats the heads of x, so that x has as many heads as query: one head of x serves several heads of query.
 Tensor heads_repeated(const Tensor& x, const Tensor& query) {
   TANDEM_CHECK(query.dim() >= 3 && x.dim() >= 3 && x.size(-3) > 0 && query.size(-3) % x.size(-3) == 0,
-               "scaled_dot_product_attention: with enable_gqa query is ", query.sizes(), " beside ", x.sizes(),
-               "; the query's heads, dimension -3, must be a multiple");
+               "scaled_dot_product_attention: Number of heads in key and value must divide the number of heads in "
+               "query, but with enable_gqa query is ",
+               query.sizes(), " and key or value is ", x.sizes(), "; dimension -3 is the heads");
   return x.repeat_interleave(query.size(-3) / x.size(-3), -3);
 }
 void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
@@ -176,7 +179,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
                value = enable_gqa ? heads_repeated(given_value, query) : given_value;
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   TANDEM_CHECK(!is_causal || !mask.defined(),
-               "scaled_dot_product_attention: attn_mask and is_causal; accepted: one of them");
+               "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
   return kernels::run_first<kAttention>(AttentionCall{query, key, value, mask, dropout_p, is_causal, factor});
 }
 
@@ -191,20 +194,24 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value,
                   const MultiheadAttentionForwardFuncOptions& o) {
   TANDEM_CHECK(query.size(2) == o.embed_dim_to_check(), kOp, ": query is ", query.sizes(),
                "; its last dimension must be embed_dim, ", o.embed_dim_to_check());
-  TANDEM_CHECK(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kOp, ": embed_dim is ", query.size(2),
-               "; it must be a multiple of num_heads, ", o.num_heads());
+  TANDEM_CHECK(o.num_heads() > 0 && query.size(2) % o.num_heads() == 0, kOp,
+               ": embed_dim must be divisible by num_heads, but embed_dim is ", query.size(2), " and num_heads is ",
+               o.num_heads());
   TANDEM_CHECK(key.size(0) == value.size(0) && key.size(1) == value.size(1) && key.size(1) == query.size(1), kOp,
                ": query is ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(),
                "; accepted: (L, N, E), (S, N, kdim) and (S, N, vdim)");
   TANDEM_CHECK(o.use_separate_proj_weight()
                    ? o.q_proj_weight().defined() && o.k_proj_weight().defined() && o.v_proj_weight().defined()
                    : o.in_proj_weight().defined(),
-               kOp, ": there is no ",
-               o.use_separate_proj_weight() ? "q_proj_weight, k_proj_weight or v_proj_weight" : "in_proj_weight");
+               kOp,
+               o.use_separate_proj_weight()
+                   ? ": with use_separate_proj_weight, q_proj_weight, k_proj_weight and v_proj_weight must be defined"
+                   : ": in_proj_weight must be defined, or use_separate_proj_weight set");
   TANDEM_CHECK(o.bias_k().defined() == o.bias_v().defined(), kOp, ": bias_", o.bias_k().defined() ? 'k' : 'v',
                " is given alone; accepted: both bias_k and bias_v, or none");
   TANDEM_CHECK(!o.bias_k().defined() || (!o.static_k().defined() && !o.static_v().defined()), kOp,
-               ": bias_k is given with static_k or static_v; accepted: one of them");
+               ": bias cannot be added to static ", o.static_k().defined() ? "key" : "value",
+               ". Give either bias_k and bias_v, or static_k and static_v");
 }
 /// Returns the projected query, key and value, each (rows, N, E).
 std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -234,8 +241,8 @@ std::array<Tensor, 3> projected(const Tensor& query, const Tensor& key, const Te
 /// Converts a mask to numbers that are added to the scores: a bool mask becomes -inf where it is true, and 0 elsewhere.
 Tensor as_numbers(const char* name, const Tensor& mask, const Tensor& like) {
   if (!mask.defined()) return mask;
-  TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": ", name, " is ", mask.dtype(),
-               "; accepted: bool and floating point");
+  TANDEM_CHECK(mask.dtype() == kBool || mask.is_floating_point(), kOp, ": only bool and floating types of ", name,
+               " are supported, got ", mask.dtype());
   if (mask.dtype() != kBool) return mask.to(like.dtype());
   return zeros(mask.sizes(), like.options()).masked_fill(mask, -std::numeric_limits<double>::infinity());
 }
@@ -266,7 +273,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   const bool batched = query.dim() == 3;
   TANDEM_CHECK((batched || query.dim() == 2) && key.dim() == query.dim() && value.dim() == query.dim(), kOp,
                ": query is ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(),
-               "; accepted: all of three dimensions, or all of two");
+               "; all must have three dimensions, or, without a batch, two");
   if (!batched) {
     auto whole = o;
     if (o.key_padding_mask().defined()) whole.key_padding_mask(o.key_padding_mask().unsqueeze(0));
@@ -281,8 +288,9 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query, con
   Tensor mask = as_numbers("attn_mask", o.attn_mask(), query),
          padding = as_numbers("key_padding_mask", o.key_padding_mask(), query);
   const Shape shared{length, keys}, own{rows, length, keys}, padded{batch, keys};
-  TANDEM_CHECK(!mask.defined() || mask.sizes() == shared || mask.sizes() == own, kOp, ": attn_mask is ",
-               o.attn_mask().sizes(), "; accepted: ", IntArrayRef(shared), " and ", IntArrayRef(own));
+  TANDEM_CHECK(!mask.defined() || mask.sizes() == shared || mask.sizes() == own, kOp, ": The size of the ",
+               o.attn_mask().dim(), "D attn_mask is not correct. It is ", o.attn_mask().sizes(),
+               "; accepted: ", IntArrayRef(shared), " and ", IntArrayRef(own));
   TANDEM_CHECK(!padding.defined() || padding.sizes() == padded, kOp, ": key_padding_mask is ",
                o.key_padding_mask().sizes(), "; accepted: ", IntArrayRef(padded));
 

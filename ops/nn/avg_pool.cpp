@@ -64,7 +64,7 @@ Tensor window_sizes(int64_t size, int64_t count, int64_t kernel, int64_t stride,
 
 Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding, Flag ceil_mode,
                   Flag count_include_pad, std::optional<int64_t> divisor) {
-  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor_override is 0; accepted: any other number");
+  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool2d: divisor must be not zero, but divisor_override is 0");
   const kernels::PoolShape s = pool_shape(kernel, stride, padding, 1, divisor || count_include_pad);
   if (x.dtype() == kInt64) return avg_pool_of_integers(x, s, ceil_mode, divisor);
   const Tensor y = avg_pool(x, s, ceil_mode, is_channels_last(x));
@@ -83,7 +83,7 @@ Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t p
 }
 Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
                   std::optional<int64_t> divisor) {
-  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool3d: divisor_override is 0; accepted: any other number");
+  TANDEM_CHECK(!divisor || *divisor != 0, "avg_pool3d: divisor must be not zero, but divisor_override is 0");
   const Triple s = stride_of("avg_pool3d", stride, k);
   const std::optional<int64_t> sum = divisor ? std::optional<int64_t>(1) : std::nullopt;
   const Tensor inner = avg_pool2d(as_planes("avg_pool3d", x), {k[1], k[2]}, {s[1], s[2]}, {p[1], p[2]}, ceil_mode,
@@ -105,9 +105,10 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
   const bool last = is_channels_last(input);
   Planes p("adaptive_avg_pool2d", input, last);
   TANDEM_CHECK(p.x.size(-2) > 0 && p.x.size(-1) > 0, "adaptive_avg_pool2d: x is ", input.sizes(),
-               "; of its sizes, those that are pooled must be positive");
-  TANDEM_CHECK(size[0] >= 0 && size[1] >= 0, "adaptive_avg_pool2d: output_size is ", IntArrayRef(size),
-               "; accepted: 0 or more");
+               "; the dimensions that are pooled must not be empty");
+  TANDEM_CHECK(size[0] >= 0 && size[1] >= 0,
+               "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received ",
+               IntArrayRef(size));
   p.oh = size[0];
   p.ow = size[1];
   p.finish();
@@ -120,7 +121,7 @@ Tensor adaptive_avg_pool2d(const Tensor& input, Pair size) {
 }
 static Tensor adaptive_backward(const Tensor& dy, IntArrayRef x_sizes, bool last) {
   TANDEM_CHECK(dy.size(-2) > 0 && dy.size(-1) > 0, "adaptive_avg_pool2d_backward: the gradient is ", dy.sizes(),
-               "; of its sizes, the last two must be positive");
+               "; its last two dimensions must not be empty");
   const Planes p("adaptive_avg_pool2d_backward", dy, last);
   Tensor dx = make_images(p.x, p.x.dtype(), x_sizes[x_sizes.size() - 2], x_sizes.back());
   TANDEM_DISPATCH(dy.device(), adaptive_avg_pool2d_backward, p.x, dx);

@@ -35,13 +35,14 @@ void check_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& b
   TANDEM_CHECK(input.dim() >= 2, "batch_norm: x is ", input.sizes(), "; accepted: (N, C, ...)");
   const int64_t channels = input.size(1);
   TANDEM_CHECK(channels > 0 || !(weight.defined() || bias.defined()), "batch_norm: x is ", input.sizes(),
-               "; accepted beside a weight or a bias: one channel or more");
+               "; with a weight or a bias, it must have one channel or more");
   check_part("batch_norm", "weight", weight, channels, input);
   check_part("batch_norm", "bias", bias, channels, input);
   check_part("batch_norm", "running_mean", running_mean, channels, input);
   check_part("batch_norm", "running_var", running_var, channels, input);
   TANDEM_CHECK(training || (running_mean.defined() && running_var.defined()),
-               "batch_norm: evaluation needs running_mean and running_var");
+               "batch_norm: ", running_mean.defined() ? "running_var" : "running_mean",
+               " must be defined in evaluation mode");
 }
 /// Returns whether a kernel can update running statistics from batch statistics of `dtype`.
 bool can_move(const Tensor& running, DType dtype) {
@@ -76,8 +77,8 @@ Statistics statistics_of(const Tensor& input, const Tensor& x, const Tensor& run
   Tensor mean = core::empty({channels}, statistic, x.device()), rstd = core::empty({channels}, statistic, x.device()),
          var = core::empty({channels}, statistic, x.device());
   const auto check_count = [&](int64_t values) {
-    TANDEM_CHECK(values != 1, "batch_norm: x is ", input.sizes(),
-                 "; in training each channel needs more than one value");
+    TANDEM_CHECK(values != 1, "batch_norm: Expected more than 1 value per channel when training, got input size ",
+                 input.sizes());
   };
   // Checks the number of values per channel, even if there are no channels.
   if (!parts) check_count(input.size(0) * numel_of(input.sizes().slice(2, input.sizes().size() - 2)));
@@ -139,7 +140,7 @@ Tensor detail::batch_norm(const Tensor& input, const Tensor& weight, const Tenso
     const Tensor x = ctx.saved(0), mean = ctx.saved(1), rstd = ctx.saved(2), weight = ctx.saved(3);
     if (is_grad_enabled()) {  // second derivatives: the same formula, composed of public operations
       TANDEM_CHECK_AS(NotImplementedError, !parts,
-                      "SyncBatchNorm: it has no second derivatives over several ranks; accepted: a backward without "
+                      "SyncBatchNorm: second derivatives over several ranks are not implemented; call backward without "
                       "create_graph");
       Shape others{0}, along(static_cast<size_t>(x.dim()), 1);
       for (int64_t d = 2; d < x.dim(); ++d) others.push_back(d);

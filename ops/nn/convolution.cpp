@@ -2,6 +2,9 @@
 // conv_tbc, convolution.
 #include "tandem/ops/nn/convolution.h"
 
+#include <string>
+#include <utility>
+
 #include "tandem/kernels/convolution.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/nn/pad.h"
@@ -48,6 +51,81 @@ Tensor of_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair 
   const Tensor y = patches.bmm(weight.reshape({groups, -1, each}).transpose(1, 2)).transpose(0, 1);
   return y.reshape({out[0], out[2], out[3], out[1]}).permute({0, 3, 1, 2}).contiguous();
 }
+/// Joins sizes as LibTorch's messages do, for example "3 x 4".
+std::string by(IntArrayRef sizes) {
+  std::string text;
+  for (const int64_t n : sizes) text += (text.empty() ? "" : " x ") + std::to_string(n);
+  return text;
+}
+/// @param spatial  number of dimensions of an image
+void check_dimensions(const char* op, const Tensor& x, const Tensor& weight, int64_t spatial) {
+  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D (unbatched) or ",
+               spatial + 2, "D (batched) input to ", op, ", but got input of size: ", x.sizes());
+  TANDEM_CHECK(weight.dim() == spatial + 2, op, ": Expected ", weight.dim(), "-dimensional input for ", weight.dim(),
+               "-dimensional weight ", weight.sizes(), ", but got ", x.dim(), "-dimensional input of size ", x.sizes(),
+               " instead");
+}
+void check_groups(const char* op, const Tensor& x, const Tensor& weight, int64_t groups, bool transposed) {
+  TANDEM_CHECK(groups > 0, op, ": non-positive groups is not supported, got ", groups);
+  TANDEM_CHECK(weight.size(0) >= groups, op, ": Given groups=", groups, ", expected weight to be at least ", groups,
+               " at dimension 0, but got weight of size ", weight.sizes(), " instead");
+  TANDEM_CHECK(weight.size(0) % groups == 0, op, ": Given groups=", groups, ", expected weight to be divisible by ",
+               groups, " at dimension 0, but got weight of size ", weight.sizes(), " instead");
+  const int64_t channels = transposed ? weight.size(0) : weight.size(1) * groups;
+  TANDEM_CHECK(x.size(1) == channels, op, ": Given ", transposed ? "transposed" : "groups", "=",
+               transposed ? 1 : groups, ", weight of size ", weight.sizes(), ", expected input", x.sizes(), " to have ",
+               channels, " channels, but got ", x.size(1), " channels instead");
+  TANDEM_CHECK(!transposed || weight.size(1) > 0, op, ": weight is ", weight.sizes(),
+               "; it must have at least one output channel");
+}
+void check_bias(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t channels,
+                bool transposed) {
+  if (!bias.defined()) return;
+  check_operands(op, x, bias);
+  TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": Given ", transposed ? "transposed=1, " : "",
+               "weight of size ", weight.sizes(), ", expected bias to be 1-dimensional with ", channels,
+               " elements, but got bias of size ", bias.sizes(), " instead");
+}
+void check_numbers(const char* op, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
+                   IntArrayRef dilation) {
+  for (size_t i = 0; i < stride.size(); ++i) {
+    TANDEM_CHECK(stride[i] > 0, op, ": non-positive stride is not supported, got ", stride);
+    TANDEM_CHECK(padding[i] >= 0, op, ": negative padding is not supported, got ", padding);
+    TANDEM_CHECK(dilation[i] > 0, op, ": dilation should be greater than zero, but got ", dilation);
+    TANDEM_CHECK(weight.sizes()[i + 2] > 0, op, ": kernel size should be greater than zero, but got weight of size ",
+                 weight.sizes());
+  }
+}
+/// Checks that x has elements and that the kernel, spread by its dilation, fits into the padded x.
+void check_kernel_fits(const char* op, const Tensor& x, const Tensor& weight, IntArrayRef padding,
+                       IntArrayRef dilation) {
+  Shape padded, kernel;
+  bool fits = true;
+  for (size_t i = 0; i < padding.size(); ++i) {
+    padded.push_back(x.sizes()[i + 2] + 2 * padding[i]);
+    kernel.push_back(dilation[i] * (weight.sizes()[i + 2] - 1) + 1);
+    fits = fits && kernel[i] <= padded[i];
+  }
+  TANDEM_CHECK(fits, op, ": Calculated padded input size per channel: (", by(padded), "). Kernel size: (", by(kernel),
+               "). Kernel size can't be greater than actual input size");
+  for (const int64_t n : x.sizes().slice(2, padding.size()))
+    TANDEM_CHECK(n > 0, op, ": Only zero batch or zero channel inputs are supported, but got input shape: ", x.sizes());
+}
+/// Checks the output padding and the output size of a transposed convolution.
+void check_transposed(const char* op, const Tensor& x, IntArrayRef output_padding, IntArrayRef stride,
+                      IntArrayRef dilation, const Shape& out) {
+  const IntArrayRef in = x.sizes().slice(2, stride.size()), made = IntArrayRef(out).slice(2, stride.size());
+  for (size_t i = 0; i < stride.size(); ++i) {
+    TANDEM_CHECK(output_padding[i] >= 0, op, ": negative output_padding is not supported, got ", output_padding);
+    TANDEM_CHECK(output_padding[i] < std::max(stride[i], dilation[i]), op,
+                 ": output padding must be smaller than either stride or dilation, but got output_padding ",
+                 output_padding, ", stride ", stride, " and dilation ", dilation);
+    TANDEM_CHECK(in[i] > 0, op,
+                 ": Only zero batch or zero channel inputs are supported, but got input shape: ", x.sizes());
+    TANDEM_CHECK(made[i] > 0, op, ": Given input size per channel: (", by(in),
+                 "). Calculated output size per channel: (", by(made), "). Output size is too small");
+  }
+}
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair stride, Pair padding, Pair dilation,
@@ -57,27 +135,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Pair st
     const Tensor y = conv2d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 3));
   }
-  TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(),
-               "; accepted: (N, C, H, W) and (O, C / groups, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0 && weight.size(0) > 0,
-               "conv2d: x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a positive multiple "
-               "of groups");
-  if (bias.defined()) {
-    check_operands("conv2d", x, bias);
-    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(0), "conv2d: bias is ", bias.sizes(), "; accepted: (",
-                 weight.size(0), ",)");
-  }
+  check_dimensions("conv2d", x, weight, 2);
+  check_groups("conv2d", x, weight, groups, /*transposed=*/false);
+  check_bias("conv2d", x, weight, bias, weight.size(0), /*transposed=*/false);
+  check_numbers("conv2d", weight, stride, padding, dilation);
+  check_kernel_fits("conv2d", x, weight, padding, dilation);
   Shape out{x.size(0), weight.size(0), 0, 0};
   for (size_t i = 0; i < 2; ++i) {
-    TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, "conv2d: stride ", IntArrayRef(stride),
-                 ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
-                 "; stride and dilation must be positive, padding not negative");
-    TANDEM_CHECK(weight.sizes()[i + 2] > 0 && x.sizes()[i + 2] > 0, "conv2d: x is ", x.sizes(), " and weight is ",
-                 weight.sizes(), "; both must have height and width");
     const int64_t reach = dilation[i] * (weight.sizes()[i + 2] - 1) + 1, held = x.sizes()[i + 2] + 2 * padding[i];
-    TANDEM_CHECK(reach <= held, "conv2d: the kernel covers ", reach, " pixels, but there are only ", held,
-                 ", padding included, in a dimension of x, which is ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
   if (!x.is_floating_point()) {
@@ -143,14 +208,16 @@ Tensor backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_siz
 
 Tensor conv2d_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x_sizes, Pair stride, Pair padding,
                              Pair dilation, int64_t groups) {
-  TANDEM_CHECK(dy.device() == weight.device(), "conv2d_backward_input: dy is on ", dy.device(), " and weight on ",
-               weight.device(), "; both must be on one device");
+  TANDEM_CHECK(dy.device() == weight.device(),
+               "conv2d_backward_input: Expected all tensors to be on the same device, but got weight is on ",
+               weight.device(), ", different from other tensors on ", dy.device());
   return backward_input(dy, weight, x_sizes, conv_shape(dy, weight, stride, padding, dilation, groups));
 }
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, IntArrayRef weight_sizes, Pair stride, Pair padding,
                               Pair dilation, int64_t groups) {
-  TANDEM_CHECK(dy.device() == x.device(), "conv2d_backward_weight: dy is on ", dy.device(), " and x on ", x.device(),
-               "; both must be on one device");
+  TANDEM_CHECK(dy.device() == x.device(),
+               "conv2d_backward_weight: Expected all tensors to be on the same device, but got x is on ", x.device(),
+               ", different from other tensors on ", dy.device());
   return backward_weight(dy, x, weight_sizes, conv_shape(dy, x, stride, padding, dilation, groups));
 }
 
@@ -163,31 +230,15 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
     const Tensor y = conv_transpose2d(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation);
     return reshape_result(y, y.sizes().slice(1, 3));
   }
-  TANDEM_CHECK(x.dim() == 4 && weight.dim() == 4, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
-               "; accepted: (N, C, H, W) and (C, O / groups, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0 && weight.numel() > 0, kName,
-               ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups, and no size 0");
+  check_dimensions(kName, x, weight, 2);
+  check_groups(kName, x, weight, groups, /*transposed=*/true);
+  check_numbers(kName, weight, stride, padding, dilation);
   Shape out{x.size(0), weight.size(1) * groups, 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, kName, ": stride ", IntArrayRef(stride),
-                 ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
-                 "; stride and dilation must be positive, padding not negative");
-    TANDEM_CHECK(output_padding[i] >= 0 && output_padding[i] < std::max(stride[i], dilation[i]), kName,
-                 ": output_padding ", IntArrayRef(output_padding),
-                 "; accepted: 0 and more, and less than the larger of ", "stride ", IntArrayRef(stride),
-                 " and dilation ", IntArrayRef(dilation));
-    const int64_t pixels = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
-    out[i + 2] = (pixels - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
-    TANDEM_CHECK(pixels > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
-                 weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
-                 " pixels; accepted: 1 and more, of an image and a kernel with height and width");
-  }
-  if (bias.defined()) {
-    check_operands(kName, x, bias);
-    TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == out[1], kName, ": bias is ", bias.sizes(), "; accepted: (", out[1],
-                 ",)");
-  }
+  for (size_t i = 0; i < 2; ++i)
+    out[i + 2] = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.sizes()[i + 2] - 1) +
+                 output_padding[i] + 1;
+  check_transposed(kName, x, output_padding, stride, dilation, out);
+  check_bias(kName, x, weight, bias, out[1], /*transposed=*/true);
   // conv2d maps the output size back to x's size only if output_padding is less than the stride; otherwise x is
   // extended by pixels of zeros.
   const Shape more{0, output_padding[1] / stride[1], 0, output_padding[0] / stride[0]};
@@ -215,10 +266,6 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
 
 // ---- one dimension: 2-d convolutions of height 1
 namespace {
-void check_one_dimension(const char* op, const Tensor& x, const Tensor& weight) {
-  TANDEM_CHECK((x.dim() == 2 || x.dim() == 3) && weight.dim() == 3, op, ": x is ", x.sizes(), " and weight is ",
-               weight.sizes(), "; accepted: (N, C, L) or (C, L), and a weight of three dimensions");
-}
 /// Removes the height dimension of y, whose size is 1.
 Tensor without_height(const Tensor& y) {
   Shape sizes(y.sizes());
@@ -229,13 +276,13 @@ Tensor without_height(const Tensor& y) {
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
               int64_t dilation, int64_t groups) {
-  check_one_dimension("conv1d", x, weight);
+  check_dimensions("conv1d", x, weight, 1);
   return without_height(
       conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
 }
 Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
                         int64_t output_padding, int64_t groups, int64_t dilation) {
-  check_one_dimension("conv_transpose1d", x, weight);
+  check_dimensions("conv_transpose1d", x, weight, 1);
   return without_height(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
                                          {0, output_padding}, groups, {1, dilation}));
 }
@@ -244,18 +291,6 @@ Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bia
 // the depth become additional channels
 namespace {
 Pair plane(const Triple& t) { return {t[1], t[2]}; }
-void check_numbers(const char* op, const Triple& stride, const Triple& padding, const Triple& dilation) {
-  for (size_t i = 0; i < 3; ++i)
-    TANDEM_CHECK(stride[i] > 0 && padding[i] >= 0 && dilation[i] > 0, op, ": stride ", IntArrayRef(stride),
-                 ", padding ", IntArrayRef(padding), ", dilation ", IntArrayRef(dilation),
-                 "; stride and dilation must be positive, padding not negative");
-}
-void check_bias(const char* op, const Tensor& x, const Tensor& bias, int64_t channels) {
-  if (!bias.defined()) return;
-  check_operands(op, x, bias);
-  TANDEM_CHECK(bias.dim() == 1 && bias.size(0) == channels, op, ": bias is ", bias.sizes(), "; accepted: (", channels,
-               ",)");
-}
 /// Reshapes images (N * D, channels, H, W) to volumes (N, channels, D, H, W).
 Tensor to_volumes(const Tensor& images, int64_t batch, int64_t depth) {
   return images.reshape({batch, depth, images.size(1), images.size(2), images.size(3)}).transpose(1, 2);
@@ -273,22 +308,15 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
     const Tensor y = conv3d(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups);
     return reshape_result(y, y.sizes().slice(1, 4));
   }
-  TANDEM_CHECK(x.dim() == 5 && weight.dim() == 5, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
-               "; accepted: (N, C, D, H, W) and (O, C / groups, KD, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0 && weight.size(0) > 0,
-               kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; x must have groups * weight.size(1) channels, and weight.size(0) must be a positive multiple "
-               "of groups");
-  check_numbers(kName, stride, padding, dilation);
-  check_bias(kName, x, bias, weight.size(0));
+  check_dimensions(kName, x, weight, 3);
+  check_groups(kName, x, weight, groups, /*transposed=*/false);
+  check_numbers(kName, weight, stride, padding, dilation);
+  check_bias(kName, x, weight, bias, weight.size(0), /*transposed=*/false);
+  check_kernel_fits(kName, x, weight, padding, dilation);
   Shape out{x.size(0), weight.size(0), 0, 0, 0};
   for (size_t i = 0; i < 3; ++i) {
     const int64_t kernel = weight.sizes()[i + 2], held = x.sizes()[i + 2] + 2 * padding[i];
     const int64_t reach = dilation[i] * (kernel - 1) + 1;
-    TANDEM_CHECK(kernel > 0 && x.sizes()[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
-                 "; both must have depth, height and width");
-    TANDEM_CHECK(reach <= held, kName, ": the kernel covers ", reach, " elements, but there are only ", held,
-                 ", padding included, in a dimension of x, which is ", x.sizes());
     out[i + 2] = (held - reach) / stride[i] + 1;
   }
   const int64_t layers = weight.size(2), depth = out[2];
@@ -313,26 +341,16 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
     const Tensor y = conv_transpose3d(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation);
     return reshape_result(y, y.sizes().slice(1, 4));
   }
-  TANDEM_CHECK(x.dim() == 5 && weight.dim() == 5, kName, ": x is ", x.sizes(), " and weight is ", weight.sizes(),
-               "; accepted: (N, C, D, H, W) and (C, O / groups, KD, KH, KW)");
-  TANDEM_CHECK(groups > 0 && x.size(1) == weight.size(0) && x.size(1) % groups == 0 && weight.numel() > 0, kName,
-               ": x is ", x.sizes(), " and weight is ", weight.sizes(), " with ", groups,
-               " groups; weight.size(0) must be the number of x's channels, and a multiple of groups, and no size 0");
-  check_numbers(kName, stride, padding, dilation);
+  check_dimensions(kName, x, weight, 3);
+  check_groups(kName, x, weight, groups, /*transposed=*/true);
+  check_numbers(kName, weight, stride, padding, dilation);
   const int64_t channels = weight.size(1) * groups, layers = weight.size(2), depth = x.size(2), images = x.size(0);
-  check_bias(kName, x, bias, channels);
+  check_bias(kName, x, weight, bias, channels, /*transposed=*/true);
   Shape out{images, channels, 0, 0, 0};
-  for (size_t i = 0; i < 3; ++i) {
-    TANDEM_CHECK(output_padding[i] >= 0 && output_padding[i] < std::max(stride[i], dilation[i]), kName,
-                 ": output_padding ", IntArrayRef(output_padding),
-                 "; accepted: 0 and more, and less than the larger of stride ", IntArrayRef(stride), " and dilation ",
-                 IntArrayRef(dilation));
-    const int64_t held = x.sizes()[i + 2], kernel = weight.sizes()[i + 2];
-    out[i + 2] = (held - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel - 1) + output_padding[i] + 1;
-    TANDEM_CHECK(held > 0 && kernel > 0 && out[i + 2] > 0, kName, ": x is ", x.sizes(), " and weight is ",
-                 weight.sizes(), ", with padding ", IntArrayRef(padding), " the result would have ", out[i + 2],
-                 " elements in a dimension; accepted: 1 and more");
-  }
+  for (size_t i = 0; i < 3; ++i)
+    out[i + 2] = (x.sizes()[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.sizes()[i + 2] - 1) +
+                 output_padding[i] + 1;
+  check_transposed(kName, x, output_padding, stride, dilation, out);
   const Tensor kernels = weight.reshape({x.size(1), weight.size(1) * layers, weight.size(3), weight.size(4)});
   const Tensor spread = conv_transpose2d(to_images(x), kernels, {}, plane(stride), plane(padding),
                                          plane(output_padding), groups, plane(dilation));  // (N * D, O * KD, OH, OW)
@@ -359,10 +377,14 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bia
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
                    IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
   const int64_t dims = weight.dim() - 2;
-  TANDEM_CHECK(dims >= 1 && dims <= 3, "convolution: weight is ", weight.sizes(), "; accepted: 3, 4 or 5 dimensions");
-  for (const IntArrayRef list : {stride, padding, dilation, output_padding})
-    TANDEM_CHECK(list.size() == 1 || static_cast<int64_t>(list.size()) == dims, "convolution: a list of ", list.size(),
-                 " numbers for ", dims, " dimensions; accepted: one for each, or one for all");
+  TANDEM_CHECK(dims >= 1, "convolution: weight should have at least three dimensions, but has sizes ", weight.sizes());
+  TANDEM_CHECK(dims <= 3, "convolution: weight is ", weight.sizes(), "; accepted: 3, 4 or 5 dimensions");
+  const std::pair<const char*, IntArrayRef> lists[] = {
+      {"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"output_padding", output_padding}};
+  for (const auto& [name, list] : lists)
+    TANDEM_CHECK(list.size() == 1 || static_cast<int64_t>(list.size()) == dims, "convolution: expected ", name,
+                 " to be a single integer value or a list of ", dims,
+                 " values to match the convolution dimensions, but got ", name, "=", list);
   if (dims == 1)
     return transposed ? conv_transpose1d(x, weight, bias, stride[0], padding[0], output_padding[0], groups, dilation[0])
                       : conv1d(x, weight, bias, stride[0], padding[0], dilation[0], groups);
@@ -373,8 +395,10 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, In
                     : conv3d(x, weight, bias, stride, padding, dilation, groups);
 }
 Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
-  TANDEM_CHECK(x.dim() == 3 && weight.dim() == 3, "conv_tbc: x is ", x.sizes(), " and weight ", weight.sizes(),
-               "; accepted: (L, N, C) and (K, C, O)");
+  TANDEM_CHECK(x.dim() == 3, "conv_tbc: Input must have 3 dims: time, batch, in_channel, but has sizes ", x.sizes());
+  TANDEM_CHECK(weight.dim() == 3,
+               "conv_tbc: Weight tensor must have 3 dims: kernel_width, in_channels, out_channels. Got sizes ",
+               weight.sizes());
   const Tensor y = conv1d(x.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, 1, pad);
   return y.permute({2, 0, 1}).contiguous();
 }

@@ -33,10 +33,12 @@ static Tensor differing(const Tensor& rows) {
 }
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   for (const Tensor& each : {a, b}) check_accepted("cdist", Accepts::real, each.dtype());
-  TANDEM_CHECK(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), "cdist: a is ", a.sizes(), " and b is ",
-               b.sizes(), "; accepted: (..., n, k) and (..., m, k)");
+  TANDEM_CHECK(a.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", a.dim(), "D");
+  TANDEM_CHECK(b.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: ", b.dim(), "D");
+  TANDEM_CHECK(a.size(-1) == b.size(-1), "cdist: X1 and X2 must have the same number of columns. X1: ", a.size(-1),
+               " X2: ", b.size(-1));
   check_same_dtype("cdist", "a", a, "b", b);
-  TANDEM_CHECK(p >= 0, "cdist: p is ", p, "; accepted: 0 or more");
+  TANDEM_CHECK(p >= 0, "cdist only supports non-negative p values, got ", p);
   const Tensor difference = lead_gradient_to(a, b).unsqueeze(-2) - lead_gradient_to(b, a).unsqueeze(-3);
   if (p != 0 && a.size(-1) > 0) return difference.norm(p, -1);
   const Tensor y = differing(difference);  // norms of empty rows are 0
@@ -50,8 +52,8 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
 }
 Tensor pdist(const Tensor& x, double p) {
   check_accepted("pdist", Accepts::real, x.dtype());
-  TANDEM_CHECK(x.dim() == 2 && p >= 0, "pdist: x is ", x.sizes(), " and p ", p,
-               "; accepted: a matrix, and p of 0 or more");
+  TANDEM_CHECK(x.dim() == 2, "pdist only supports 2D tensors, got: ", x.dim(), "D");
+  TANDEM_CHECK(p >= 0, "pdist only supports non-negative p values, got ", p);
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, TensorOptions(kInt64).device(x.device()));
   const Tensor difference = x.index_select(0, pairs.select(0, 0)) - x.index_select(0, pairs.select(0, 1));
   if (p != 0) return difference.norm(x.size(1) > 0 ? p : 1, -1);

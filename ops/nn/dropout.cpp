@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(none, alpha_dropout, dropout, dropout2d, feature_alpha_dropou
 using detail::check_real;
 
 Tensor dropout(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: p is ", p, "; accepted: 0 to 1");
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real("dropout", x);
@@ -41,17 +41,18 @@ Tensor dropout(const Tensor& x, double p, Flag training) {
   });
 }
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: p is ", p, "; accepted: 0 to 1");
+  TANDEM_CHECK(p >= 0 && p <= 1, "native_dropout: dropout probability has to be between 0 and 1, but got ", p);
   if (!train.value_or(true) || p == 0) return {x.clone(), ones(x.sizes(), x.options().dtype(kBool))};
   const Tensor mask = empty_like(x, x.options().dtype(kBool).requires_grad(false)).bernoulli_(1 - p);
   return {where(mask, x * (p < 1 ? 1 / (1 - p) : 0.0), Scalar(0)), mask};
 }
 Tensor dropout2d(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: p is ", p, "; accepted: 0 to 1");
+  TANDEM_CHECK(p >= 0 && p <= 1, "dropout2d: dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real("dropout2d", x);
-  TANDEM_CHECK(x.dim() >= 2, "dropout2d: x is ", x.sizes(), "; accepted: (N, C, ...)");
+  TANDEM_CHECK(x.dim() >= 2, "dropout2d: Feature dropout requires at least 2 dimensions in the input, but x is ",
+               x.sizes());
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   sizes[0] = x.size(0);
   sizes[1] = x.size(1);
@@ -60,7 +61,7 @@ Tensor dropout2d(const Tensor& x, double p, Flag training) {
 
 /// Applies alpha dropout. `sizes` are the sizes of the noise, which broadcasts to x.
 static Tensor alpha_noise(const char* op, const Tensor& x, double p, bool training, IntArrayRef sizes) {
-  TANDEM_CHECK(p >= 0 && p <= 1, op, ": p is ", p, "; accepted: 0 to 1");
+  TANDEM_CHECK(p >= 0 && p <= 1, op, ": dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0 || x.numel() == 0) return x;
   if (p == 1) return x * zeros({}, x.options());
   check_real(op, x);
@@ -73,8 +74,9 @@ Tensor alpha_dropout(const Tensor& x, double p, Flag training) {
   return alpha_noise("alpha_dropout", x, p, training, x.sizes());
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, Flag training) {
-  TANDEM_CHECK(x.dim() >= 2 || !training || p == 0 || p == 1, "feature_alpha_dropout: x is ", x.sizes(),
-               "; accepted: (N, C, ...)");
+  TANDEM_CHECK(x.dim() >= 2 || !training || p == 0 || p == 1,
+               "feature_alpha_dropout: Feature dropout requires at least 2 dimensions in the input, but x is ",
+               x.sizes());
   Shape sizes(static_cast<size_t>(x.dim()), 1);
   for (size_t d = 0; d < sizes.size() && d < 2; ++d) sizes[d] = x.sizes()[d];
   return alpha_noise("feature_alpha_dropout", x, p, training, sizes);

@@ -20,9 +20,10 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, embedding, one_hot);
 
 Tensor one_hot(const Tensor& target, int64_t num_classes) {
-  TANDEM_CHECK(target.dtype() == kInt64, "one_hot: target is ", target.dtype(), "; accepted: int64");
-  TANDEM_CHECK(target.numel() > 0 || num_classes >= 0, "one_hot: target is ", target.sizes(),
-               ", which does not tell how many classes there are; give num_classes");
+  TANDEM_CHECK(target.dtype() == kInt64, "one_hot is only applicable to index tensor of type LongTensor. target is ",
+               target.dtype(), "; accepted: int64");
+  TANDEM_CHECK(target.numel() > 0 || num_classes >= 0,
+               "one_hot: Can not infer total number of classes from empty tensor. Give num_classes");
   if (num_classes < 0) {
     check_not_recorded("one_hot", "without num_classes the values tell how many there are");
     num_classes = target.max().item<int64_t>() + 1;
@@ -35,7 +36,8 @@ Tensor one_hot(const Tensor& target, int64_t num_classes) {
   return y;
 }
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, double norm_type) {
-  TANDEM_CHECK(weight.dim() == 2, "embedding_renorm_: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
+  TANDEM_CHECK(weight.dim() == 2, "embedding_renorm_: Expected 2-dimensional tensor, but got ", weight.dim(),
+               "-dimensional tensor for weight");
   const NoGradGuard guard;
   const Tensor at = index.reshape({-1}), rows = weight.index_select(0, at);
   const Tensor norms = rows.norm(norm_type, {1}, /*keepdim=*/true);
@@ -43,7 +45,7 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
   return weight.index_put_({at}, limited);  // a row that index names twice is written twice, with equal values
 }
 Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
-  TANDEM_CHECK(weight.dim() == 2, "embedding: weight is ", weight.sizes(), "; accepted: (rows, dimension)");
+  TANDEM_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, but is ", weight.sizes());
   checked_index("embedding", weight, index);
   Shape sizes = index.sizes();
   sizes.push_back(weight.size(1));
@@ -55,8 +57,9 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
 }
 
 std::optional<int64_t> detail::padding_row(const char* name, std::optional<int64_t> padding_idx, int64_t rows) {
-  TANDEM_CHECK(!padding_idx || (*padding_idx >= -rows && *padding_idx < rows), name, ": padding_idx is ",
-               padding_idx.value_or(0), "; accepted: ", -rows, " to ", rows - 1);
+  TANDEM_CHECK(!padding_idx || (*padding_idx >= -rows && *padding_idx < rows), name,
+               ": Padding_idx must be within num_embeddings, ", -rows, " through ", rows - 1, ", but got ",
+               padding_idx.value_or(0));
   return padding_idx && *padding_idx < 0 ? *padding_idx + rows : padding_idx;
 }
 
@@ -84,24 +87,31 @@ std::vector<int64_t> bounds_of(const Tensor& index, const EmbeddingBagFuncOption
   const Tensor& offsets = o.offsets();
   std::vector<int64_t> bounds;
   if (index.dim() == 2) {
-    TANDEM_CHECK(!offsets.defined(), kOp, ": index is ", index.sizes(), ", whose rows are the bags, and there are ",
-                 offsets.sizes(), " offsets; accepted: none");
+    TANDEM_CHECK(!offsets.defined(), kOp,
+                 ": If input is 2D, then offsets has to be null, because each row is a bag. input is ", index.sizes(),
+                 " and offsets is ", offsets.sizes());
     for (int64_t i = 0; i <= index.size(0); ++i) bounds.push_back(i * index.size(1));
     return bounds;
   }
-  TANDEM_CHECK(index.dim() == 1 && offsets.defined() && offsets.dim() == 1, kOp, ": index is ", index.sizes(),
-               offsets.defined() ? " and offsets have another number of dimensions" : " and there are no offsets",
-               "; accepted: index (B, N), or index (n) and offsets (B)");
+  TANDEM_CHECK(index.dim() == 1, kOp, ": input has to be 1D or 2D Tensor, but got Tensor of dimension ", index.dim());
+  TANDEM_CHECK(offsets.defined(), kOp, ": offsets has to be a 1D Tensor but got null");
+  TANDEM_CHECK(offsets.dim() == 1, kOp, ": offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
   bounds = on_host(offsets);
   TANDEM_CHECK(!o.include_last_offset() || !bounds.empty(), kOp,
-               ": offsets are empty; with include_last_offset one is needed");
+               ": include_last_offset: number of offset should be at least 1");
   if (!o.include_last_offset()) bounds.push_back(index.size(0));
-  TANDEM_CHECK(bounds.front() == 0 && bounds.back() == index.size(0), kOp, ": offsets begin with ", bounds.front(),
-               " and end with ", bounds.back(), "; they must begin with 0 and, with include_last_offset, end with ",
-               index.size(0));
+  TANDEM_CHECK(bounds.front() == 0, kOp,
+               ": offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+               "However, got ",
+               bounds.front());
+  TANDEM_CHECK(o.include_last_offset() || bounds.size() == 1 || bounds[bounds.size() - 2] <= index.size(0), kOp,
+               ": offsets[-1] can not be greater than input's length ", index.size(0), " but got offsets[-1] of ",
+               bounds[bounds.size() - 2]);
+  TANDEM_CHECK(bounds.back() == index.size(0), kOp, ": with include_last_offset, offsets[-1] must be input's length ",
+               index.size(0), ", but got ", bounds.back());
   for (size_t i = 1; i < bounds.size(); ++i)
-    TANDEM_CHECK(bounds[i - 1] <= bounds[i], kOp, ": offset ", bounds[i - 1], " comes before ", bounds[i],
-                 "; accepted: 0 to ", index.size(0), ", not falling");
+    TANDEM_CHECK(bounds[i - 1] <= bounds[i], kOp, ": offsets must not decrease, but ", bounds[i - 1],
+                 " is followed by ", bounds[i]);
   return bounds;
 }
 Tensor index_of(const std::vector<int64_t>& numbers, Device device) {
@@ -141,13 +151,15 @@ Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingB
   constexpr const char* kOp = "embedding_bag";
   const bool is_max = std::holds_alternative<MaxTag>(o.mode());
   const Reduction reduction = is_max ? Reduction::none : std::get<Reduction>(o.mode());
-  TANDEM_CHECK(is_max || reduction != Reduction::none, kOp, ": mode is kNone; accepted: kSum, kMean and kMax");
+  TANDEM_CHECK(is_max || reduction != Reduction::none, kOp, ": mode has to be one of sum, mean or max, but is none");
   TANDEM_CHECK(!is_max || !o.scale_grad_by_freq(), kOp,
-               ": scale_grad_by_freq with mode kMax; accepted: kSum and kMean");
+               ": max mode does not support scaling the gradient by the frequency (scale_grad_by_freq)");
   const Tensor& factors = o.per_sample_weights();
-  TANDEM_CHECK(!factors.defined() || (!is_max && reduction == Reduction::sum && factors.sizes() == index.sizes()), kOp,
-               ": per_sample_weights are ", factors.defined() ? factors.sizes() : IntArrayRef(), " for index of ",
-               index.sizes(), "; accepted: index's sizes, and mode kSum");
+  TANDEM_CHECK(!factors.defined() || (!is_max && reduction == Reduction::sum), kOp,
+               ": per_sample_weights was not null. per_sample_weights is only supported for mode='kSum' (got mode='",
+               is_max ? "kMax" : "kMean", "')");
+  TANDEM_CHECK(!factors.defined() || factors.sizes() == index.sizes(), kOp, ": If per_sample_weights ", factors.sizes(),
+               " is not null, then it must have the same shape as the input ", index.sizes());
   const std::vector<int64_t> bounds = bounds_of(index, o);
   const auto bags = static_cast<int64_t>(bounds.size()) - 1;
   const Tensor flat = index.reshape({-1});

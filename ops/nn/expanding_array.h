@@ -18,11 +18,11 @@ template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
   ExpandingArray(const std::vector<int64_t>& list) : ExpandingArray(IntArrayRef(list)) {}
   ExpandingArray(const std::array<int64_t, D>& sizes) : std::array<int64_t, D>(sizes) {}
   ExpandingArray(IntArrayRef list) {
-    TANDEM_CHECK(list.size() == 1 || list.size() == D, "expected one number",
+    TANDEM_CHECK(list.size() == 1 || list.size() == D, "Expected ", D, " values, but instead got ", list.size(),
+                 "; accepted: one number",
                  D == 2   ? " or (height, width)"
                  : D == 3 ? " or (depth, height, width)"
-                          : "",
-                 ", got ", list);
+                          : "");
     for (size_t d = 0; d < D; ++d) (*this)[d] = list.size() == 1 ? list.front() : list[d];
   }
   /// Returns the numbers as a std::array.

@@ -16,8 +16,10 @@ struct Windows {
   Windows(const char* op, int64_t size, int64_t kernel, int64_t dilation, int64_t padding, int64_t stride,
           Device device)
       : kernel(kernel), padded(size + 2 * padding) {
-    TANDEM_CHECK(kernel > 0 && dilation > 0 && stride > 0 && padding >= 0, op, ": kernel_size ", kernel, ", dilation ",
-                 dilation, ", padding ", padding, ", stride ", stride, "; all but padding must be positive");
+    TANDEM_CHECK(kernel > 0, op, ": kernel size should be greater than zero, but got ", kernel);
+    TANDEM_CHECK(dilation > 0, op, ": dilation should be greater than zero, but got ", dilation);
+    TANDEM_CHECK(padding >= 0, op, ": padding should be non-negative, but got ", padding);
+    TANDEM_CHECK(stride > 0, op, ": stride should be greater than zero, but got ", stride);
     const int64_t room = padded - dilation * (kernel - 1) - 1;
     TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
                  padded);
@@ -31,7 +33,10 @@ struct Windows {
 }  // namespace
 
 Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
-  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "im2col: x is ", x.sizes(), "; accepted: (N, C, H, W) or (C, H, W)");
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4,
+               "im2col: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+               "for input, but got: ",
+               x.sizes());
   if (x.dim() == 3) {
     const Tensor y = im2col(x.unsqueeze(0), k, d, p, s);
     return reshape_result(y, y.sizes().slice(1, 2));
@@ -46,16 +51,25 @@ Tensor im2col(const Tensor& x, Pair k, Pair d, Pair p, Pair s) {
       .contiguous();
 }
 Tensor col2im(const Tensor& x, Pair size, Pair k, Pair d, Pair p, Pair s) {
-  TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, "col2im: x is ", x.sizes(), "; accepted: (N, C KH KW, L) or (C KH KW, L)");
+  TANDEM_CHECK(x.dim() == 2 || x.dim() == 3,
+               "col2im: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+               "dimensions for input, but got: ",
+               x.sizes());
   if (x.dim() == 2) {
     const Tensor y = col2im(x.unsqueeze(0), size, k, d, p, s);
     return reshape_result(y, y.sizes().slice(1, 3));
   }
   const Windows h("col2im", size[0], k[0], d[0], p[0], s[0], x.device());
   const Windows w("col2im", size[1], k[1], d[1], p[1], s[1], x.device());
-  TANDEM_CHECK(x.size(1) % (h.kernel * w.kernel) == 0 && x.size(2) == h.count * w.count, "col2im: x is ", x.sizes(),
-               "; accepted: (N, C ", h.kernel * w.kernel, ", ", h.count * w.count, ") for kernel_size ", IntArrayRef(k),
-               " and output_size ", IntArrayRef(size));
+  TANDEM_CHECK(x.size(1) % (h.kernel * w.kernel) == 0,
+               "col2im: Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+               "input.size(1)=",
+               x.size(1), " and kernel_size=", IntArrayRef(k));
+  TANDEM_CHECK(x.size(2) == h.count * w.count, "col2im: Given output_size=", IntArrayRef(size),
+               ", kernel_size=", IntArrayRef(k), ", dilation=", IntArrayRef(d), ", padding=", IntArrayRef(p),
+               ", stride=", IntArrayRef(s),
+               ", expected size of input's dimension 2 to match the calculated number of sliding blocks ", h.count,
+               " * ", w.count, " = ", h.count * w.count, ", but got input.size(2)=", x.size(2));
   const int64_t n = x.size(0), c = x.size(1) / (h.kernel * w.kernel);
   const Tensor parts = x.reshape({n, c, h.kernel, w.kernel, h.count, w.count})
                            .permute({0, 1, 2, 4, 3, 5})

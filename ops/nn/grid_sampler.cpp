@@ -79,14 +79,21 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
   check_real("grid_sampler", x);
   check_same_dtype_and_device("grid_sampler", "x", x, "grid", grid);
   const int64_t spatial = x.dim() - 2;
-  TANDEM_CHECK((spatial == 2 || spatial == 3) && grid.dim() == x.dim() && grid.size(0) == x.size(0) &&
-                   grid.size(-1) == spatial && numel_of(x.sizes().slice(2, static_cast<size_t>(spatial))) > 0,
-               "grid_sampler: x is ", x.sizes(), " and grid is ", grid.sizes(),
-               "; accepted: (N, C, H, W) and (N, OH, OW, 2), or (N, C, D, H, W) and (N, OD, OH, OW, 3), with pixels");
+  TANDEM_CHECK(
+      (spatial == 2 || spatial == 3) && grid.dim() == x.dim(),
+      "grid_sampler: expected 4D or 5D input and grid with same number of dimensions, but got input with sizes ",
+      x.sizes(), " and grid with sizes ", grid.sizes());
+  TANDEM_CHECK(grid.size(0) == x.size(0),
+               "grid_sampler: expected grid and input to have same batch size, but got input with sizes ", x.sizes(),
+               " and grid with sizes ", grid.sizes());
+  TANDEM_CHECK(grid.size(-1) == spatial, "grid_sampler: expected grid to have size ", spatial,
+               " in last dimension, but got grid with sizes ", grid.sizes());
+  TANDEM_CHECK(numel_of(x.sizes().slice(2, static_cast<size_t>(spatial))) > 0,
+               "grid_sampler: expected input to have non-empty spatial dimensions, but input has sizes ", x.sizes());
   TANDEM_CHECK(interpolation_mode >= 0 && interpolation_mode <= (spatial == 2 ? 2 : 1), "grid_sampler: mode is ",
-               interpolation_mode, "; accepted: 0 bilinear, 1 nearest, and of images 2 bicubic");
+               interpolation_mode, "; accepted: 0 (bilinear), 1 (nearest) and, for 4D input, 2 (bicubic)");
   TANDEM_CHECK(padding_mode >= 0 && padding_mode <= 2, "grid_sampler: padding_mode is ", padding_mode,
-               "; accepted: 0 zeros, 1 border, 2 reflection");
+               "; accepted: 0 (zeros), 1 (border), 2 (reflection)");
   if (x.numel() == 0) {
     Shape out{x.size(0), x.size(1)};
     for (int64_t d = 0; d < spatial; ++d) out.push_back(grid.size(d + 1));
@@ -153,11 +160,15 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t interpolation_m
 Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, Flag align_corners) {
   check_real("affine_grid_generator", theta);
   const auto spatial = static_cast<int64_t>(size.size()) - 2;
-  TANDEM_CHECK((spatial == 2 || spatial == 3) && theta.dim() == 3 && theta.size(0) == size[0] &&
-                   theta.size(1) == spatial && theta.size(2) == spatial + 1,
-               "affine_grid_generator: theta is ", theta.sizes(), " and size is ", size,
-               "; accepted: (N, 2, 3) and (N, C, H, W), or (N, 3, 4) and (N, C, D, H, W)");
-  for (const int64_t n : size) TANDEM_CHECK(n > 0, "affine_grid_generator: size is ", size, "; sizes must be positive");
+  TANDEM_CHECK(spatial == 2 || spatial == 3,
+               "affine_grid_generator: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+               "respectively. Got size ",
+               size);
+  TANDEM_CHECK(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == spatial && theta.size(2) == spatial + 1,
+               "affine_grid_generator: Expected a batch of ", spatial, "D affine matrices of shape Nx", spatial, "x",
+               spatial + 1, " for size ", size, ". Got ", theta.sizes());
+  for (const int64_t n : size)
+    TANDEM_CHECK(n > 0, "affine_grid_generator: Expected non-zero, positive output size. Got ", size);
   const Shape out = size.slice(2, static_cast<size_t>(spatial));
   std::vector<Tensor> parts;  // x, y, (z), 1 at each position
   for (int64_t d = spatial - 1; d >= 0; --d) {
@@ -181,12 +192,14 @@ Tensor detail::grid_sample(const Tensor& x, const Tensor& grid, InterpolationMod
                       : mode == InterpolationMode::nearest ? 1
                       : mode == InterpolationMode::bicubic ? 2
                                                            : -1;
-  TANDEM_CHECK(way >= 0, "grid_sample: mode is ", mode_name(mode), "; accepted: bilinear, nearest and bicubic");
+  TANDEM_CHECK(way >= 0, "grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '",
+               mode_name(mode), "'");
   const int64_t padding = padding_mode == PaddingMode::zeros        ? 0
                           : padding_mode == PaddingMode::border     ? 1
                           : padding_mode == PaddingMode::reflection ? 2
                                                                     : -1;
-  TANDEM_CHECK(padding >= 0, "grid_sample: padding_mode is none of kZeros, kBorder and kReflection");
+  TANDEM_CHECK(padding >= 0, "grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '",
+               mode_name(padding_mode), "'");
   return grid_sampler(x, grid, way, padding, align_corners);
 }
 

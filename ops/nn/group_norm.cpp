@@ -20,14 +20,14 @@ Tensor along_channels(const Tensor& part, const Tensor& x) {
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   check_channels("group_norm", x, weight, bias);
-  TANDEM_CHECK(groups > 0 && x.size(1) % groups == 0, "group_norm: x is ", x.sizes(), " and num_groups ", groups,
-               "; accepted: a number that divides the channels");
+  TANDEM_CHECK(groups > 0, "group_norm: Expected num groups to be greater than 0, got ", groups);
+  TANDEM_CHECK(
+      x.size(1) % groups == 0,
+      "group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+      x.sizes(), " and num_groups=", groups);
   const int64_t positions = numel_of(x.sizes().slice(2, x.sizes().size() - 2));
-  TANDEM_CHECK(x.size(1) > 0 && positions > 0, "group_norm: x is ", x.sizes(),
-               "; of its sizes only the first may be 0");
+  TANDEM_CHECK(x.size(1) > 0 && positions > 0, "group_norm: x is ", x.sizes(), "; only the batch size may be 0");
   const int64_t rows = x.size(0) * groups;
-  TANDEM_CHECK(numel_of(x.sizes().slice(1, x.sizes().size() - 1)) > 0, "group_norm: x is ", x.sizes(),
-               "; of its sizes, only the first may be 0");
   // The gradients of x and weight depend on the statistics, which PyTorch's graph connects to all three inputs.
   const Tensor in = lead_gradient_to(x, weight, bias),
                scale = weight.defined() ? lead_gradient_to(weight, x, bias) : weight;
@@ -38,8 +38,8 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
 }
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                      int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
-  TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: x is ", x.sizes(), " and N C HxW ", N, " ", C, " ", HxW,
-               "; their product must be the number of elements");
+  TANDEM_CHECK(x.numel() == N * C * HxW, "native_group_norm: Expected X.numel() == N * C * HxW, but X is ", x.sizes(),
+               ", N is ", N, ", C is ", C, " and HxW is ", HxW);
   const Tensor y = group_norm(x, group, weight, bias, eps);
   const auto [mean, inverse] = statistics(x.reshape({N, group, -1}), weight, {2}, eps, /*keepdim=*/false);
   return {y, mean, inverse};

@@ -12,10 +12,10 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
                      const Tensor& running_var, Flag use_input_stats, double momentum, double eps) {
   check_channels("instance_norm", x, weight, bias);
   TANDEM_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
-               "instance_norm: without use_input_stats running_mean and running_var must be defined");
+               "instance_norm: Expected running_mean and running_var to be defined when use_input_stats is false");
   const int64_t samples = x.size(0), channels = x.size(1);
   TANDEM_CHECK(samples * channels > 0 || !(weight.defined() || bias.defined()), "instance_norm: x is ", x.sizes(),
-               "; accepted beside a weight or a bias: samples and channels");
+               "; with a weight or a bias, it must have samples and channels");
   const auto each = [&](const Tensor& part) { return part.defined() ? part.reshape({-1}).repeat({samples}) : part; };
   Shape sizes = x.sizes();
   sizes[0] = 1;

@@ -15,13 +15,10 @@ Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tenso
                   double eps) {
   check_real("layer_norm", input);
   const int64_t n = numel_of(normalized_shape);
-  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(input.dim());
-  TANDEM_CHECK(tail > 0 && tail <= rank && input.sizes().slice(rank - tail, tail) == normalized_shape,
-               "layer_norm: x is ", input.sizes(), "; its last sizes must be ", normalized_shape);
+  check_normalized_shape("layer_norm", input, normalized_shape);
   for (const auto& [name, part] : {std::pair("weight", &weight), std::pair("bias", &bias)}) {
+    check_shape_of_part("layer_norm", name, *part, normalized_shape);
     check_part("layer_norm", name, *part, n, input);
-    TANDEM_CHECK(!part->defined() || part->sizes() == normalized_shape, "layer_norm: ", name, " is ", part->sizes(),
-                 "; accepted: ", normalized_shape);
   }
   const DType statistic = accumulate_type(input.dtype());
   const Tensor rows = input.reshape({n ? input.numel() / n : 0, n});
@@ -78,11 +75,9 @@ static double epsilon_of(DType dtype) {
 }
 Tensor rms_norm(const Tensor& x, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
   check_real("rms_norm", x);
-  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());
-  TANDEM_CHECK(tail > 0 && tail <= rank && x.sizes().slice(rank - tail, tail) == normalized_shape, "rms_norm: x is ",
-               x.sizes(), "; its last sizes must be ", normalized_shape);
-  TANDEM_CHECK(!weight.defined() || weight.sizes() == normalized_shape, "rms_norm: weight is ", weight.sizes(),
-               "; accepted: ", normalized_shape);
+  const size_t tail = normalized_shape.size();
+  check_normalized_shape("rms_norm", x, normalized_shape);
+  check_shape_of_part("rms_norm", "weight", weight, normalized_shape);
   Shape dims;
   for (size_t d = 0; d < tail; ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = x.to(accumulate_type(x.dtype())).contiguous(x.suggest_memory_format());

@@ -11,8 +11,12 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, linear);
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
-  TANDEM_CHECK(weight.dim() == 2 && x.dim() > 0 && x.size(-1) == weight.size(1), "linear: x is ", x.sizes(),
-               " and weight is ", weight.sizes(), "; the last dimension of x must equal weight's second");
+  TANDEM_CHECK(x.dim() > 0, "linear: both arguments to linear need to be at least 1D, but they are ", x.dim(), "D and ",
+               weight.dim(), "D");
+  TANDEM_CHECK(weight.dim() == 2, "linear: weight is ", weight.sizes(), "; accepted: (out_features, in_features)");
+  TANDEM_CHECK(x.size(-1) == weight.size(1), "linear: mat1 and mat2 shapes cannot be multiplied (",
+               numel_of(x.sizes().slice(0, x.sizes().size() - 1)), "x", x.size(-1), " and ", weight.size(1), "x",
+               weight.size(0), ")");
   check_operands("linear", x, weight);
   const bool mixed = given.defined() && is_half(x.dtype()) && given.dtype() == kFloat32;
   const Tensor bias = mixed ? given.to(x.dtype()) : given;
@@ -46,12 +50,18 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& given) {
 
 Tensor nn::functional::bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias) {
   const auto rest = [](const Tensor& x) { return x.sizes().slice(0, x.sizes().size() - 1); };
-  TANDEM_CHECK(weight.dim() == 3 && x1.dim() > 0 && x2.dim() > 0 && rest(x1) == rest(x2) &&
-                   x1.size(-1) == weight.size(1) && x2.size(-1) == weight.size(2),
-               "bilinear: x1 is ", x1.sizes(), ", x2 ", x2.sizes(), " and weight ", weight.sizes(),
-               "; accepted: (..., I), (..., J) and (O, I, J)");
-  TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)), "bilinear: bias is ",
-               bias.defined() ? bias.sizes() : IntArrayRef(), "; accepted: (", weight.size(0), ",)");
+  TANDEM_CHECK(weight.dim() == 3, "bilinear: weight is ", weight.sizes(),
+               "; accepted: (out_features, in1_features, in2_features)");
+  TANDEM_CHECK(x1.dim() > 0 && x1.dim() == x2.dim(), "bilinear: input dimensions do not match: got ", x1.dim(), " and ",
+               x2.dim());
+  TANDEM_CHECK(rest(x1) == rest(x2), "bilinear: input batch dimensions do not match: got ", x1.sizes(), " and ",
+               x2.sizes());
+  TANDEM_CHECK(x1.size(-1) == weight.size(1), "bilinear: input1 size does not match weight size: got ", x1.size(-1),
+               " but expected ", weight.size(1));
+  TANDEM_CHECK(x2.size(-1) == weight.size(2), "bilinear: input2 size does not match weight size: got ", x2.size(-1),
+               " but expected ", weight.size(2));
+  TANDEM_CHECK(!bias.defined() || bias.sizes() == IntArrayRef(weight.size(0)),
+               "bilinear: bias size does not match weight size: got ", bias.sizes(), " but expected ", weight.size(0));
   const int64_t outputs = weight.size(0), rows = numel_of(rest(x1));
   // left holds the matrix weight[o] x1 for each row; x2 multiplies it.
   const Tensor left = matmul(x1.reshape({rows, weight.size(1)}), weight.transpose(0, 1).flatten(1));

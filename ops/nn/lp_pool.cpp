@@ -11,7 +11,7 @@ namespace tandem {
 namespace {
 /// Returns the norms of windows, computed from the averages of x^p.
 Tensor lp_norms(const char* op, const Tensor& means, double p, int64_t elements) {
-  TANDEM_CHECK(p != 0, op, ": norm_type is 0; accepted: any other number");
+  TANDEM_CHECK(p != 0, op, ": norm_type must be a non-zero value, but got 0");
   // PyTorch's formula, which gives PyTorch's gradient at 0.
   return (means.sign() * means.abs().relu() * static_cast<double>(elements)).pow(1 / p);
 }

@@ -130,10 +130,12 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& x, int64_t dim, int64_t co
 std::tuple<Tensor, Tensor> adaptive_max_over(const char* op, const Tensor& x, IntArrayRef sizes) {
   check_real(op, x);
   const int64_t spatial = static_cast<int64_t>(sizes.size());
-  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
-               " dimensions after the channels, with a batch or without");
+  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Expected ", spatial + 1, "D or ", spatial + 2,
+               "D tensor, but got: ", x.sizes());
   for (int64_t d = 1; d < x.dim(); ++d)
-    TANDEM_CHECK(x.size(d) > 0, op, ": x is ", x.sizes(), "; of its sizes, only the first may be 0");
+    TANDEM_CHECK(x.size(d) > 0, op,
+                 ": Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
+                 " with dimension ", d, " being empty");
   for (const int64_t size : sizes) TANDEM_CHECK(size >= 0, op, ": output_size is ", sizes, "; accepted: 0 or more");
   Tensor y = lead_gradient_to(x), index;
   int64_t below = 1;  // number of elements of x per step along the dimension
@@ -177,8 +179,8 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
                                            const Tensor& samples) {
   const auto dims = static_cast<int64_t>(kernel.size());
   check_real(op, x);
-  TANDEM_CHECK(x.dim() == dims + 2 || x.dim() == dims + 1, op, ": x is ", x.sizes(), "; accepted: ", dims + 2, " or ",
-               dims + 1, " dimensions");
+  TANDEM_CHECK(x.dim() == dims + 2 || x.dim() == dims + 1, op, ": Expected ", dims + 1, "D or ", dims + 2,
+               "D tensor, but got: ", x.sizes());
   if (x.dim() == dims + 1) {
     const auto [y, at] = fractional_pool(op, x.unsqueeze(0), kernel, out, samples);
     return {reshape_result(y, y.sizes().slice(1, y.sizes().size() - 1)), at.squeeze(0)};
@@ -193,9 +195,11 @@ std::tuple<Tensor, Tensor> fractional_pool(const char* op, const Tensor& x, IntA
   for (int64_t d = 0; d < dims; ++d) {
     const auto i = static_cast<size_t>(d);
     const int64_t in = x.size(d + 2);
-    TANDEM_CHECK(kernel[i] > 0 && out[i] > 0 && out[i] + kernel[i] - 1 <= in, op, ": x is ", x.sizes(),
-                 ", kernel_size ", kernel, " and output_size ", out,
-                 "; both must be positive, and output_size + kernel_size - 1 at most the size of x");
+    const char* const side = i + 1 == kernel.size() ? "width" : i + 2 == kernel.size() ? "height" : "time";
+    TANDEM_CHECK(kernel[i] > 0, op, ": kernel size should be greater than zero, but got ", kernel);
+    TANDEM_CHECK(out[i] > 0, op, ": output_size should be greater than zero, but got ", out);
+    TANDEM_CHECK(out[i] + kernel[i] - 1 <= in, op, ": pool ", side, " ", kernel[i], " too large relative to input ",
+                 side, " ", in, "; output_size ", out, " + kernel_size ", kernel, " - 1 must fit into it");
     // random_samples lists three dimensions in order, but two in reverse order.
     const Tensor starts = window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
@@ -223,12 +227,15 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, Triple kernel_
 // ---- writing elements back to where a max pool found them
 namespace {
 Tensor unpool(const char* op, const Tensor& x, const Tensor& indices, IntArrayRef output_size, int64_t spatial) {
-  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
-               " dimensions after the channels, with a batch or without");
-  TANDEM_CHECK(indices.dtype() == kInt64 && indices.sizes() == x.sizes(), op, ": indices is ", indices.dtype(), " ",
-               indices.sizes(), " and x is ", x.sizes(), "; accepted: int64 of x's sizes");
-  TANDEM_CHECK(static_cast<int64_t>(output_size.size()) == spatial, op, ": output_size is ", output_size,
-               "; accepted: ", spatial, " numbers");
+  TANDEM_CHECK(x.dim() == spatial + 1 || x.dim() == spatial + 2, op, ": Input to max_unpooling", spatial,
+               "d should be a ", spatial + 1, "d or ", spatial + 2, "d Tensor, but got a tensor with ", x.dim(),
+               " dimensions.");
+  TANDEM_CHECK(indices.dtype() == kInt64, op, ": elements in indices should be type int64 but got: ", indices.dtype());
+  TANDEM_CHECK(indices.sizes() == x.sizes(), op, ": Expected shape of indices to be same as that of the input tensor ",
+               x.sizes(), " but got indices tensor with shape: ", indices.sizes());
+  TANDEM_CHECK(static_cast<int64_t>(output_size.size()) == spatial, op, ": There should be exactly ",
+               spatial == 2 ? "two elements (height, width)" : "three elements (depth, height, width)",
+               " in output_size, but got ", output_size.size(), " elements.");
   Shape sizes = x.sizes();
   int64_t places = 1;
   for (size_t d = 0; d < output_size.size(); ++d) {
@@ -248,7 +255,8 @@ Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntArrayRef output_s
 }
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, IntArrayRef output_size, IntArrayRef stride,
                     IntArrayRef padding) {
-  for (const int64_t s : Triple(stride)) TANDEM_CHECK(s > 0, "max_unpool3d: stride is ", stride, "; accepted: above 0");
+  for (const int64_t s : Triple(stride))
+    TANDEM_CHECK(s > 0, "max_unpool3d: strides should be greater than zero, but got stride: ", stride);
   for (const int64_t p : Triple(padding))
     TANDEM_CHECK(p >= 0, "max_unpool3d: padding is ", padding, "; accepted: 0 or more");
   return unpool("max_unpool3d", x, indices, output_size, 3);
@@ -258,26 +266,27 @@ Shape detail::unpooled_sizes(const char* op, const Tensor& x, IntArrayRef kernel
                              IntArrayRef padding, const std::optional<std::vector<int64_t>>& output_size) {
   const size_t spatial = kernel.size();
   const auto rank = static_cast<size_t>(x.dim());
-  TANDEM_CHECK(rank == spatial + 1 || rank == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial,
-               " dimensions after the channels, with a batch or without");
+  TANDEM_CHECK(rank == spatial + 1 || rank == spatial + 2, op, ": x is ", x.sizes(), "; accepted: ", spatial + 1,
+               " or ", spatial + 2, " dimensions");
   Shape sizes;
   for (size_t d = 0; d < spatial; ++d)
     sizes.push_back((x.sizes()[rank - spatial + d] - 1) * stride[d] - 2 * padding[d] + kernel[d]);
   if (!output_size) return sizes;
   const IntArrayRef given(*output_size);
-  bool near = given.size() == spatial || given.size() == rank;
-  for (size_t d = 0; d < spatial && near; ++d)
-    near = std::abs(given[given.size() - spatial + d] - sizes[d]) < stride[d];
-  TANDEM_CHECK(near, op, ": output_size is ", given, "; accepted: less than a stride, ", stride, ", from ",
-               IntArrayRef(sizes), ", with the sizes before them or without");
+  TANDEM_CHECK(given.size() == spatial || given.size() == rank, op, ": output_size should be a sequence containing ",
+               spatial, " or ", rank, " elements, but it has a length of '", given.size(), "'");
+  for (size_t d = 0; d < spatial; ++d)
+    TANDEM_CHECK(std::abs(given[given.size() - spatial + d] - sizes[d]) < stride[d], op, ": invalid output_size ",
+                 given, " (dim ", d, " must be between ", sizes[d] - stride[d], " and ", sizes[d] + stride[d], ")");
   return given.slice(given.size() - spatial, spatial);
 }
 
 void detail::check_fraction(const char* op, bool has_output_size, ArrayRef<double> ratios) {
-  TANDEM_CHECK(has_output_size == ratios.empty(), op, ": output_size and output_ratio are ",
-               has_output_size ? "both" : "neither", " given; accepted: one of them");
+  TANDEM_CHECK(has_output_size == ratios.empty(), op,
+               has_output_size ? ": only one of output_size and output_ratio may be specified"
+                               : ": requires specifying either an output_size or an output_ratio");
   for (const double ratio : ratios)
-    TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio holds ", ratio, "; accepted: between 0 and 1");
+    TANDEM_CHECK(ratio > 0 && ratio < 1, op, ": output_ratio must be between 0 and 1 (got ", ratio, ")");
 }
 namespace {
 /// Returns the output size, which is given either directly or as ratios of the sizes of x's last dimensions.

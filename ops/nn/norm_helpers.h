@@ -9,9 +9,32 @@ namespace tandem::detail {
 
 inline void check_channels(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_real(op, x);
-  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: (N, C, ...)");
+  TANDEM_CHECK(x.dim() >= 2, op, ": Expected at least 2 dimensions for input tensor but received ", x.dim(),
+               "; accepted: (N, C, ...)");
   check_part(op, "weight", weight, x.size(1), x);
   check_part(op, "bias", bias, x.size(1), x);
+}
+/// Checks that normalized_shape is not empty, and that it equals the last sizes of x.
+inline void check_normalized_shape(const char* op, const Tensor& x, IntArrayRef normalized_shape) {
+  const size_t tail = normalized_shape.size(), rank = static_cast<size_t>(x.dim());
+  TANDEM_CHECK(tail > 0, op,
+               ": Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+               "element, but got normalized_shape = ",
+               normalized_shape);
+  const auto expected = [&] {
+    std::string text = "[*";
+    for (const int64_t n : normalized_shape) text += ", " + std::to_string(n);
+    return text + "]";
+  };
+  TANDEM_CHECK(tail <= rank && x.sizes().slice(rank - tail, tail) == normalized_shape, op,
+               ": Given normalized_shape=", normalized_shape, ", expected input with shape ", expected(),
+               ", but got input of size", x.sizes());
+}
+/// Checks the shape of a weight or bias, which may be undefined.
+inline void check_shape_of_part(const char* op, const char* name, const Tensor& part, IntArrayRef normalized_shape) {
+  TANDEM_CHECK(!part.defined() || part.sizes() == normalized_shape, op, ": Expected ", name,
+               " to be of same shape as normalized_shape, but got ", name, " of shape ", part.sizes(),
+               " and normalized_shape = ", normalized_shape);
 }
 /// Returns 1 / sqrt(var + eps) over dims, with keepdim; m is the mean of x.
 inline Tensor rstd_of(const Tensor& x, const Tensor& m, IntArrayRef dims, double eps) {

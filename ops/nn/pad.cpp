@@ -13,11 +13,16 @@ TANDEM_CAST_POLICY(none, constant_pad_nd, pad, reflection_pad1d, reflection_pad2
 namespace {
 
 void check_pads(const char* op, const Tensor& x, IntArrayRef pad) {
-  TANDEM_CHECK(pad.size() % 2 == 0 && static_cast<int64_t>(pad.size() / 2) <= x.dim(), op, ": pad is ", pad,
-               " and x is ", x.sizes(), "; accepted: two numbers for each of the last dimensions");
-  for (size_t k = 0; k < pad.size() / 2; ++k)
-    TANDEM_CHECK(x.size(-1 - static_cast<int64_t>(k)) + pad[2 * k] + pad[2 * k + 1] >= 0, op, ": pad is ", pad,
-                 " and x is ", x.sizes(), "; a negative pad must not cut off more than there is");
+  TANDEM_CHECK(pad.size() % 2 == 0, op, ": Length of pad must be even but instead it equals ", pad.size());
+  TANDEM_CHECK(static_cast<int64_t>(pad.size() / 2) <= x.dim(), op,
+               ": Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
+               pad.size(), " while the input has ", x.dim(), " dimensions.");
+  for (size_t k = 0; k < pad.size() / 2; ++k) {
+    const int64_t dim = x.dim() - 1 - static_cast<int64_t>(k);
+    TANDEM_CHECK(x.size(dim) + pad[2 * k] + pad[2 * k + 1] >= 0, op, ": The input size ", x.size(dim),
+                 ", plus negative padding ", pad[2 * k], " and ", pad[2 * k + 1],
+                 " resulted in a negative output size, which is invalid. Check dimension ", dim, " of your input.");
+  }
 }
 
 /// Returns the position of the element of x that padding puts at position i, which goes from -before to size + after -
@@ -33,18 +38,23 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
   // PyTorch first cuts off elements (negative pads), then wraps around the remaining elements.
   if (mode == PaddingMode::circular && (before < 0 || after < 0)) {
     const int64_t start = std::max<int64_t>(-before, 0), rest = x.size(dim) - start - std::max<int64_t>(-after, 0);
-    TANDEM_CHECK(rest > 0, op, ": pads ", before, " and ", after, " of a dimension of ", x.size(dim),
-                 "; at least one element must remain");
+    TANDEM_CHECK(rest > 0, op, ": Negative padding value is resulting in an empty dimension: padding (", before, ", ",
+                 after, ") at dimension ", dim, " of size ", x.size(dim));
     const Tensor left = x.narrow(dim, start, rest);
     return before > 0 || after > 0
                ? pad_one(op, left, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0), mode)
                : left.clone(MemoryFormat::Contiguous);
   }
-  const int64_t size = x.size(dim), most = mode == PaddingMode::reflect ? size - 1 : size;
-  TANDEM_CHECK(size > 0 && size + before + after > 0, op, ": pads ", before, " and ", after, " of a dimension of ",
-               size, "; there must be at least one element before and after");
-  TANDEM_CHECK(mode == PaddingMode::replicate || (before <= most && after <= most), op, ": pads ", before, " and ",
-               after, " of a dimension of ", size, "; accepted: up to ", most);
+  const int64_t size = x.size(dim);
+  TANDEM_CHECK(size > 0, op, ": dimension ", dim, " of ", x.sizes(), " is empty; padding needs at least one element");
+  TANDEM_CHECK(size + before + after > 0, op, ": Negative padding value is resulting in an empty dimension: padding (",
+               before, ", ", after, ") at dimension ", dim, " of size ", size);
+  TANDEM_CHECK(mode != PaddingMode::reflect || (before < size && after < size), op,
+               ": Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ",
+               after, ") at dimension ", dim, " of input ", x.sizes());
+  TANDEM_CHECK(mode != PaddingMode::circular || (before <= size && after <= size), op,
+               ": Padding value causes wrapping around more than once. Got padding (", before, ", ", after,
+               ") at dimension ", dim, " of size ", size);
   std::vector<int64_t> from;
   for (int64_t i = -before; i < size + after; ++i) from.push_back(source_of(mode, i, size));
   return x.index_select(dim, tensor(from, TensorOptions(kInt64).device(x.device())));
@@ -52,13 +62,14 @@ Tensor pad_one(const char* op, const Tensor& x, int64_t dim, int64_t before, int
 /// Implements a padding operation for a fixed number of dimensions.
 /// @param spatial  number of dimensions that the operation pads; `pad` must have a pair of numbers for each of them
 Tensor pad_from(const char* op, const Tensor& x, IntArrayRef pad, PaddingMode mode, int64_t spatial) {
-  TANDEM_CHECK(spatial >= 1 && spatial <= 3 && static_cast<int64_t>(pad.size()) == 2 * spatial &&
-                   (x.dim() == spatial + 1 || x.dim() == spatial + 2),
-               op, ": pad is ", pad, " and x is ", x.sizes(),
-               "; accepted: two numbers for each dimension of (N, C, L), (N, C, H, W), (N, C, D, H, W), or without N");
+  TANDEM_CHECK(static_cast<int64_t>(pad.size()) == 2 * spatial, op, ": padding size is expected to be ", 2 * spatial,
+               ", but got: ", pad.size());
   const size_t batch = x.dim() == spatial + 2 ? 1 : 0;
-  TANDEM_CHECK(mode == PaddingMode::circular || numel_of(x.sizes().slice(batch, x.sizes().size() - batch)) > 0, op,
-               ": x is ", x.sizes(), "; of its sizes, only that of a batch may be 0");
+  TANDEM_CHECK(
+      (x.dim() == spatial + 1 || x.dim() == spatial + 2) &&
+          (mode == PaddingMode::circular || numel_of(x.sizes().slice(batch, x.sizes().size() - batch)) > 0),
+      op, ": Expected ", spatial + 1, "D or ", spatial + 2,
+      "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ", x.sizes());
   Tensor y = mode == PaddingMode::circular ? x : lead_gradient_to(x);
   for (int64_t k = 0; k < spatial; ++k)
     y = pad_one(op, y, x.dim() - 1 - k, pad[static_cast<size_t>(2 * k)], pad[static_cast<size_t>(2 * k + 1)], mode);
@@ -101,17 +112,32 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef pad, const Scalar& value) {
 Tensor pad(const Tensor& x, IntArrayRef pad, PaddingMode mode, double value) {
   if (mode == PaddingMode::constant) return constant_pad_nd(x, pad, value);
   TANDEM_CHECK(mode == PaddingMode::reflect || mode == PaddingMode::replicate || mode == PaddingMode::circular,
-               "pad: the mode is not known; accepted: constant, reflect, replicate and circular");
-  TANDEM_CHECK(value == 0, "pad: value is ", value, "; accepted for the mode constant only");
-  return pad_from("pad", x, pad, mode, static_cast<int64_t>(pad.size() / 2));
+               "pad: Unrecognised padding mode ", detail::mode_name(mode),
+               "; accepted: constant, reflect, replicate and circular");
+  TANDEM_CHECK(value == 0, "pad: Padding mode \"", detail::mode_name(mode), "\" doesn't take in value argument");
+  TANDEM_CHECK(pad.size() % 2 == 0, "pad: Padding length must be divisible by 2, but is ", pad.size());
+  const auto spatial = static_cast<int64_t>(pad.size() / 2);
+  TANDEM_CHECK(spatial >= 1 && spatial <= 3 && (x.dim() == spatial + 1 || x.dim() == spatial + 2), "pad: Padding size ",
+               pad.size(), " is not supported for ", x.dim(),
+               "D input tensor. Accepted in this mode: 2 for 2D or 3D input, 4 for 3D or 4D, 6 for 4D or 5D");
+  return pad_from("pad", x, pad, mode, spatial);
 }
 Tensor pad(const Tensor& x, IntArrayRef pads, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(x, pads, value.value_or(0));
-  TANDEM_CHECK(!value || *value == 0, "pad: value is ", *value, "; accepted for the mode constant only");
-  if (mode == "reflect") return pad(x, pads, PaddingMode::reflect);
-  if (mode == "replicate") return pad(x, pads, PaddingMode::replicate);
-  TANDEM_CHECK(mode == "circular", "pad: mode is \"", mode, "\"; accepted: constant, reflect, replicate and circular");
-  return pad(x, pads, PaddingMode::circular);
+  for (const PaddingMode known : {PaddingMode::reflect, PaddingMode::replicate, PaddingMode::circular})
+    if (mode == detail::mode_name(known)) return pad(x, pads, known, value.value_or(0));
+  TANDEM_FAIL("pad: Unrecognised padding mode ", mode, "; accepted: constant, reflect, replicate and circular");
+}
+const char* detail::mode_name(PaddingMode mode) {
+  switch (mode) {
+    case PaddingMode::zeros: return "zeros";
+    case PaddingMode::constant: return "constant";
+    case PaddingMode::reflect: return "reflect";
+    case PaddingMode::replicate: return "replicate";
+    case PaddingMode::circular: return "circular";
+    case PaddingMode::border: return "border";
+    default: return "reflection";
+  }
 }
 Tensor reflection_pad1d(const Tensor& x, IntArrayRef padding) {
   return pad_from("reflection_pad1d", x, padding, PaddingMode::reflect, 1);

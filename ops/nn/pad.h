@@ -29,4 +29,9 @@ Tensor replication_pad1d(const Tensor& x, IntArrayRef padding);
 Tensor replication_pad2d(const Tensor& x, IntArrayRef padding);
 Tensor replication_pad3d(const Tensor& x, IntArrayRef padding);
 
+namespace detail {
+/// Returns the mode's name in Python.
+const char* mode_name(PaddingMode mode);
+}  // namespace detail
+
 }  // namespace tandem

@@ -32,24 +32,39 @@ Tensor joined_parts(const char* op, const Tensor& parts, const Shape& sizes, con
 }  // namespace
 
 Tensor pixel_shuffle(const Tensor& x, int64_t r) {
-  TANDEM_CHECK(x.dim() >= 3 && r > 0 && x.size(-3) % (r * r) == 0, "pixel_shuffle: x is ", x.sizes(),
-               " and upscale_factor ", r, "; accepted: (..., C, H, W) with C a multiple of the factor's square");
+  TANDEM_CHECK(x.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with ", x.dim(),
+               " dimension(s)");
+  TANDEM_CHECK(r > 0, "pixel_shuffle expects a positive upscale_factor, but got ", r);
+  TANDEM_CHECK(x.size(-3) % (r * r) == 0,
+               "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+               "but input.size(-3)=",
+               x.size(-3), " is not divisible by ", r * r);
   const int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
   const Tensor parts = with_order(core::try_view(x, with_last(x, {c, r, r, h, w})), {0, 3, 1, 4, 2});
   return record("pixel_shuffle", joined_parts("pixel_shuffle", parts, with_last(x, {c, h * r, w * r}), x), {x}, {},
                 [r](const Context&, const Tensor& dy) -> Grads { return {pixel_unshuffle(dy, r)}; });
 }
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
-  TANDEM_CHECK(x.dim() >= 3 && r > 0 && x.size(-2) % r == 0 && x.size(-1) % r == 0, "pixel_unshuffle: x is ", x.sizes(),
-               " and downscale_factor ", r, "; accepted: (..., C, H, W) with H and W multiples of the factor");
+  TANDEM_CHECK(x.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with ",
+               x.dim(), " dimension(s)");
+  TANDEM_CHECK(r > 0, "pixel_unshuffle expects a positive downscale_factor, but got ", r);
+  TANDEM_CHECK(x.size(-2) % r == 0,
+               "pixel_unshuffle expects height to be divisible by downscale_factor, but input.size(-2)=", x.size(-2),
+               " is not divisible by ", r);
+  TANDEM_CHECK(x.size(-1) % r == 0,
+               "pixel_unshuffle expects width to be divisible by downscale_factor, but input.size(-1)=", x.size(-1),
+               " is not divisible by ", r);
   const int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
   const Tensor parts = with_order(core::try_view(x, with_last(x, {c, h, r, w, r})), {0, 2, 4, 1, 3});
   return record("pixel_unshuffle", joined_parts("pixel_unshuffle", parts, with_last(x, {c * r * r, h, w}), x), {x}, {},
                 [r](const Context&, const Tensor& dy) -> Grads { return {pixel_shuffle(dy, r)}; });
 }
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
-  TANDEM_CHECK(x.dim() >= 3 && groups > 0 && x.size(1) % groups == 0, "channel_shuffle: x is ", x.sizes(),
-               " and groups ", groups, "; accepted: (N, C, ...) with C a multiple of the groups");
+  TANDEM_CHECK(x.dim() >= 3, "channel_shuffle expects input with > 2 dims, but got input with sizes ", x.sizes());
+  TANDEM_CHECK(groups > 0,
+               "channel_shuffle: Number of groups to divide channels in must be positive. Value of groups:", groups);
+  TANDEM_CHECK(x.size(1) % groups == 0, "channel_shuffle: Number of channels must be divisible by groups. Got ",
+               x.size(1), " channels and ", groups, " groups.");
   const Tensor turned = x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2);
   return reshape_result(turned.clone(MemoryFormat::Contiguous), x.sizes());
 }

@@ -12,15 +12,19 @@ namespace tandem::detail {
 /// padding at the end is dropped.
 inline int64_t pooled(const char* op, int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                       bool ceil) {
-  TANDEM_CHECK(kernel > 0 && stride > 0 && dilation > 0 && padding >= 0 && padding * 2 <= kernel, op, ": kernel ",
-               kernel, ", stride ", stride, ", padding ", padding, ", dilation ", dilation,
-               "; all but padding must be positive, and padding at most half the kernel");
-  TANDEM_CHECK(size > 0, op, ": x is empty in a dimension that is pooled; accepted: one or more elements");
+  TANDEM_CHECK(kernel > 0, op, ": kernel size should be greater than zero, but got ", kernel);
+  TANDEM_CHECK(stride > 0, op, ": stride should be greater than zero, but got ", stride);
+  TANDEM_CHECK(dilation > 0, op, ": dilation should be greater than zero, but got ", dilation);
+  TANDEM_CHECK(padding >= 0, op, ": pad must be non-negative, but got pad: ", padding);
+  TANDEM_CHECK(padding * 2 <= kernel, op,
+               ": pad should be at most half of effective kernel size, but got pad=", padding, ", kernel_size=", kernel,
+               " and dilation=", dilation);
+  TANDEM_CHECK(size > 0, op, ": x has no elements in a dimension that is pooled; only the batch size may be 0");
   // ceil_mode lets the last window extend beyond the end by less than a stride, so a window may be larger than the
   // padded size by as much.
   const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0);
-  TANDEM_CHECK(room >= 0, op, ": a window of ", dilation * (kernel - 1) + 1, " is larger than the padded size ",
-               size + 2 * padding, ceil ? " by a stride or more" : "");
+  TANDEM_CHECK(room >= 0, op, ": Output size is too small: a window of ", dilation * (kernel - 1) + 1,
+               " is larger than the padded size ", size + 2 * padding, ceil ? " by a stride or more" : "");
   int64_t out = room / stride + 1;
   if (ceil && (out - 1) * stride >= size + padding) --out;
   return out;
@@ -53,15 +57,17 @@ struct Planes {
   int64_t oh, ow;
   Planes(const char* op, const Tensor& input, const kernels::PoolShape& s, bool ceil, bool channels_last)
       : Planes(op, input, channels_last) {
-    TANDEM_CHECK(input.size(-3) > 0, op, ": x is ", input.sizes(), "; only the first of four sizes may be 0");
+    TANDEM_CHECK(
+        input.size(-3) > 0, op,
+        ": Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:", input.sizes());
     oh = pooled(op, x.size(-2), s.kernel[0], s.stride[0], s.padding[0], s.dilation[0], ceil);
     ow = pooled(op, x.size(-1), s.kernel[1], s.stride[1], s.padding[1], s.dilation[1], ceil);
     finish();
   }
   Planes(const char* op, const Tensor& input, bool channels_last) {
     check_real(op, input);
-    TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op, ": x is ", input.sizes(),
-                 "; accepted: (N, C, H, W) or (C, H, W)");
+    TANDEM_CHECK(input.dim() == 3 || input.dim() == 4, op,
+                 ": non-empty 3D or 4D (batch mode) tensor expected for input, but got ", input.sizes());
     out = input.sizes();
     x = images_or_planes(input, channels_last);
   }
@@ -74,7 +80,8 @@ struct Planes {
 
 // ---- 1-d pools are 2-d pools with a height of 1
 inline Tensor as_row(const char* op, const Tensor& x) {
-  TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, op, ": x is ", x.sizes(), "; accepted: (N, C, L) or (C, L)");
+  TANDEM_CHECK(x.dim() == 2 || x.dim() == 3, op,
+               ": Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:", x.sizes());
   return x.contiguous().unsqueeze(-2);
 }
 inline Tensor as_line(const Tensor& y) {
@@ -83,16 +90,17 @@ inline Tensor as_line(const Tensor& y) {
   return reshape_result(y, sizes);
 }
 inline Pair row_stride(const char* op, IntArrayRef stride, int64_t kernel) {
-  TANDEM_CHECK(stride.size() <= 1, op, ": stride is ", stride, "; accepted: one number");
+  TANDEM_CHECK(stride.size() <= 1, op, ": argument 'stride' should contain one int (got ", stride.size(), ")");
   return {1, stride.empty() ? kernel : stride[0]};
 }
 
 // ---- 3-d pools are a pool of each plane, followed by a pool of the results along the depth: of an image whose height
 // is the depth, and whose width is the elements of a plane
 inline Tensor as_planes(const char* op, const Tensor& x) {
-  TANDEM_CHECK(x.dim() == 4 || x.dim() == 5, op, ": x is ", x.sizes(), "; accepted: (N, C, D, H, W) or (C, D, H, W)");
-  TANDEM_CHECK(x.size(-1) > 0 && x.size(-2) > 0 && x.size(-3) > 0 && x.size(-4) > 0, op, ": x is ", x.sizes(),
-               "; only the first of five sizes may be 0");
+  TANDEM_CHECK(x.dim() == 4 || x.dim() == 5, op,
+               ": non-empty 4D or 5D (batch mode) tensor expected for input, but got ", x.sizes());
+  TANDEM_CHECK(x.size(-1) > 0 && x.size(-2) > 0 && x.size(-3) > 0 && x.size(-4) > 0, op,
+               ": Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes());
   const int64_t volumes = x.dim() == 5 ? x.size(0) * x.size(1) : x.size(0);
   return x.contiguous().view({volumes, x.size(-3), x.size(-2), x.size(-1)});
 }
@@ -107,7 +115,8 @@ inline Tensor as_volumes(const Tensor& y, const Tensor& x, const Tensor& planes)
   return reshape_result(y, sizes);
 }
 inline Triple stride_of(const char* op, IntArrayRef stride, Triple kernel) {
-  TANDEM_CHECK(stride.size() <= 1 || stride.size() == 3, op, ": stride is ", stride, "; accepted: one number or three");
+  TANDEM_CHECK(stride.size() <= 1 || stride.size() == 3, op,
+               ": stride must be omitted, a single int, or a tuple of three ints, but is ", stride);
   return stride.empty() ? kernel : Triple(stride);
 }
 

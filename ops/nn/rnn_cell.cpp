@@ -9,10 +9,13 @@ namespace tandem {
 TANDEM_CAST_POLICY(lower, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell);
 
 namespace {
+/// @param number  0 for the hidden state, 1 for the cell state of an LSTM
 /// @throws Error unless x and state have the same batch size
-void check_batch(const char* op, const Tensor& x, const Tensor& state) {
-  TANDEM_CHECK(x.dim() == state.dim() && (x.dim() < 2 || x.size(0) == state.size(0)), op, ": x is ", x.sizes(),
-               " and hx ", state.sizes(), "; accepted: (N, features) and (N, hidden), or both without N");
+void check_batch(const char* op, const Tensor& x, const Tensor& state, int number = 0) {
+  TANDEM_CHECK(x.dim() == state.dim(), op, ": x is ", x.sizes(), " and hx ", state.sizes(),
+               "; accepted: (N, input_size) and (N, hidden_size), or both without N");
+  TANDEM_CHECK(x.dim() < 2 || x.size(0) == state.size(0), op, ": Input batch size ", x.size(0), " doesn't match hidden",
+               number, " batch size ", state.size(0));
 }
 }  // namespace
 
@@ -28,11 +31,11 @@ Tensor rnn_relu_cell(const Tensor& x, const Tensor& hx, const Tensor& w_ih, cons
 }
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& x, TensorList hx, const Tensor& w_ih, const Tensor& w_hh,
                                      const Tensor& b_ih, const Tensor& b_hh) {
-  TANDEM_CHECK(hx.size() == 2, "lstm_cell: hx has ", hx.size(), " tensors; accepted: the hidden state and the cell");
+  TANDEM_CHECK(hx.size() == 2, "lstm_cell expects two hidden states, but got ", hx.size());
   detail::check_real("lstm_cell", x);
-  for (const Tensor& state : hx) check_batch("lstm_cell", x, state);
-  TANDEM_CHECK(hx[0].size(-1) == hx[1].size(-1), "lstm_cell: the hidden state is ", hx[0].sizes(), " and the cell ",
-               hx[1].sizes(), "; both must have the same size");
+  for (int i = 0; i < 2; ++i) check_batch("lstm_cell", x, hx[static_cast<size_t>(i)], i);
+  TANDEM_CHECK(hx[0].size(-1) == hx[1].size(-1), "lstm_cell: hidden1 has inconsistent hidden_size: got ",
+               hx[1].size(-1), ", expected ", hx[0].size(-1));
   const std::vector<Tensor> gates = (linear(x, w_ih, b_ih) + linear(hx[0], w_hh, b_hh)).chunk(4, -1);
   const Tensor cell = gates[1].sigmoid() * hx[1] + gates[0].sigmoid() * gates[2].tanh();
   return {gates[3].sigmoid() * cell.tanh(), cell};

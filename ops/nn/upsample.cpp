@@ -74,14 +74,15 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
   const int64_t spatial = static_cast<int64_t>(size.size());
   const bool weighted = kind == Resampling::linear || kind == Resampling::cubic;
   if (weighted) check_real(op, x);
-  TANDEM_CHECK(x.dim() == spatial + 2, op, ": x is ", x.sizes(), " and output_size ", size,
-               "; accepted: (N, C, ...) with one output size for each dimension after these");
+  TANDEM_CHECK(x.dim() == spatial + 2, op, ": It is expected input_size equals to ", spatial + 2, ", but got size ",
+               x.dim());
   Tensor y = weighted ? x.to(accumulate_type(x.dtype())) : x;
   const MemoryFormat format = x.suggest_memory_format();
   for (int64_t k = spatial - 1; k >= 0; --k) {
     const auto d = static_cast<size_t>(k);
     const int64_t in = x.size(k + 2), out = size[d];
-    TANDEM_CHECK(in > 0 && out > 0, op, ": from ", x.sizes(), " to ", size, "; sizes must be positive");
+    TANDEM_CHECK(in > 0 && out > 0, op, ": Input and output sizes should be greater than 0, but got input ", x.sizes(),
+                 " and output ", size);
     const std::optional<double> given = scales.empty() ? std::nullopt : scales[d];
     TANDEM_CHECK(!given || *given > 0, op, ": a scale is ", *given, "; accepted: above 0");
     const double ratio = static_cast<double>(in) / static_cast<double>(out);
@@ -98,35 +99,42 @@ Tensor detail::resample(const char* op, const Tensor& x, IntArrayRef size,
 }
 
 Tensor upsample_nearest1d(const Tensor& x, IntArrayRef size, std::optional<double> scales) {
-  TANDEM_CHECK(size.size() == 1, "upsample_nearest1d: output_size is ", size, "; accepted: one number");
+  TANDEM_CHECK(size.size() == 1, "upsample_nearest1d: It is expected output_size equals to 1, but got size ",
+               size.size());
   return detail::resample("upsample_nearest1d", x, size, {scales}, Resampling::nearest, false);
 }
 Tensor upsample_nearest2d(const Tensor& x, IntArrayRef size, std::optional<double> h, std::optional<double> w) {
-  TANDEM_CHECK(size.size() == 2, "upsample_nearest2d: output_size is ", size, "; accepted: two numbers");
+  TANDEM_CHECK(size.size() == 2, "upsample_nearest2d: It is expected output_size equals to 2, but got size ",
+               size.size());
   return detail::resample("upsample_nearest2d", x, size, {h, w}, Resampling::nearest, false);
 }
 Tensor upsample_nearest3d(const Tensor& x, IntArrayRef size, std::optional<double> d, std::optional<double> h,
                           std::optional<double> w) {
-  TANDEM_CHECK(size.size() == 3, "upsample_nearest3d: output_size is ", size, "; accepted: three numbers");
+  TANDEM_CHECK(size.size() == 3, "upsample_nearest3d: It is expected output_size equals to 3, but got size ",
+               size.size());
   return detail::resample("upsample_nearest3d", x, size, {d, h, w}, Resampling::nearest, false);
 }
 Tensor upsample_linear1d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> scales) {
-  TANDEM_CHECK(size.size() == 1, "upsample_linear1d: output_size is ", size, "; accepted: one number");
+  TANDEM_CHECK(size.size() == 1, "upsample_linear1d: It is expected output_size equals to 1, but got size ",
+               size.size());
   return detail::resample("upsample_linear1d", x, size, {scales}, Resampling::linear, align_corners);
 }
 Tensor upsample_bilinear2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
                            std::optional<double> w) {
-  TANDEM_CHECK(size.size() == 2, "upsample_bilinear2d: output_size is ", size, "; accepted: two numbers");
+  TANDEM_CHECK(size.size() == 2, "upsample_bilinear2d: It is expected output_size equals to 2, but got size ",
+               size.size());
   return detail::resample("upsample_bilinear2d", x, size, {h, w}, Resampling::linear, align_corners);
 }
 Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> h,
                           std::optional<double> w) {
-  TANDEM_CHECK(size.size() == 2, "upsample_bicubic2d: output_size is ", size, "; accepted: two numbers");
+  TANDEM_CHECK(size.size() == 2, "upsample_bicubic2d: It is expected output_size equals to 2, but got size ",
+               size.size());
   return detail::resample("upsample_bicubic2d", x, size, {h, w}, Resampling::cubic, align_corners);
 }
 Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corners, std::optional<double> d,
                             std::optional<double> h, std::optional<double> w) {
-  TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: output_size is ", size, "; accepted: three numbers");
+  TANDEM_CHECK(size.size() == 3, "upsample_trilinear3d: It is expected output_size equals to 3, but got size ",
+               size.size());
   return detail::resample("upsample_trilinear3d", x, size, {d, h, w}, Resampling::linear, align_corners);
 }
 
@@ -155,27 +163,34 @@ Tensor detail::interpolate(const Tensor& x, const std::optional<std::vector<int6
                            const std::optional<std::vector<double>>& scale_factor, InterpolationMode mode,
                            std::optional<bool> align_corners, bool recompute_scale_factor) {
   const int64_t spatial = x.dim() - 2, wanted = dimensions_of(mode);
-  TANDEM_CHECK(
-      spatial >= 1 && spatial <= 3 && (wanted == 0 || wanted == spatial), "interpolate: x is ", x.sizes(),
-      " and mode is ", mode_name(mode),
-      "; accepted: (N, C, W), (N, C, H, W) and (N, C, D, H, W), of which linear is for the first, bilinear and "
-      "bicubic for the second, trilinear for the third");
-  TANDEM_CHECK(wanted != 0 || !align_corners, "interpolate: mode is ", mode_name(mode),
-               " and align_corners is set; accepted for linear, bilinear, bicubic and trilinear only");
-  TANDEM_CHECK(output_size.has_value() != scale_factor.has_value(),
-               "interpolate: one of size and scale_factor must be set, and not both");
+  TANDEM_CHECK(spatial >= 1 && spatial <= 3,
+               "interpolate: Input Error: Only 3D, 4D and 5D input Tensors supported (got ", x.dim(), "D)");
+  TANDEM_CHECK(wanted == 0 || wanted == spatial, "interpolate: Got ", x.dim(), "D input, but ", mode_name(mode),
+               " mode needs ", wanted + 2, "D input");
+  TANDEM_CHECK(wanted != 0 || !align_corners,
+               "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | "
+               "bicubic | trilinear, but mode is ",
+               mode_name(mode));
+  TANDEM_CHECK(output_size.has_value() != scale_factor.has_value(), "interpolate: ",
+               output_size ? "only one of size or scale_factor should be defined"
+                           : "either size or scale_factor should be defined");
   TANDEM_CHECK(!recompute_scale_factor || scale_factor,
-               "interpolate: recompute_scale_factor is set without scale_factor");
+               "interpolate: recompute_scale_factor is not meaningful with an explicit size.");
   Shape size;
   std::vector<std::optional<double>> scales;
   if (output_size) {
     size = IntArrayRef(*output_size);
-    TANDEM_CHECK(static_cast<int64_t>(size.size()) == spatial, "interpolate: x is ", x.sizes(), " and size is ",
-                 IntArrayRef(size), "; accepted: ", spatial, " numbers");
+    TANDEM_CHECK(static_cast<int64_t>(size.size()) == spatial,
+                 "interpolate: Input and output must have the same number of spatial dimensions, but got input with "
+                 "spatial dimensions of ",
+                 x.sizes().slice(2, static_cast<size_t>(spatial)), " and output size of ", IntArrayRef(size));
   } else {
     const std::vector<double>& factors = *scale_factor;
-    TANDEM_CHECK(static_cast<int64_t>(factors.size()) == spatial, "interpolate: x is ", x.sizes(), " and there are ",
-                 factors.size(), " scale factors; accepted: ", spatial);
+    TANDEM_CHECK(static_cast<int64_t>(factors.size()) == spatial,
+                 "interpolate: Input and scale_factor must have the same number of spatial dimensions, but got input "
+                 "with spatial dimensions of ",
+                 x.sizes().slice(2, static_cast<size_t>(spatial)), " and scale_factor of shape ",
+                 ArrayRef<double>(factors));
     for (size_t d = 0; d < factors.size(); ++d) {
       TANDEM_CHECK(factors[d] > 0, "interpolate: a scale factor is ", factors[d], "; accepted: above 0");
       size.push_back(

@@ -5,6 +5,7 @@
 
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/products/matmul.h"
+#include "tandem/ops/products/multiply_matrices.h"
 #include "tandem/ops/promotion.h"
 
 namespace tandem {
@@ -15,8 +16,9 @@ namespace {
 /// @throws Error unless beta and alpha fit the product's dtype: for integers they must be integers in its range
 void check_factors(const char* op, const Tensor& product, double beta, double alpha) {
   if (product.is_floating_point()) return;
-  TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": beta is ", beta, " and alpha ", alpha,
-               "; accepted beside ", product.dtype(), ": integers");
+  TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": For integral input tensors, argument ",
+               beta == std::trunc(beta) ? "alpha" : "beta", " must not be a floating point number. beta is ", beta,
+               " and alpha ", alpha, " for ", product.dtype());
   for (const double factor : {beta, alpha})
     if (product.numel() > 0) detail::check_holds(op, product.dtype(), factor);
 }
@@ -30,8 +32,7 @@ Tensor scaled(const Tensor& x, double factor) {
 
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
   check_operands("addmm", a, b);
-  TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "addmm: a is ", a.sizes(), " and b is ",
-               b.sizes(), "; accepted: (n, k) and (k, m)");
+  check_matrices("addmm", a, b);
   const Shape sizes{a.size(0), b.size(1)};
   TANDEM_CHECK(broadcast_shapes("addmm", bias.sizes(), sizes) == sizes, "addmm: bias is ", bias.sizes(),
                "; it must broadcast to ", sizes);
@@ -54,13 +55,15 @@ Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha
   return tandem::addmm(*this, a, b, beta, alpha);
 }
 Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha) const {
-  TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0), "addmv: the operands are ",
-               matrix.sizes(), " and ", vector.sizes(), "; accepted: (n, k) and (k,)");
+  TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1, "addmv: vector + matrix @ vector expected, got ", dim(), ", ",
+               matrix.dim(), ", ", vector.dim());
+  TANDEM_CHECK(matrix.size(1) == vector.size(0), "addmv: size mismatch, got input (", matrix.size(0), "), mat (",
+               matrix.size(0), "x", matrix.size(1), "), vec (", vector.size(0), ")");
   return add_product("addmv", *this, matrix.mv(vector), beta, alpha);
 }
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
-  TANDEM_CHECK(a.dim() == 1 && b.dim() == 1, "addr: the operands are ", a.sizes(), " and ", b.sizes(),
-               "; accepted: (n,) and (m,)");
+  TANDEM_CHECK(a.dim() == 1, "addr: Expected 1-D argument vec1, but got ", a.dim(), "-D");
+  TANDEM_CHECK(b.dim() == 1, "addr: Expected 1-D argument vec2, but got ", b.dim(), "-D");
   // Of the functions in this file, only addr promotes dtypes, as in PyTorch.
   const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);

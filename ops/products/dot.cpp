@@ -11,14 +11,17 @@ TANDEM_CAST_POLICY(promote, dot, inner);
 
 Tensor Tensor::dot(const Tensor& other) const {
   check_operands("dot", *this, other);
-  TANDEM_CHECK(dim() == 1 && other.dim() == 1 && numel() == other.numel(), "dot: the operands are ", sizes(), " and ",
-               other.sizes(), "; accepted: (k,) and (k,)");
+  TANDEM_CHECK(dim() == 1 && other.dim() == 1, "dot: 1D tensors expected, but got ", dim(), "D and ", other.dim(),
+               "D tensors");
+  TANDEM_CHECK(numel() == other.numel(), "dot: inconsistent tensor size, expected tensor ", sizes(), " and src ",
+               other.sizes(), " to have the same number of elements, but got ", numel(), " and ", other.numel(),
+               " elements respectively");
   return matmul(other);
 }
 Tensor Tensor::inner(const Tensor& other) const {
   if (dim() == 0 || other.dim() == 0) return *this * other;
-  TANDEM_CHECK(size(-1) == other.size(-1), "inner: the operands are ", sizes(), " and ", other.sizes(),
-               "; their last dimensions must be equal");
+  TANDEM_CHECK(size(-1) == other.size(-1), "inner: the last dimension must match on both input tensors but got shapes ",
+               sizes(), " and ", other.sizes());
   return tensordot(*this, other, {-1}, {-1});
 }
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {

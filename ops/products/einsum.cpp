@@ -20,20 +20,22 @@ constexpr int kDots = 256;
 bool holds(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 
 /// Converts the term of one operand, without spaces, to labels; "..." stands for `dots` dimensions.
-Labels read_labels(const std::string& equation, const std::string& term, int dots) {
+/// @param name  the operand's name in messages
+Labels read_labels(const std::string& name, const std::string& equation, const std::string& term, int dots) {
   Labels labels;
   bool seen = false;
   for (size_t i = 0; i < term.size(); ++i) {
     const char c = term[i];
     if (c == '.') {
-      TANDEM_CHECK(!seen && term.compare(i, 3, "...") == 0, "einsum: \"", equation,
-                   "\" has a \".\" that is not part of ", "one \"...\" in its operand");
+      TANDEM_CHECK(!seen, "einsum: found '.' for ", name, " for which an ellipsis was already found");
+      TANDEM_CHECK(term.compare(i, 3, "...") == 0, "einsum: found '.' for ", name, " that is not part of any ellipsis");
       seen = true;
       i += 2;
       for (int k = dots; k-- > 0;) labels.push_back(kDots + k);
     } else {
-      TANDEM_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: \"", equation, "\" holds '", c,
-                   "'; accepted: letters, \"...\", \",\" and one \"->\"");
+      TANDEM_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: invalid subscript given at index ",
+                   name == "output" ? equation.rfind(c) : equation.find(c),
+                   " in the equation string, subscripts must be in [a-zA-Z], but it is '", c, "'");
       labels.push_back(c);
     }
   }
@@ -44,13 +46,14 @@ struct Term {
   Labels labels;  // one label for each dimension of x
 };
 /// Replaces the dimensions of a repeated label by their diagonal, so that x has one dimension for each label.
-Term without_repeats(Tensor x, Labels labels) {
+Term without_repeats(size_t operand, Tensor x, Labels labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     const auto again = std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
     if (again == labels.end()) continue;
     const auto j = again - labels.begin();
-    TANDEM_CHECK(x.size(static_cast<int64_t>(i)) == x.size(j), "einsum: a label is repeated for dimensions ", i,
-                 " and ", j, " of ", x.sizes(), "; both must be of one size");
+    TANDEM_CHECK(x.size(static_cast<int64_t>(i)) == x.size(j), "einsum: subscript ", static_cast<char>(labels[i]),
+                 " is repeated for operand ", operand, " but the sizes don't match, ", x.size(j),
+                 " != ", x.size(static_cast<int64_t>(i)));
     x = x.diagonal(0, static_cast<int64_t>(i), j).movedim(-1, static_cast<int64_t>(i));
     labels.erase(again);
     --i;
@@ -136,15 +139,16 @@ Term multiplied(Term a, Term b, const Labels& kept) {
 }  // namespace
 
 Tensor einsum(const std::string& equation, TensorList operands) {
-  TANDEM_CHECK(!operands.empty(), "einsum: there are no operands; accepted: one or more");
+  TANDEM_CHECK(!operands.empty(), "einsum: must provide at least one operand");
   std::string text;
   for (const char c : equation)
     if (c != ' ') text += c;
   const size_t arrow = text.find("->");
   std::vector<std::string> parts(1);
   for (const char c : text.substr(0, arrow)) c == ',' ? parts.emplace_back() : parts.back() += c;
-  TANDEM_CHECK(parts.size() == operands.size(), "einsum: \"", equation, "\" names ", parts.size(), " operands, and ",
-               operands.size(), " were given");
+  TANDEM_CHECK(parts.size() == operands.size(), "einsum: ", parts.size() > operands.size() ? "fewer" : "more",
+               " operands were provided than specified in the equation: got ", operands.size(), " for \"", equation,
+               "\"");
   int dots = 0;  // largest number of dimensions that "..." stands for
   std::vector<Term> terms;
   std::map<int, int64_t> size_of_label;
@@ -156,31 +160,40 @@ Tensor einsum(const std::string& equation, TensorList operands) {
         static_cast<int>(std::count_if(parts[i].begin(), parts[i].end(), [](char c) { return c != '.'; }));
     const int rest = static_cast<int>(x.dim()) - named;
     const bool open = parts[i].find('.') != std::string::npos;
-    TANDEM_CHECK(open ? rest >= 0 : rest == 0, "einsum: \"", parts[i], "\" names ", named, " dimensions of operand ", i,
-                 ", which is ", x.sizes());
+    TANDEM_CHECK(open || rest == 0, "einsum: the number of subscripts in the equation (", named,
+                 ") does not match the number of dimensions (", x.dim(), ") for operand ", i,
+                 " and no ellipsis was given");
+    TANDEM_CHECK(rest >= 0, "einsum: the number of subscripts in the equation (", named,
+                 ") is more than the number of dimensions (", x.dim(), ") for operand ", i);
     if (open) dots = std::max(dots, rest);
-    terms.push_back(without_repeats(x, read_labels(equation, parts[i], rest)));
-    for (const int label : read_labels(equation, parts[i], rest)) ++count[label];
+    const Labels labels = read_labels("operand " + std::to_string(i), equation, parts[i], rest);
+    terms.push_back(without_repeats(i, x, labels));
+    for (const int label : labels) ++count[label];
     for (size_t d = 0; d < terms[i].labels.size(); ++d) {
       int64_t& size = size_of_label.try_emplace(terms[i].labels[d], 1).first->second;
       const int64_t own = terms[i].x.size(static_cast<int64_t>(d));
-      TANDEM_CHECK(own == size || own == 1 || size == 1, "einsum: a dimension of operand ", i, ", which is ", x.sizes(),
-                   ", has size ", own, ", and that of its label elsewhere is ", size);
+      TANDEM_CHECK(own == size || own == 1 || size == 1, "einsum: ",
+                   terms[i].labels[d] < kDots ? std::string("subscript ") + static_cast<char>(terms[i].labels[d])
+                                              : std::string("a dimension of the ellipsis"),
+                   " has size ", own, " for operand ", i, " which does not broadcast with previously seen size ", size);
       if (own != 1) size = own;
     }
   }
   Labels wanted;
   if (arrow != std::string::npos) {
-    wanted = read_labels(equation, text.substr(arrow + 2), dots);
+    wanted = read_labels("output", equation, text.substr(arrow + 2), dots);
   } else {
     for (int k = dots; k-- > 0;) wanted.push_back(kDots + k);
     for (const auto& [label, times] : count)
       if (label < kDots && times == 1) wanted.push_back(label);
   }
-  for (size_t i = 0; i < wanted.size(); ++i)
-    TANDEM_CHECK(size_of_label.count(wanted[i]) && std::find(wanted.begin(), wanted.end(), wanted[i]) ==
-                                                       wanted.begin() + static_cast<std::ptrdiff_t>(i),
-                 "einsum: \"", equation, "\" has on its right side a label that no operand has, or one twice");
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string label = wanted[i] < kDots ? std::string(1, static_cast<char>(wanted[i])) : "...";
+    TANDEM_CHECK(size_of_label.count(wanted[i]), "einsum: output subscript ", label,
+                 " does not appear in the equation for any input operand");
+    TANDEM_CHECK(std::find(wanted.begin(), wanted.end(), wanted[i]) == wanted.begin() + static_cast<std::ptrdiff_t>(i),
+                 "einsum: output subscript ", label, " appears more than once in the output");
+  }
   Term result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {
     Labels kept = wanted;  // labels still needed after this product

@@ -11,7 +11,7 @@ TANDEM_CAST_POLICY(none, kron);
 
 Tensor Tensor::kron(const Tensor& other) const {
   const int64_t rank = std::max(dim(), other.dim());
-  TANDEM_CHECK(2 * rank <= kMaxDims, "kron: the operands are ", sizes(), " and ", other.sizes(), "; accepted: at most ",
+  TANDEM_CHECK(2 * rank <= kMaxDims, "kron: self is ", sizes(), " and other is ", other.sizes(), "; accepted: at most ",
                kMaxDims / 2, " dimensions");
   Shape left, right, out;
   for (int64_t d = 0; d < rank; ++d) {

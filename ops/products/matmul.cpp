@@ -37,26 +37,43 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
                   return {da, db};
                 });
 }
+/// Throws the error of a matmul whose inner sizes differ, in the words of the product that LibTorch would call.
+[[noreturn]] void fail_to_multiply(const Tensor& a, const Tensor& b) {
+  const int64_t rows = numel_of(a.sizes().slice(0, a.sizes().size() - 1));  // of all batches
+  TANDEM_CHECK(a.dim() > 1 || b.dim() > 1, "matmul: inconsistent tensor size, expected tensor ", a.sizes(), " and src ",
+               b.sizes(), " to have the same number of elements, but got ", a.numel(), " and ", b.numel(),
+               " elements respectively");
+  TANDEM_CHECK(b.dim() > 1, "matmul: size mismatch, got input (", rows, "), mat (", rows, "x", a.size(-1), "), vec (",
+               b.size(0), ")");
+  TANDEM_CHECK(b.dim() > 2, "matmul: mat1 and mat2 shapes cannot be multiplied (", rows, "x", a.size(-1), " and ",
+               b.size(0), "x", b.size(1), ")");
+  const int64_t batch = numel_of(b.sizes().slice(0, b.sizes().size() - 2));
+  TANDEM_FAIL(
+      "matmul: Expected size for first two dimensions of batch2 tensor to be: ", IntArrayRef({batch, a.size(-1)}),
+      " but got: ", IntArrayRef({batch, b.size(-2)}), ". The operands are ", a.sizes(), " and ", b.sizes());
+}
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_operands("mm", a, b);
-  TANDEM_CHECK(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0), "mm: a is ", a.sizes(), " and b is ", b.sizes(),
-               "; accepted: (n, k) and (k, m)");
+  check_matrices("mm", a, b);
   return product("mm", a, b);
 }
 Tensor bmm(const Tensor& a, const Tensor& b) {
   check_operands("bmm", a, b);
-  TANDEM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "bmm: a is ",
-               a.sizes(), " and b is ", b.sizes(), "; accepted: (b, n, k) and (b, k, m)");
+  TANDEM_CHECK(a.dim() == 3, "bmm: batch1 must be a 3D tensor, but is ", a.sizes());
+  TANDEM_CHECK(b.dim() == 3, "bmm: batch2 must be a 3D tensor, but is ", b.sizes());
+  TANDEM_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(1),
+               "bmm: Expected size for first two dimensions of batch2 tensor to be: ",
+               IntArrayRef({a.size(0), a.size(2)}), " but got: ", b.sizes().slice(0, 2), ".");
   return product("bmm", a, b);
 }
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check_operands("matmul", a, b);
-  TANDEM_CHECK(a.dim() > 0 && b.dim() > 0, "matmul: a is ", a.sizes(), " and b is ", b.sizes(),
-               "; both need at least one dimension");
-  TANDEM_CHECK(a.size(-1) == b.size(b.dim() == 1 ? 0 : -2), "matmul: a is ", a.sizes(), " and b is ", b.sizes(),
-               "; the last dimension of a must equal the second last of b");
+  TANDEM_CHECK(a.dim() > 0 && b.dim() > 0, "matmul: both arguments to matmul need to be at least 1D, but they are ",
+               a.dim(), "D and ", b.dim(), "D");
+  if (a.size(-1) != b.size(b.dim() == 1 ? 0 : -2)) [[unlikely]]
+    fail_to_multiply(a, b);
   if (a.dim() == 1 || b.dim() == 1) {  // a vector becomes a row or a column; this dimension is removed from the result
     Shape out;
     for (int64_t d = 0; d + 1 < a.dim(); ++d) out.push_back(a.size(d));
@@ -90,8 +107,10 @@ Tensor Tensor::mm(const Tensor& other) const { return tandem::mm(*this, other); 
 Tensor Tensor::bmm(const Tensor& other) const { return tandem::bmm(*this, other); }
 Tensor Tensor::mv(const Tensor& other) const {
   check_operands("mv", *this, other);
-  TANDEM_CHECK(dim() == 2 && other.dim() == 1 && size(1) == other.size(0), "mv: the operands are ", sizes(), " and ",
-               other.sizes(), "; accepted: (n, k) and (k,)");
+  TANDEM_CHECK(dim() == 2 && other.dim() == 1, "mv: vector + matrix @ vector expected, got 1, ", dim(), ", ",
+               other.dim());
+  TANDEM_CHECK(size(1) == other.size(0), "mv: size mismatch, got input (", size(0), "), mat (", size(0), "x", size(1),
+               "), vec (", other.size(0), ")");
   return matmul(other);
 }
 Tensor linalg_matmul(const Tensor& a, const Tensor& b) { return matmul(a, b); }

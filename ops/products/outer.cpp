@@ -9,8 +9,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, outer);
 
 Tensor Tensor::outer(const Tensor& other) const {
-  TANDEM_CHECK(dim() == 1 && other.dim() == 1, "outer: the operands are ", sizes(), " and ", other.sizes(),
-               "; accepted: (n,) and (m,)");
+  TANDEM_CHECK(dim() == 1, "outer: Expected 1-D argument self, but got ", dim(), "-D");
+  TANDEM_CHECK(other.dim() == 1, "outer: Expected 1-D argument vec2, but got ", other.dim(), "-D");
   return unsqueeze(1) * other;
 }
 

@@ -9,19 +9,19 @@ TANDEM_CAST_POLICY(promote, tensordot);
 
 Tensor tensordot(const Tensor& a, const Tensor& b, IntArrayRef dims_a, IntArrayRef dims_b) {
   check_operands("tensordot", a, b);
-  TANDEM_CHECK(dims_a.size() == dims_b.size(), "tensordot: dims are ", dims_a, " and ", dims_b,
-               "; both must be of one length");
+  TANDEM_CHECK(dims_a.size() == dims_b.size(), "tensordot: both dimension lists should have same length, but are ",
+               dims_a, " and ", dims_b);
   Tensor left = a, right = b;
   std::vector<int64_t> summed_a, summed_b;
   unsigned mask_a = 0, mask_b = 0;
   int64_t inner = 1;
   for (size_t i = 0; i < dims_a.size(); ++i) {
     const int64_t p = wrap_dim("tensordot", dims_a[i], a.dim()), q = wrap_dim("tensordot", dims_b[i], b.dim());
-    TANDEM_CHECK(!(mask_a >> p & 1) && !(mask_b >> q & 1), "tensordot: dims are ", dims_a, " and ", dims_b,
-                 "; each must be named once");
+    TANDEM_CHECK(!(mask_a >> p & 1) && !(mask_b >> q & 1), "tensordot: dim ", mask_a >> p & 1 ? p : q,
+                 " appears multiple times in the list of dims ", mask_a >> p & 1 ? dims_a : dims_b);
     const int64_t m = left.size(p), n = right.size(q);
-    TANDEM_CHECK(m == n || m == 1 || n == 1, "tensordot: dimension ", p, " of ", a.sizes(), " and ", q, " of ",
-                 b.sizes(), " differ; they must be equal, or one of them 1");
+    TANDEM_CHECK(m == n || m == 1 || n == 1, "tensordot: contracted dimensions need to match, but first has size ", m,
+                 " in dim ", p, " and second has size ", n, " in dim ", q);
     if (m == 1 && n != 1) right = right.sum(q, true);
     if (n == 1 && m != 1) left = left.sum(p, true);
     inner *= m == 1 || n == 1 ? 1 : m;

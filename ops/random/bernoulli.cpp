@@ -9,11 +9,11 @@ namespace tandem {
 /// Returns whether uniform numbers are below p. They have 24 bits, as in the kernel of bernoulli_(double).
 static Tensor draw_below(const Tensor& p, IntArrayRef sizes) {
   const NoGradGuard guard;
-  check_each_in_range("bernoulli", "p", p, 0, 1);
+  check_each_in_range("bernoulli", "p must be between 0 and 1", p, 0, 1);
   return rand(sizes, TensorOptions(kFloat32).device(p.device())) < p.to(p.dtype() == kFloat64 ? kFloat64 : kFloat32);
 }
 Tensor& Tensor::bernoulli_(double p) const {
-  TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_: p is ", p, "; accepted: 0 to 1");
+  TANDEM_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   return fill_random("bernoulli_", self(), [&](const Draw& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), bernoulli, p, d.state, d.offset, y);
   });
@@ -21,9 +21,9 @@ Tensor& Tensor::bernoulli_(double p) const {
 Tensor& Tensor::bernoulli_(const Tensor& p) const {
   check_floating("bernoulli_", p);
   TANDEM_CHECK(broadcast_shapes("bernoulli_", sizes(), p.sizes()) == sizes(), "bernoulli_: p is ", p.sizes(),
-               " for x of ", sizes(), "; it must broadcast to that");
-  TANDEM_CHECK(p.device() == device(), "bernoulli_: p is on ", p.device(), " and x on ", device(),
-               "; both must be on one device");
+               "; it must broadcast to x's sizes, ", sizes());
+  TANDEM_CHECK(p.device() == device(), "bernoulli_: Expected all tensors to be on the same device, but got p is on ",
+               p.device(), ", different from other tensors on ", device());
   return autograd::inplace(
       "bernoulli_", self(), {}, [&] { copy_elements(draw_below(p, sizes()), self()); },
       [&](const Tensor&) { return draw_below(p, sizes()).to(dtype()); }, autograd::Old::replaced);

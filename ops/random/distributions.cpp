@@ -10,18 +10,18 @@ namespace tandem {
 
 Tensor& Tensor::exponential_(double lambd) const {
   check_floating("exponential_", self());
-  TANDEM_CHECK(lambd > 0, "exponential_: lambd is ", lambd, "; it must be positive");
+  TANDEM_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   return transformed("exponential_", self(), [=](const Tensor& u) { return (-u).log1p() * (-1 / lambd); });
 }
 Tensor& Tensor::geometric_(double p) const {
-  TANDEM_CHECK(p > 0 && p < 1 && dtype() != kBool, "geometric_: p is ", p, " of ", dtype(),
-               "; accepted: numbers, and 0 < p < 1");
+  TANDEM_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+  TANDEM_CHECK(dtype() != kBool, "geometric_: dtype is bool; accepted: every other dtype");
   return transformed("geometric_", self(),
                      [=](const Tensor& u) { return ((-u).log1p() * (1 / std::log1p(-p))).floor() + 1; });
 }
 Tensor& Tensor::cauchy_(double median, double sigma) const {
   check_floating("cauchy_", self());
-  TANDEM_CHECK(sigma > 0, "cauchy_: sigma is ", sigma, "; it must be positive");
+  TANDEM_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   return transformed("cauchy_", self(),
                      [=](const Tensor& u) { return ((u - 0.5) * std::numbers::pi).tan() * sigma + median; });
 }

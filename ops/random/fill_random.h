@@ -45,14 +45,14 @@ inline void check_floating(const char* op, const Tensor& x) {
 
 /// Checks that all elements are in [least, most]. The check reads values on the host, so it is skipped for a GPU's
 /// tensors, where it would synchronize, and while tracing or recording.
+/// @param rule  what the message says about the elements
 /// @throws Error if an element is out of range
-inline void check_each_in_range(const char* op, const char* what, const Tensor& x, double least, double most) {
+inline void check_each_in_range(const char* op, const char* rule, const Tensor& x, double least, double most) {
   if (!x.is_cpu() || RankContext::current().observer || x.numel() == 0) return;
   const NoGradGuard guard;
   // low and high are NaN if an element is NaN.
   const double low = x.detach().amin().item<double>(), high = x.detach().amax().item<double>();
-  TANDEM_CHECK(low >= least && high <= most, op, ": ", what, " is ", low >= least ? high : low, "; accepted: ", least,
-               " to ", most);
+  TANDEM_CHECK(low >= least && high <= most, op, ": ", rule, "; found ", low >= least ? high : low);
 }
 
 }  // namespace tandem::detail

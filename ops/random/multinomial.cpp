@@ -10,17 +10,18 @@ namespace tandem {
 
 Tensor Tensor::multinomial(int64_t num_samples, Flag replacement) const {
   check_floating("multinomial", *this);
-  TANDEM_CHECK((dim() == 1 || dim() == 2) && num_samples > 0, "multinomial: x is ", sizes(), " and num_samples ",
-               num_samples, "; accepted: (n) or (rows, n), and one sample or more");
+  TANDEM_CHECK(dim() == 1 || dim() == 2, "multinomial: prob_dist must be 1 or 2 dim, but is ", sizes());
+  TANDEM_CHECK(num_samples > 0, "multinomial: cannot sample n_sample <= 0 samples, got num_samples=", num_samples);
   const int64_t n = size(-1);
-  TANDEM_CHECK(replacement || num_samples <= n, "multinomial: num_samples is ", num_samples, " of ", n,
-               "; accepted: at most as many, or with replacement");
+  TANDEM_CHECK(replacement || num_samples <= n,
+               "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement, got num_samples=",
+               num_samples, " for ", n, " categories");
   const NoGradGuard guard;
   const double most = std::numeric_limits<double>::max();
-  check_each_in_range("multinomial", "a probability", *this, 0, most);
+  check_each_in_range("multinomial", "probability tensor contains either `inf`, `nan` or element < 0", *this, 0, most);
   const Tensor p = detach().to(kFloat64).reshape({-1, n});
-  check_each_in_range("multinomial", "the sum of the probabilities", p.sum(1), std::numeric_limits<double>::min(),
-                      most);
+  check_each_in_range("multinomial", "invalid multinomial distribution (sum of probabilities <= 0)", p.sum(1),
+                      std::numeric_limits<double>::min(), most);
   const TensorOptions wide = p.options();
   Tensor y;
   if (replacement) {

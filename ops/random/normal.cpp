@@ -9,8 +9,8 @@
 namespace tandem {
 
 Tensor& Tensor::normal_(double mean, double std) const {
-  TANDEM_CHECK(is_floating_point() && std >= 0, "normal_: standard deviation ", std, " of ", dtype(),
-               "; accepted: a floating dtype and std >= 0");
+  check_floating("normal_", self());
+  TANDEM_CHECK(std >= 0, "normal_: normal expects std >= 0.0, but found std ", std);
   return fill_random("normal_", self(), [&](const Draw& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), normal, mean, std, d.state, d.offset, y);
   });
@@ -20,26 +20,28 @@ Tensor normal(double mean, double std, IntArrayRef sizes, const TensorOptions& o
   return options.requires_grad() ? y.requires_grad_() : y;
 }
 Tensor normal(const Tensor& mean, double std) {
-  TANDEM_CHECK(std >= 0, "normal: standard deviation is ", std, "; it must not be negative");
+  TANDEM_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   check_floating("normal", mean);
   return flat_in_parameters("normal", randn_like(mean.detach()).mul_(std).add_(mean.detach()), mean);
 }
 Tensor normal(double mean, const Tensor& std) {
   check_floating("normal", std);
-  check_each_in_range("normal", "a standard deviation", std, 0, std::numeric_limits<double>::infinity());
+  check_each_in_range("normal", "normal expects all elements of std >= 0.0", std, 0,
+                      std::numeric_limits<double>::infinity());
   return flat_in_parameters("normal", randn_like(std.detach()).mul_(std.detach()).add_(mean), std);
 }
 Tensor normal(const Tensor& mean, const Tensor& std) {
   check_floating("normal", mean);
   check_floating("normal", std);
-  check_each_in_range("normal", "a standard deviation", std, 0, std::numeric_limits<double>::infinity());
+  check_each_in_range("normal", "normal expects all elements of std >= 0.0", std, 0,
+                      std::numeric_limits<double>::infinity());
   const Shape sizes = broadcast_shapes("normal", mean.sizes(), std.sizes());
   const Tensor y = randn(sizes, mean.options()) * std.detach() + mean.detach();
   return flat_in_parameters("normal", y, mean, std);
 }
 Tensor& Tensor::log_normal_(double mean, double std) const {
   check_floating("log_normal_", self());
-  TANDEM_CHECK(std > 0, "log_normal_: std is ", std, "; it must be positive");
+  TANDEM_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   const auto draw = [&] {
     const NoGradGuard guard;
     return normal(mean, std, sizes(), options()).exp_();

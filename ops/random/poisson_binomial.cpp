@@ -112,7 +112,8 @@ Tensor poisson(const Tensor& x) {
   TANDEM_CHECK(x.is_floating_point(), "poisson: dtype is ", x.dtype(), "; accepted: floating point");
   check_not_recorded("poisson", "the host draws the numbers");
   const Tensor rates = on_host(x);
-  check_each_in_range("poisson", "a rate", rates, 0, 0x1p62);
+  check_each_in_range("poisson", "invalid Poisson rate, expected rate to be non-negative and at most 2^62", rates, 0,
+                      0x1p62);
   const auto draw = [&](int64_t i, Uniforms& u) { return poisson_number(rates.data<double>()[i], u); };
   return record("poisson", drawn_on_host("poisson", x, draw), {x}, {},
                 [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });
@@ -123,8 +124,8 @@ Tensor binomial(const Tensor& count, const Tensor& prob) {
   check_not_recorded("binomial", "the host draws the numbers");
   const Shape sizes = broadcast_shapes("binomial", count.sizes(), prob.sizes());
   const Tensor n = on_host(count.detach().expand(sizes)), p = on_host(prob.detach().expand(sizes));
-  check_each_in_range("binomial", "a count", n, 0, 0x1p53);
-  check_each_in_range("binomial", "a probability", p, 0, 1);
+  check_each_in_range("binomial", "count must be between 0 and 2^53", n, 0, 0x1p53);
+  check_each_in_range("binomial", "prob must be between 0 and 1", p, 0, 1);
   const auto draw = [&](int64_t i, Uniforms& u) {
     const double trials = n.data<double>()[i], chance = p.data<double>()[i];
     return chance <= 0.5 ? binomial_number(trials, chance, u) : trials - binomial_number(trials, 1 - chance, u);

@@ -13,7 +13,7 @@ Tensor randint(int64_t high, IntArrayRef sizes, const TensorOptions& options) {
   return randint(0, high, sizes, options);
 }
 Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions& options) {
-  TANDEM_CHECK(low < high, "randint: from ", low, " to ", high, " holds no integer");
+  TANDEM_CHECK(low < high, "randint: random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
   return make_empty("randint", sizes, options.dtype_or(kInt64), options).random_(low, high);
 }
 Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options, std::optional<MemoryFormat> format) {
@@ -21,19 +21,21 @@ Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options,
 }
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options,
                     std::optional<MemoryFormat> format) {
-  TANDEM_CHECK(low < high, "randint_like: from ", low, " to ", high, " holds no integer");
+  TANDEM_CHECK(low < high, "randint_like: random_ expects 'from' to be less than 'to', but got from=", low,
+               " >= to=", high);
   return finish_new(make_empty_like("randint_like", x, options, format).random_(low, high), options);
 }
 Tensor& Tensor::random_(int64_t low, int64_t high) const {
-  TANDEM_CHECK(low < high, "random_: from ", low, " to ", high, " holds no integer");
+  TANDEM_CHECK(low < high, "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
   if (!tandem::is_floating_point(dtype())) {
     const int64_t most = visit_dtype(dtype(), []<class T>() -> int64_t {
       if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
       return 0;
     });
     const int64_t least = dtype() == kBool || dtype() == kUInt8 ? 0 : -most - 1;
-    TANDEM_CHECK(low >= least && high - 1 <= most, "random_: from ", low, " to ", high, " is more than ", dtype(),
-                 " holds; accepted: from ", least, " to ", most);
+    TANDEM_CHECK(low >= least && high - 1 <= most, "random_: ", low < least ? "from" : "to - 1",
+                 " is out of bounds for ", dtype(), ": from is ", low, " and to is ", high, ", but it holds ", least,
+                 " to ", most);
   }
   return fill_random("random_", self(), [&](const Draw& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), randint, low, high, d.state, d.offset, y);
@@ -53,7 +55,7 @@ Tensor& Tensor::random_() const {
 Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to) {
   Tensor y = empty_like(x);
   if (to) return y.random_(from, *to);
-  TANDEM_CHECK(from == 0, "random: from ", from, " without an end; accepted: from 0, or an end");
+  TANDEM_CHECK(from == 0, "random: from is ", from, ", but there is no to; without to, from must be 0");
   return y.random_();
 }
 Tensor random(const Tensor& x, int64_t to) { return empty_like(x).random_(0, to); }

@@ -7,8 +7,8 @@
 namespace tandem {
 
 Tensor& Tensor::uniform_(double low, double high) const {
-  TANDEM_CHECK(is_floating_point() && low <= high, "uniform_: from ", low, " to ", high, " of ", dtype(),
-               "; accepted: a floating dtype and low <= high");
+  check_floating("uniform_", self());
+  TANDEM_CHECK(low <= high, "uniform_ expects to return a [from, to) range, but found from=", low, " > to=", high);
   return fill_random("uniform_", self(), [&](const Draw& d, Tensor& y) {
     TANDEM_DISPATCH(y.device(), uniform, low, high, d.state, d.offset, y);
   });

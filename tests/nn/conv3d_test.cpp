@@ -48,10 +48,13 @@ TEST_CASE("Conv3d prints as in Python, and pads in every mode", "[nn][conv3d]") 
 TEST_CASE("conv3d names sizes that do not fit", "[nn][conv3d]") {
   const Tensor x = ones({1, 2, 3, 3, 3});
   CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 4, 1, 1})),
-                    Contains("conv3d: the kernel covers 4 elements, but there are only 3"));
+                    Contains("conv3d: Calculated padded input size per channel: (3") &&
+                        Contains("Kernel size: (4 x 1 x 1). Kernel size can't be greater than actual input size"));
   CHECK_THROWS_WITH(conv3d(x, ones({1, 3, 1, 1, 1})), Contains("conv3d") && Contains("(1, 3, 1, 1, 1)"));
-  CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 1, 1})), Contains("accepted: (N, C, D, H, W)"));
-  CHECK_THROWS_WITH(conv3d(x, ones({2, 2, 1, 1, 1}), ones({3})), Contains("bias is (3,)"));
+  CHECK_THROWS_WITH(conv3d(x, ones({1, 2, 1, 1})),
+                    Contains("conv3d: Expected 4-dimensional input for 4-dimensional weight (1, 2, 1, 1)"));
+  CHECK_THROWS_WITH(conv3d(x, ones({2, 2, 1, 1, 1}), ones({3})),
+                    Contains("expected bias to be 1-dimensional with 2 elements, but got bias of size (3,)"));
   CHECK_THROWS_WITH(conv_transpose3d(x, ones({2, 1, 1, 1, 1}), {}, 1, 0, 1), Contains("output_padding (1, 1, 1)"));
   CHECK_THROWS_WITH(nn::Conv3d(2, 2, 0), Contains("Conv3d: kernel_size is (0, 0, 0)"));
 }

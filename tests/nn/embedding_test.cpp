@@ -69,16 +69,22 @@ TEST_CASE("a bag may be empty, and what makes no bags is refused", "[nn][embeddi
   const auto refused = [&](const Tensor& index, const F::EmbeddingBagFuncOptions& o, const char* text) {
     CHECK_THROWS_WITH(F::embedding_bag(index, table, o), Contains(text));
   };
-  refused(index, {}, "there are no offsets");
-  refused(index, with({1, 2}, kSum), "offsets begin with 1");
-  refused(index, with({0, 4}, kSum), "offset 4 comes before 3");
-  refused(index, with({0, 2, 1}, kSum), "offset 2 comes before 1");
-  refused(index, with({0, 2}, kSum).include_last_offset(true), "end with 2");
-  refused(index, with({0}, kNone), "mode is kNone");
-  refused(index, with({0}, kMax).scale_grad_by_freq(true), "scale_grad_by_freq with mode kMax");
-  refused(index, with({0}, kMean).per_sample_weights(ones({3})), "accepted: index's sizes, and mode kSum");
-  refused(index, with({0}, kSum).per_sample_weights(ones({2})), "per_sample_weights are (2,)");
-  refused(index.unsqueeze(0), with({0}, kSum), "whose rows are the bags");
+  refused(index, {}, "offsets has to be a 1D Tensor but got null");
+  refused(index, with({1, 2}, kSum),
+          "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+          "got 1");
+  refused(index, with({0, 4}, kSum), "offsets[-1] can not be greater than input's length 3 but got offsets[-1] of 4");
+  refused(index, with({0, 2, 1}, kSum), "offsets must not decrease, but 2 is followed by 1");
+  refused(index, with({0, 2}, kSum).include_last_offset(true),
+          "with include_last_offset, offsets[-1] must be input's length 3, but got 2");
+  refused(index, with({0}, kNone), "mode has to be one of sum, mean or max");
+  refused(index, with({0}, kMax).scale_grad_by_freq(true),
+          "max mode does not support scaling the gradient by the frequency");
+  refused(index, with({0}, kMean).per_sample_weights(ones({3})),
+          "per_sample_weights is only supported for mode='kSum' (got mode='kMean')");
+  refused(index, with({0}, kSum).per_sample_weights(ones({2})),
+          "If per_sample_weights (2,) is not null, then it must have the same shape as the input");
+  refused(index.unsqueeze(0), with({0}, kSum), "If input is 2D, then offsets has to be null");
   refused(tensor({{3}}), {}, "embedding");
 }
 
@@ -91,7 +97,8 @@ TEST_CASE("Bilinear gives PyTorch's outputs and gradients", "[nn][layers]") {
   CHECK(wide->weight.abs().max().item<double>() == Approx(0.25).margin(0.005));  // 1 / sqrt(16)
   CHECK(wide->bias.abs().max().item<double>() <= 0.25);
   CHECK_THROWS_WITH(m(ones({5, 3}).to(kFloat64), ones({4, 4}).to(kFloat64)), Contains("(5, 3)") && Contains("(4, 4)"));
-  CHECK_THROWS_WITH(m(ones({5, 2}).to(kFloat64), ones({5, 4}).to(kFloat64)), Contains("(2, 3, 4)"));
+  CHECK_THROWS_WITH(m(ones({5, 2}).to(kFloat64), ones({5, 4}).to(kFloat64)),
+                    Contains("input1 size does not match weight size: got 2 but expected 3"));
   CHECK_THROWS_WITH(nn::Bilinear(0, 4, 2), Contains("in1_features is 0"));
 }
 

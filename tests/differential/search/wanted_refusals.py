@@ -49,8 +49,8 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
-    return (difference.kind == "throws" and "accepted: " in ours["errors"][difference.step] and isinstance(value, list)
-            and 0 in value[1])
+    is_check = re.search("accepted: |expected|must |should |cannot |only ", ours["errors"][difference.step], re.IGNORECASE)
+    return difference.kind == "throws" and is_check and isinstance(value, list) and 0 in value[1]
 
 
 @wanted("sources of scatter that are too large",
@@ -76,8 +76,9 @@ def _(difference, steps, ours, theirs):
 @wanted("losses of unlike sizes",
         "Tandem refuses a loss of two tensors of different sizes as a mistake; PyTorch warns and broadcasts")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and bool(re.match(r"\w+_loss: x is .* and target is .*; both must have the same shape",
-                                                         ours["errors"][difference.step]))
+    return difference.kind == "throws" and bool(
+        re.match(r"\w+_loss: (x is .* and target is .*; both must have the same shape|Target size .* must be the same as input size|"
+                 "inconsistent target size: )", ours["errors"][difference.step]))
 
 
 @wanted("medians of nothing",
@@ -170,7 +171,8 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and any(
         text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
-                                                             "accepted: float32 and float64", "bool tensors cannot be subtracted"))
+                                                             "Expected out tensor to have dtype", "accepted: float32 and float64",
+                                                             "bool tensors cannot be subtracted"))
 
 
 @wanted("inputs without a batch",
