@@ -24,7 +24,7 @@ struct Arrival {
 };
 /// State of a node that takes part in a backward.
 struct Pending {
-  size_t visit = 0;  // position in the order in which discover() found the nodes
+  size_t visit = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
   bool needed = true;   // whether the node runs
   bool reached = true;  // whether its gradient is needed: the node runs, or the gradient was requested
@@ -37,7 +37,7 @@ struct Pending {
 struct GraphTask {
   std::unordered_map<Node*, Pending> nodes;
   bool retain, create, several_devices = false;
-  bool pruned = false;   // whether only some gradients are needed: see Pending::reached
+  bool pruned = false;   // whether only some gradients are needed: see NodeState::reached
   bool into_all = true;  // whether gradients accumulate into all leaves, or only into the leaves in `into`
   std::set<const Node*> into;
   int devices = 1;  // number of devices on which the nodes run

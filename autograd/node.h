@@ -40,7 +40,7 @@ struct SavedTensorHooks {
   std::function<std::any(const Tensor&)> pack;
   std::function<Tensor(const std::any&)> unpack;
 };
-/// Place in the program where a node was made: autograd/anomaly_mode.h.
+/// Stack and parent of a node, kept in anomaly mode: autograd/anomaly_mode.h.
 struct ForwardPlace;
 struct PackedTensor;
 
@@ -158,13 +158,13 @@ class Node : public std::enable_shared_from_this<Node> {
   unsigned add_hook(uint32_t slot, detail::TensorHook hook);
   /// Removes the hook at a position returned by add_hook().
   void remove_hook(unsigned position);
-  /// Makes backward add the gradient of a slot, after the hooks, to `cell`, until forget() is called.
+  /// Makes backward add the gradient of a slot, after the hooks, to `cell`, until stop_retaining_grad() is called.
   void retain(uint32_t slot, std::shared_ptr<Tensor> cell);
-  /// Ends retain() for this cell.
+  /// Ends retain_grad_in() for this cell.
   void forget(const std::shared_ptr<Tensor>& cell);
-  /// The slots and cells passed to retain().
+  /// The slots and cells passed to retain_grad_in().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained() const { return retained_; }
-  /// Applies the hooks of a slot, adds the result to the cells of retain(), and returns it.
+  /// Applies the hooks of a slot, adds the result to the cells of retain_grad_in(), and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   /// Properties that the gradient of a result must have.
@@ -184,7 +184,7 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   /// Zeros with the sizes, dtype and device of result i, for a result without gradient.
   Tensor zeros_for(size_t i) const;
-  /// Place in the program where the node was made, if in anomaly mode; else null.
+  /// Stack and parent of the node, if it was made in anomaly mode; else null.
   const std::shared_ptr<const detail::ForwardPlace>& forward_place() const { return place_; }
 
  protected:

@@ -10,7 +10,8 @@ namespace autograd {
 
 Meta& meta(const Tensor& t) {
   auto& record = t.impl()->autograd;
-  // `new Meta` is written without parentheses, because `new Meta()` would zero the memory before the constructor runs.
+  // `new AutogradMeta` is written without parentheses, because `new AutogradMeta()` would zero the memory before the
+  // constructor runs.
   if (!record) record = Owned<AutogradRecord>(new Meta);
   return static_cast<Meta&>(*record);
 }

@@ -100,7 +100,7 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   virtual void start_epoch() {}
   /// Returns the positions, within the epoch, of the examples that the next request asks for.
   virtual detail::Positions next_positions() const { return {position_}; }
-  /// Returns the epoch that was passed to the sampler's set_epoch(); 0 if the sampler has no set_epoch().
+  /// Returns the epoch that was passed to the sampler; 0 if the sampler takes no epoch.
   virtual size_t set_epoch() const { return 0; }
 
   /// Makes a batch, and starts moving it to the memory that the options pin_memory and device ask for.

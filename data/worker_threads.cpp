@@ -1,4 +1,4 @@
-// Implements WorkerThreads and Condition by std::thread and std::condition_variable.
+// Implements WorkerThreads and ConditionVariable by std::thread and std::condition_variable.
 #include "tandem/data/worker_threads.h"
 
 #include <condition_variable>

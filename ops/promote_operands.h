@@ -27,7 +27,7 @@ inline Tensor number_beside(Device device, const Scalar& s, DType dtype) {
 /// Returns a number as a 0-dim tensor, to be combined with x, in the dtype of the result.
 inline Tensor beside(const Tensor& x, const Scalar& s) { return number_beside(x.device(), s, result_type(x, s)); }
 
-/// Like beside(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
+/// Like wrap_scalar(x, s), for true division: the dtype is always floating, because an integer dtype might not hold
 /// the number.
 inline Tensor beside_divided(const Tensor& x, const Scalar& s) {
   const DType type = result_type(x, s);
@@ -81,7 +81,8 @@ inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
                "; both must be on one device");
   return a.device();
 }
-/// Converts x to `type`, and moves it to `device` if placed() does. In nearly every call x is returned unchanged.
+/// Converts x to `type`, and moves it to `device` if move_scalar_to() does. In nearly every call x is returned
+/// unchanged.
 inline Tensor operand(const Tensor& x, Device device, DType type) {
   if (x.dtype() == type && x.device() == device) [[likely]]
     return x;
@@ -102,7 +103,8 @@ inline Operands prepare(const char* op, const Tensor& a, const Tensor& b, bool t
           a.sizes() == b.sizes() ? Shape(a.sizes()) : broadcast_shapes(op, a.sizes(), b.sizes()), device};
 }
 
-/// Like prepare(), for operations that accept floating dtypes only. @throws Error that names op for another dtype
+/// Like promote_operands(), for operations that accept floating dtypes only. @throws Error that names op for another
+/// dtype
 inline Operands real_operands(const char* op, const Tensor& a, const Tensor& b) {
   Operands o = prepare(op, a, b);
   check_accepted(op, Accepts::real, o.a.dtype());

@@ -21,7 +21,8 @@ class ComposedOptimizer : public Optimizer {
     double lr = 0, beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
     double extra[3] = {0, 0, 0};  // meaning defined by each optimizer
   };
-  /// The members of Numbers as 0-dim float64 tensors on the parameters' device, and the step counts of some parameters.
+  /// The members of Hyperparameters as 0-dim float64 tensors on the parameters' device, and the step counts of some
+  /// parameters.
   struct NumberTensors {
     Tensor lr, beta1, beta2, eps, weight_decay, extra[3];
     Tensor steps;  // step counts, (parameters,) float64, starting at 1

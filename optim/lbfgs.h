@@ -65,7 +65,7 @@ class LBFGS : public Optimizer {
   size_t remembered() const;
 
   Tensor d_, t_, h_diag_, prev_flat_grad_, n_iter_, func_evals_;
-  std::vector<Tensor> old_dirs_, old_stps_, ro_;  // size history_size; the first remembered() entries are defined
+  std::vector<Tensor> old_dirs_, old_stps_, ro_;  // size history_size; the first history_count() entries are defined
 };
 
 }  // namespace tandem::optim

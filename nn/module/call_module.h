@@ -64,9 +64,9 @@ template <class M, class... Args> auto call_with_hooks(M& module, ModuleHooks& h
 // AnyModule), wrappers (DataParallel, DistributedDataParallel) and the library's own modules use it. Only
 // `fc->forward(x)`, as in LibTorch, bypasses it. Anything that acts before or after a module (a hook, a
 // parametrization, sharded parameters, a cast policy, a pipeline stage, a summary, a profile by module) is a member of
-// ModuleHooks, run by HookedCall::before() and after(). A module without such members costs one test of a pointer. Code
-// that fuses several modules (nn/containers/layer_fusion.cpp) first checks with ModuleAccess::find_hooks that they have
-// none.
+// ModuleHooks, run by HookedCall::run_pre_hooks() and run_post_hooks(). A module without such members costs one test of
+// a pointer. Code that fuses several modules (nn/containers/layer_fusion.cpp) first checks with
+// ModuleAccess::find_hooks that they have none.
 
 /// Calls module.forward(args...) with the module's hooks and parametrizations: see Note [The door to a module].
 template <class M, class... Args> auto call_module(M& module, Args&&... args) {

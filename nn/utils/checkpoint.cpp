@@ -79,7 +79,7 @@ struct CheckpointFrame::Members {
 };
 
 namespace {
-/// Stored in the autograd graph instead of a saved tensor. When the graph destroys the ticket, the recomputed tensor is
+/// Stored in the autograd graph instead of a saved tensor. When the graph destroys the handle, the recomputed tensor is
 /// freed.
 struct Ticket {
   std::shared_ptr<CheckpointFrame> frame;

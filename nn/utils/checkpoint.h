@@ -18,7 +18,7 @@ class CheckpointFrame {
   CheckpointFrame(const variable_list& inputs, bool preserve_rng_state, Run run);
   ~CheckpointFrame();
   CheckpointFrame(const CheckpointFrame&) = delete;
-  /// Returns the saved-tensor hooks of the forward. They store a ticket with the tensor's index instead of each tensor.
+  /// Returns the saved-tensor hooks of the forward. They store a handle with the tensor's index instead of each tensor.
   static SavedTensorHooks hooks(const std::shared_ptr<CheckpointFrame>& frame);
   /// Marks the end of the forward.
   void finish();

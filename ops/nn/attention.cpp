@@ -99,8 +99,8 @@ bool expands_to(IntArrayRef from, IntArrayRef to) {
   return true;
 }
 /// Returns whether by_blocks() can compute the call. As in PyTorch, operands must have four dimensions: by_blocks() and
-/// composed() save different tensors for backward, and programs must not change saved tensors in place. Invalid
-/// arguments are left to composed(), which reports them.
+/// math_attention() save different tensors for backward, and programs must not change saved tensors in place. Invalid
+/// arguments are left to math_attention(), which reports them.
 bool goes_by_blocks(const AttentionCall& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   return detail::fusing.load(std::memory_order_relaxed) && call.dropout_p == 0 && query.dim() == 4 && key.dim() == 4 &&

@@ -31,7 +31,7 @@ Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return
   if (return_counts) counts = cat({first, full({1}, n, places)}).diff();
   return {rows.index_select(0, first), inverse, n > 0 ? counts : zeros({0}, places)};
 }
-/// Returns runs() of the slices of x along dim. If `sort`, the slices are sorted first.
+/// Returns unique_runs() of the slices of x along dim. If `sort`, the slices are sorted first.
 Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
   TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
   const NoGradGuard guard;
