@@ -64,7 +64,7 @@ TEST_CASE("interpolate names what it does not take", "[nn][vision]") {
   CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 0}})), Contains("sizes must be positive"));
   CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 2}}).recompute_scale_factor(true)),
                     Contains("without scale_factor"));
-  CHECK_THROWS_WITH(Interpolate().mode(kReLU), Contains("the mode is a nonlinearity"));
+  CHECK_THROWS_WITH(Interpolate().mode(kReLU), Contains("this nonlinearity is not a mode"));
   CHECK_THROWS_WITH(upsample_nearest2d(plane, 3), Contains("upsample_nearest2d: output_size is (3,)"));
 }
 
