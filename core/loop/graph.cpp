@@ -338,7 +338,7 @@ void Graph::capture_begin(cuda::MempoolId_t pool) {
 void Graph::capture_end() {
   TANDEM_CHECK(
       recorder_ && RankContext::current().observer == recorder_,
-      "Graph::capture_end: capture_end() called before capture_begin(). This thread captures no work into this graph");
+      "Graph::capture_end: capture_end() called before capture_begin(). This thread is not capturing into this graph");
   record_ = stop(/*keep=*/true);
 }
 void Graph::replay() {
@@ -349,7 +349,7 @@ void Graph::replay() {
 void Graph::reset() { record_ = {}; }
 cuda::MempoolId_t Graph::pool() const {
   TANDEM_CHECK(record_ && record_->work(),
-               "Called CUDAGraph::pool() without a preceding successful capture. The graph holds no work of a GPU");
+               "Called CUDAGraph::pool() without a preceding successful capture. The graph holds no GPU work");
   return record_->work()->pool().id();
 }
 Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }

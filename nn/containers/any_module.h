@@ -111,6 +111,7 @@ class AnyModule {
   void check_not_empty(const char* op) const {
     TANDEM_CHECK(!is_empty(), "Cannot call ", op, "() on an empty AnyModule");
   }
+  /// Returns the module as an M. @throws Error that names `op` if there is no module, or if it is not an M
   template <class M> std::shared_ptr<M> held(const char* op) const {
     check_not_empty(op);
     std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
