@@ -11,7 +11,7 @@ bool are_deterministic_algorithms_enabled() { return RankContext::current().dete
 
 void set_float32_matmul_precision(const std::string& precision) {
   TANDEM_CHECK(precision == "highest" || precision == "high" || precision == "medium",
-               "set_float32_matmul_precision: got '", precision, "'; accepted: highest, high, medium");
+               "set_float32_matmul_precision: ", precision, " is not one of 'highest', 'high', or 'medium'");
   RankContext::current().float32_precision = precision == "highest" ? Float32Precision::highest
                                              : precision == "high"  ? Float32Precision::high
                                                                     : Float32Precision::medium;

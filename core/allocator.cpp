@@ -169,8 +169,9 @@ void* detail::allocate(int device_index, size_t bytes) {
   }
   if (!data) [[unlikely]] {
     const MemoryStats stats = mine.stats();
-    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate: out of memory on cpu:", device_index, ": asked for ", bytes,
-                    " bytes, while ", stats.current, " are in use there and ", stats.reserved, " held");
+    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate: out of memory on cpu:", device_index,
+                    ": can't allocate memory: you tried to allocate ", bytes, " bytes; ", stats.current,
+                    " bytes are in use and ", stats.reserved, " reserved");
   }
   return data;
 }

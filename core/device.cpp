@@ -14,7 +14,7 @@ int parse_index(const std::string& text, const std::string& digits) {
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   TANDEM_CHECK(error == std::errc() && end == digits.data() + digits.size() && index >= 0 && index < kMaxDevices,
-               "Device: '", text, "' is not a device; accepted: cpu, cuda, cpu:N or cuda:N with N from 0 to ",
+               "Device: Invalid device string: '", text, "'; accepted: cpu, cuda, cpu:N or cuda:N with N from 0 to ",
                kMaxDevices - 1);
   return index;
 }
@@ -35,10 +35,11 @@ std::atomic<int>& cpu_devices() {
 }  // namespace
 
 Device::Device(const std::string& text) {
+  TANDEM_CHECK(!text.empty(), "Device string must not be empty");
   const size_t colon = text.find(':');
   const std::string type = text.substr(0, colon);
-  TANDEM_CHECK(type == "cpu" || type == "cuda", "Device: '", text,
-               "' is not a device; accepted: cpu, cuda, cpu:N or cuda:N");
+  TANDEM_CHECK(type == "cpu" || type == "cuda",
+               "Device: Expected one of cpu, cuda device type at start of device string: ", text);
   type_ = type == "cpu" ? kCPU : kCUDA;
   index_ = static_cast<int8_t>(colon == std::string::npos ? 0 : parse_index(text, text.substr(colon + 1)));
 }
@@ -61,12 +62,12 @@ void detail::check_device_exists(Device device) {
   if (device.index() < device_count(device.type())) return;
   if (device.is_cuda()) {
     const int count = cuda::device_count();
-    TANDEM_CHECK(count > 0, "device ", device, " was asked for, but there is no GPU: ", gpu::unavailable_reason(),
-                 "; accepted: cpu");
+    TANDEM_CHECK(count > 0, "device ", device,
+                 " does not exist, because no GPU is available: ", gpu::unavailable_reason(), "; accepted: cpu");
     TANDEM_FAIL("device ", device, " does not exist; accepted: cuda:0 to cuda:", count - 1);
   }
   TANDEM_FAIL("device ", device, " does not exist; there are ", cpu_device_count(),
-              " virtual CPU devices (set_cpu_device_count or TANDEM_CPU_DEVICES changes that)");
+              " virtual CPU devices (set with set_cpu_device_count or TANDEM_CPU_DEVICES)");
 }
 
 namespace cuda {

@@ -15,11 +15,15 @@ LoopScalar Scalar::loop_scalar(DType dtype) const {
     s.integer = visit_dtype(dtype, [&]<class T>() { return static_cast<int64_t>(to<T>()); });
   return s;
 }
-void Scalar::refuse(DType dtype) const { TANDEM_FAIL("the number ", *this, " does not fit ", dtype); }
+void Scalar::refuse(DType dtype) const {
+  TANDEM_FAIL("the number ", *this, " does not fit ", dtype, ": value cannot be converted to type ", dtype,
+              " without overflow");
+}
 
 DType get_default_dtype() { return RankContext::current().default_dtype; }
 void set_default_dtype(DType dtype) {
-  TANDEM_CHECK(is_floating_point(dtype), "set_default_dtype: got ", dtype, "; accepted: a floating-point dtype");
+  TANDEM_CHECK(is_floating_point(dtype),
+               "set_default_dtype: only floating-point types are supported as the default type, got ", dtype);
   RankContext::current().default_dtype = dtype;
 }
 

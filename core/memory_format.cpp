@@ -73,7 +73,7 @@ class Order {
 
 Shape strides_of(const char* op, IntArrayRef sizes, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous) return contiguous_strides(sizes);
-  TANDEM_CHECK(format == MemoryFormat::ChannelsLast, op, ": the memory format is ", format,
+  TANDEM_CHECK(format == MemoryFormat::ChannelsLast, op, ": unsupported memory format ", format,
                "; accepted: Contiguous and ChannelsLast");
   TANDEM_CHECK(sizes.size() == 4, op, ": required rank 4 tensor to use channels_last format; sizes are ", sizes);
   Shape strides(4, 0);

@@ -62,9 +62,10 @@ TensorImpl::TensorImpl(Storage s, const Shape& size_list, int64_t first, DType t
 }
 TensorImpl::~TensorImpl() = default;
 void detail::throw_inference_inplace(const char* op, IntArrayRef sizes) {
-  TANDEM_FAIL(op, ": x of ", sizes,
-              " is an inference tensor and must not be changed in place outside of InferenceMode; change a clone() of "
-              "it, which is an ordinary tensor");
+  TANDEM_FAIL(op,
+              ": Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get "
+              "a normal tensor before doing inplace update. The tensor is ",
+              sizes);
 }
 void TensorImpl::take_layout(const TensorImpl& from) {
   storage = from.storage, sizes = from.sizes, strides = from.strides, offset = from.offset, numel = from.numel;
@@ -74,13 +75,14 @@ void TensorImpl::take_layout(const TensorImpl& from) {
 bool TensorBase::is_non_overlapping_and_dense() const { return core::is_dense(checked()); }
 bool TensorBase::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::Contiguous) return is_contiguous();
-  TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: the memory format is ", format,
+  TANDEM_CHECK(format == MemoryFormat::ChannelsLast, "is_contiguous: unsupported memory format ", format,
                "; accepted: Contiguous and ChannelsLast");
   return core::is_channels_last(sizes(), strides());
 }
 
 Scalar Tensor::item() const {
-  TANDEM_CHECK(numel() == 1, "item: the tensor is ", sizes(), "; it must have exactly one element");
+  TANDEM_CHECK(numel() == 1, "item: a Tensor with ", numel(), " elements cannot be converted to Scalar; the tensor is ",
+               sizes());
   check_not_recorded("item", "the host reads a value");
   if (!is_cpu()) return cpu().item();
   return visit_dtype(dtype(), [&]<class T>() { return Scalar(*data<T>()); });
@@ -98,11 +100,11 @@ void TensorBase::record_stream(const cuda::Stream& stream) const {
 }
 
 void detail::throw_dimension(const char* op, int64_t dim, int64_t rank, bool scalar_has_one) {
-  TANDEM_CHECK_AS(IndexError, rank > 0 || scalar_has_one, op, ": dimension ", dim,
-                  " was asked for of a scalar, which has none");
+  TANDEM_CHECK_AS(IndexError, rank > 0 || scalar_has_one, op, ": Dimension specified as ", dim,
+                  " but tensor has no dimensions");
   const int64_t limit = rank == 0 ? 1 : rank;
-  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": dimension ", dim, " is out of range for ", rank,
-                                   " dimensions; accepted: ", -limit, " to ", limit - 1);
+  tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": Dimension out of range (expected to be in range of [",
+                                   -limit, ", ", limit - 1, "], but got ", dim, ")");
 }
 
 Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
@@ -110,8 +112,8 @@ Shape detail::broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
   Shape out(rank, 1);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    TANDEM_CHECK(x == y || x == 1 || y == 1, op, ": shapes ", a, " and ", b, " do not broadcast: ", x, " against ", y,
-                 " in dimension ", -static_cast<int64_t>(i) - 1, "; sizes must be equal or one of them 1");
+    TANDEM_CHECK(x == y || x == 1 || y == 1, op, ": The size of tensor a (", x, ") must match the size of tensor b (",
+                 y, ") at non-singleton dimension ", rank - 1 - i, "; the shapes are ", a, " and ", b);
     out[rank - 1 - i] = x == 1 ? y : x;
   }
   return out;
@@ -122,9 +124,9 @@ int64_t detail::checked_bytes(const char* op, IntArrayRef sizes, DType dtype) {
   int64_t widest = element_size(dtype);
   bool empty = false;
   for (int64_t s : sizes) {
-    TANDEM_CHECK(s >= 0, op, ": sizes ", sizes, " hold a negative number");
-    TANDEM_CHECK(!__builtin_mul_overflow(widest, std::max<int64_t>(s, 1), &widest), op, ": sizes ", sizes, " of ",
-                 dtype, " need more bytes than 63 bits can count");
+    TANDEM_CHECK(s >= 0, op, ": Trying to create tensor with negative dimension ", s, ": ", sizes);
+    TANDEM_CHECK(!__builtin_mul_overflow(widest, std::max<int64_t>(s, 1), &widest), op,
+                 ": Storage size calculation overflowed with sizes=", sizes, " of ", dtype);
     empty |= s == 0;
   }
   return empty ? 0 : widest;
@@ -142,20 +144,21 @@ void allocate(Tensor& x, IntArrayRef sizes) { x.impl()->take_layout(*empty(sizes
 
 /// Index in the storage of the last element that a view reaches; -1 if the view has no elements.
 static int64_t last_element(const char* op, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
-  TANDEM_CHECK(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
-               " must be of one length");
+  TANDEM_CHECK(sizes.size() == strides.size(), op, ": dimensionality of sizes (", sizes.size(),
+               ") must match dimensionality of strides (", strides.size(), "); sizes are ", sizes, " and strides ",
+               strides);
   const bool empty = checked_bytes(op, sizes, dtype) == 0;
   int64_t last = offset, end;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    TANDEM_CHECK(strides[d] >= 0, op, ": strides ", strides, " must not be negative");
+    TANDEM_CHECK(strides[d] >= 0, op, ": Negative strides are not supported at the moment, got strides: ", strides);
     int64_t reach;
     overflow |= __builtin_mul_overflow(std::max<int64_t>(sizes[d] - 1, 0), strides[d], &reach) ||
                 __builtin_add_overflow(last, reach, &last);
   }
   overflow |= __builtin_add_overflow(last, 1, &end) || __builtin_mul_overflow(end, element_size(dtype), &end);
-  TANDEM_CHECK(!overflow, op, ": sizes ", sizes, ", strides ", strides, " and offset ", offset,
-               " reach further than 63 bits count");
+  TANDEM_CHECK(!overflow, op, ": Storage size calculation overflowed with sizes=", sizes, " and strides=", strides,
+               ", from offset ", offset);
   return empty ? -1 : last;
 }
 
@@ -179,7 +182,7 @@ Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat form
 }
 
 Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* strides) {
-  TANDEM_CHECK(device.is_cpu(), "empty: page-locked memory was asked for on ", device, "; accepted: a CPU device");
+  TANDEM_CHECK(device.is_cpu(), "empty: pin_memory is set for a tensor on ", device, "; accepted: a CPU device");
   check_device_exists(device);
   const int64_t bytes = checked_bytes("empty", sizes, dtype);
   void* const data = allocate_page_locked(static_cast<size_t>(bytes));
@@ -189,10 +192,13 @@ Tensor empty_pinned(IntArrayRef sizes, DType dtype, Device device, const Shape* 
 }
 
 Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  TANDEM_CHECK(offset >= 0, "as_strided: offset is ", offset, "; it must not be negative");
+  TANDEM_CHECK(offset >= 0, "as_strided: invalid storage offset ", offset, "; it must not be negative");
+  TANDEM_CHECK(sizes.size() == strides.size(), "as_strided: mismatch in length of strides and shape; sizes are ", sizes,
+               " and strides ", strides);
   const int64_t last = last_element("as_strided", sizes, strides, offset, x.dtype());
   TANDEM_CHECK((last + 1) * x.itemsize() <= x.storage()->bytes, "as_strided: sizes ", sizes, ", strides ", strides,
-               " and offset ", offset, " reach element ", last, " of a storage of ", x.storage()->bytes / x.itemsize());
+               ", storage offset ", offset, ", and itemsize ", x.itemsize(), " requiring a storage size of ",
+               (last + 1) * x.itemsize(), " are out of bounds for storage of size ", x.storage()->bytes);
   return make_view(x, sizes, strides, offset);
 }
 
@@ -219,16 +225,19 @@ Tensor try_view(const Tensor& x, IntArrayRef sizes) {
 
 Tensor expand(const Tensor& x, IntArrayRef sizes) {
   const int64_t added = static_cast<int64_t>(sizes.size()) - x.dim();
-  TANDEM_CHECK(added >= 0, "expand: ", x.sizes(), " has more dimensions than ", sizes);
+  TANDEM_CHECK(added >= 0, "expand: the number of sizes provided (", sizes.size(),
+               ") must be greater or equal to the number of dimensions in the tensor (", x.dim(), "); sizes are ",
+               sizes, " and the tensor is ", x.sizes());
   Shape out(sizes), strides(sizes.size(), 0);
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t from = static_cast<int64_t>(d) - added;
     const int64_t had = from < 0 ? 1 : x.size(from);
     if (out[d] == -1 && from >= 0) out[d] = had;
-    TANDEM_CHECK(out[d] >= 0, "expand: ", x.sizes(), " does not expand to ", sizes,
-                 "; a size must not be negative, but -1 keeps that of a dimension that exists");
-    TANDEM_CHECK(had == out[d] || had == 1, "expand: ", x.sizes(), " does not expand to ", sizes,
-                 "; only sizes of 1 can grow");
+    TANDEM_CHECK(out[d] >= 0 || from >= 0, "expand: The expanded size of the tensor (", out[d],
+                 ") isn't allowed in a leading, non-existing dimension ", d, ".  Target sizes: ", sizes);
+    TANDEM_CHECK(had == out[d] || had == 1, "expand: The expanded size of the tensor (", out[d],
+                 ") must match the existing size (", had, ") at non-singleton dimension ", d,
+                 ".  Target sizes: ", sizes, ".  Tensor sizes: ", x.sizes());
     strides[d] = from >= 0 && had == out[d] ? x.stride(from) : 0;
   }
   checked_bytes("expand", out, x.dtype());
@@ -236,13 +245,16 @@ Tensor expand(const Tensor& x, IntArrayRef sizes) {
 }
 
 Tensor permute(const Tensor& x, IntArrayRef dims) {
-  TANDEM_CHECK(static_cast<int64_t>(dims.size()) == x.dim(), "permute: ", dims, " must name each dimension of ",
-               x.sizes(), " once");
+  TANDEM_CHECK(static_cast<int64_t>(dims.size()) == x.dim(),
+               "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+               "dimensions i.e. input.dim() = ",
+               x.dim(), " is not equal to len(dims) = ", dims.size());
   Shape sizes(dims.size(), 0), strides(dims.size(), 0);
   unsigned seen = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto from = static_cast<size_t>(wrap_dim("permute", dims[d], x.dim()));
-    TANDEM_CHECK(!(seen >> from & 1), "permute: ", dims, " must name each dimension of ", x.sizes(), " once");
+    TANDEM_CHECK(!(seen >> from & 1), "permute(): duplicate dims are not allowed. dims are ", dims, " for a tensor of ",
+                 x.sizes());
     seen |= 1u << from;
     sizes[d] = x.sizes()[from];
     strides[d] = x.strides()[from];
@@ -261,24 +273,26 @@ Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  TANDEM_CHECK(x.dim() > 0, "narrow: a scalar has no dimension to narrow");
+  TANDEM_CHECK(x.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim("narrow", dim, x.dim());
   const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
   const bool begins = first >= 0 && first <= size;
-  TANDEM_CHECK_AS(IndexError, begins, "narrow: start ", start, " lies outside dimension ", dim, " of ", x.sizes());
-  TANDEM_CHECK(length >= 0 && length <= size - first, "narrow: start ", start, " and length ", length,
-               " lie outside dimension ", dim, " of ", x.sizes());
+  TANDEM_CHECK_AS(IndexError, begins, "narrow: start out of range (expected to be in range of [", -size, ", ", size,
+                  "], but got ", start, ") in dimension ", dim, " of ", x.sizes());
+  TANDEM_CHECK(length >= 0, "narrow(): length must be non-negative. length is ", length);
+  TANDEM_CHECK(length <= size - first, "narrow: start (", first, ") + length (", length, ") exceeds dimension size (",
+               size, "). The tensor is ", x.sizes(), " and dim is ", dim);
   Shape sizes = x.impl()->sizes;
   sizes[static_cast<size_t>(dim)] = length;
   return make_view(x, sizes, x.impl()->strides, x.storage_offset() + first * x.stride(dim));
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
-  TANDEM_CHECK_AS(IndexError, x.dim() > 0, "select: a scalar has no dimension to select from");
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim("select", dim, x.dim());
   const int64_t size = x.size(dim), at = index < 0 ? index + size : index;
-  TANDEM_CHECK_AS(IndexError, at >= 0 && at < size, "select: index ", index, " is out of range for dimension ", dim,
-                  " of ", x.sizes());
+  TANDEM_CHECK_AS(IndexError, at >= 0 && at < size, "select(): index ", index, " out of range for tensor of size ",
+                  x.sizes(), " at dimension ", dim);
   Shape sizes = x.impl()->sizes, strides = x.impl()->strides;
   sizes.erase(static_cast<size_t>(dim));
   strides.erase(static_cast<size_t>(dim));
@@ -305,15 +319,16 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   TANDEM_CHECK(options.device().is_cpu(), "from_blob: device is ", options.device(), "; accepted: a CPU device");
   check_device_exists(options.device());
   TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
-               "; accepted: the same number of both");
+               "; they must have the same length");
   checked_bytes("from_blob", sizes, options.dtype());
   int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // number of elements from the first to the last, gaps included
   for (size_t d = 0; d < sizes.size(); ++d) {
-    TANDEM_CHECK(strides[d] >= 0, "from_blob: strides are ", strides, "; none may be negative");
+    TANDEM_CHECK(strides[d] >= 0,
+                 "from_blob: Negative strides are not supported at the moment, got strides: ", strides);
     if (span > 0) span += (sizes[d] - 1) * strides[d];
   }
   const int64_t bytes = checked_bytes("from_blob", {span}, options.dtype());
-  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null for ", sizes);
+  TANDEM_CHECK(data || bytes == 0, "from_blob: data is null, but sizes are ", sizes);
   if (!deleter) deleter = [](void*) {};
   const Storage storage(new StorageImpl(options.device(), bytes, data, std::move(deleter)));
   Tensor out(Ref<TensorImpl>(new TensorImpl(storage, sizes, strides, 0, options.dtype())));

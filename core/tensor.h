@@ -175,7 +175,8 @@ class Tensor : public TensorBase {
   Tensor t() const;
   /// transpose(-2, -1). @throws Error for fewer than two dimensions
   Tensor mT() const {
-    TANDEM_CHECK(dim() >= 2, "mT: x is ", sizes(), "; accepted: two dimensions or more");
+    TANDEM_CHECK(dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", dim(),
+                 "-D tensor.");
     return transpose(-2, -1);
   }
   /// A view with the dimensions in the given order; `dims` lists each dimension once.

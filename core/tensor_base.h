@@ -127,8 +127,7 @@ class TensorBase {
   /// Number of in-place changes so far, to this tensor and its views. @throws Error for an inference tensor, whose
   /// version is not counted
   uint32_t _version() const {
-    TANDEM_CHECK(!checked().inference, "_version: x of ", sizes(),
-                 " is an inference tensor, whose version is not counted");
+    TANDEM_CHECK(!checked().inference, "Inference tensors do not track version counter. The tensor is ", sizes());
     return impl_->version().load(std::memory_order_relaxed);
   }
   /// Marks the tensor as changed in place, by raising its version. @throws Error for an inference tensor outside of
@@ -152,8 +151,8 @@ class TensorBase {
   void* data_ptr() const { return raw_data(); }
   /// Address of the first element as a T*. @throws Error unless T is the C++ type of the dtype
   template <class T> T* data_ptr() const {
-    TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: asked for ", detail::dtype_of<T>(), " of a tensor of ",
-                 dtype());
+    TANDEM_CHECK(detail::dtype_of<T>() == dtype(), "data_ptr: expected scalar type ", detail::dtype_of<T>(),
+                 " but found ", dtype());
     return static_cast<T*>(raw_data());
   }
   /// data_ptr(), for writing.
@@ -176,15 +175,18 @@ class TensorBase {
   /// C++ type of the dtype and the tensor is on a CPU device
   template <class T, size_t N> TensorAccessor<T, N> accessor() const {
     TANDEM_CHECK(is_cpu(), "accessor: the tensor is on ", device(), "; accepted: a CPU device");
-    TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: asked for ", N, " dimensions of a tensor of ", sizes());
+    TANDEM_CHECK(dim() == static_cast<int64_t>(N), "accessor: TensorAccessor expected ", N, " dims but tensor has ",
+                 dim(), "; the tensor is ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
   /// An accessor that holds copies of the sizes and strides, with 32-bit indices; for tensors on any device.
   /// @throws Error unless dim() is N and T is the C++ type of the dtype, or if there are 2^31 elements or more
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor32<T, N, PtrTraits> packed_accessor32() const {
-    TANDEM_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(),
-                 " elements; accepted: fewer than 2^31; packed_accessor64 has no limit");
+    TANDEM_CHECK(numel() <= INT32_MAX,
+                 "packed_accessor32: numel needs to be smaller than int32_t max; otherwise, please use "
+                 "packed_accessor64. The tensor has ",
+                 numel(), " elements");
     return packed<PackedTensorAccessor32<T, N, PtrTraits>, T, N>("packed_accessor32");
   }
   /// packed_accessor32() with 64-bit indices, for tensors of any size.
@@ -201,7 +203,8 @@ class TensorBase {
     return static_cast<size_t>(d < 0 ? d + rank : d);
   }
   template <class Accessor, class T, size_t N> Accessor packed(const char* op) const {
-    TANDEM_CHECK(dim() == static_cast<int64_t>(N), op, ": asked for ", N, " dimensions of a tensor of ", sizes());
+    TANDEM_CHECK(dim() == static_cast<int64_t>(N), op, ": TensorAccessor expected ", N, " dims but tensor has ", dim(),
+                 "; the tensor is ", sizes());
     return {data_ptr<T>(), sizes().data(), strides().data()};
   }
   const detail::TensorImpl& checked() const {

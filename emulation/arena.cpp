@@ -33,7 +33,8 @@ size_t span(size_t bytes) { return (kRedzone + bytes + kRedzone + page() - 1) / 
 Arena::Arena(int device, size_t capacity) : device_(device), capacity_(capacity) {
   void* const range =
       mmap(nullptr, capacity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, /*offset=*/0);
-  TANDEM_CHECK_AS(CudaError, range != MAP_FAILED, "emulated CUDA: no ", capacity_, " bytes of addresses for ", owner());
+  TANDEM_CHECK_AS(CudaError, range != MAP_FAILED, "emulated CUDA: cannot reserve ", capacity_,
+                  " bytes of address space for ", owner());
   base_ = static_cast<char*>(range);
   free_[0] = capacity_;
 }

@@ -142,7 +142,8 @@ void Captures::refuse_device(const char* call, int device) {
     any = true;
   }
   if (any)
-    fail_capture(call, "cudaErrorStreamCaptureUnsupported", "a stream of cuda:" + std::to_string(device) + " is");
+    fail_capture(call, "cudaErrorStreamCaptureUnsupported",
+                 "a stream of cuda:" + std::to_string(device) + " is capturing");
 }
 void Captures::refuse_event(const char* call, const std::shared_ptr<Capture>& capture) {
   if (!capture) return;
@@ -173,7 +174,8 @@ void capture_item(gpu::StreamTag& stream, Item item) {
   check_valid(item.name.c_str(), capture);
   if (item.arrive || item.wait) {
     invalidate(stream.capture);
-    fail_capture(item.name, "cudaErrorStreamCaptureUnsupported", "the emulation captures no work of several streams");
+    fail_capture(item.name, "cudaErrorStreamCaptureUnsupported",
+                 "the emulation cannot capture work that spans several streams");
   }
   const size_t lane = lane_of(capture, stream);
   capture.nodes.push_back({std::move(item), lane, std::move(stream.tails)});

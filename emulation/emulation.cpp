@@ -80,7 +80,7 @@ void enter(const char* call) {
   const auto at = all.settings.failures.find(call);
   if (at == all.settings.failures.end() || --at->second > 0) return;
   all.settings.failures.erase(at);
-  TANDEM_CHECK_AS(CudaError, false, call, " failed: as emulation::fail_call asked");
+  TANDEM_CHECK_AS(CudaError, false, call, " failed: requested by emulation::fail_call");
 }
 void check_exists(const char* call, int device) {
   const int count = state().settings.devices;
@@ -119,8 +119,8 @@ void set_stream_seed(uint64_t seed) {
 }
 void fail_call(const std::string& function, int n) {
   TANDEM_CHECK(std::find(kCalls.begin(), kCalls.end(), function) != kCalls.end(), "fail_call: '", function,
-               "' is no function of gpu_runtime.h that can fail");
-  TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 and more");
+               "' is not a function of gpu_runtime.h that can fail");
+  TANDEM_CHECK(n >= 1, "fail_call: n is ", n, "; accepted: 1 or more");
   State& all = state();
   const std::lock_guard lock(all.mutex);
   all.settings.failures[function] = n;
@@ -144,7 +144,7 @@ size_t pending(int device) {
 
 StreamBarrier::StreamBarrier(const std::string& name, int streams, std::function<void()> work)
     : name_(name), mark_(std::make_shared<Mark>()) {
-  TANDEM_CHECK(streams >= 1, "StreamBarrier ", name, ": of ", streams, " streams; accepted: 1 and more");
+  TANDEM_CHECK(streams >= 1, "StreamBarrier ", name, ": the number of streams is ", streams, "; accepted: 1 or more");
   mark_->missing = streams;
   mark_->work = std::move(work);
 }

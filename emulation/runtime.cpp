@@ -47,11 +47,11 @@ Range checked_range(const std::string& what, const char* role, const void* memor
 }
 void check_reachable(const std::string& what, const char* role, const Range& range, int device) {
   TANDEM_CHECK_AS(CudaError, range.device < 0 || (state().reachable(device) & device_bit(range.device)) != 0, what,
-                  " failed: the ", role, " is memory of cuda:", range.device, ", which is no peer of it");
+                  " failed: the ", role, " is memory of cuda:", range.device, ", which is not a peer of cuda:", device);
 }
 void check_is_current(const std::string& what, int device) {
-  TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream is of cuda:", device,
-                  " and the current device is cuda:", current, "; a DeviceGuard makes it current");
+  TANDEM_CHECK_AS(CudaError, current == device, what, " failed: the stream belongs to cuda:", device,
+                  ", but the current device is cuda:", current, "; set it with a DeviceGuard");
 }
 /// Checks a range again when the work runs: memory that was live when the work was queued may have been released.
 std::function<std::string()> recheck(const char* role, const Range& range) {
@@ -228,7 +228,7 @@ void copy_peer_async(void* to, int to_device, const void* from, int from_device,
                            " bytes from cuda:" + std::to_string(from_device) + " to cuda:" + std::to_string(to_device);
   const Range target = checked_range(what, "target", to, bytes), source = checked_range(what, "source", from, bytes);
   TANDEM_CHECK_AS(CudaError, target.device == to_device && source.device == from_device, what,
-                  " failed: the source is of device ", source.device, " and the target of device ", target.device);
+                  " failed: the source is on device ", source.device, " and the target on device ", target.device);
   put_copy(lock, what, "copy_peer_async", stream, target, source);
 }
 void fill_bytes_async(void* to, int value, size_t bytes, StreamHandle handle) {
@@ -316,8 +316,8 @@ void record_event(EventHandle event, StreamHandle handle) {
   const auto stream = state().streams.find(handle, "record_event");
   check_usable("record_event", stream->device);
   TANDEM_CHECK_AS(CudaError, event->device == stream->device,
-                  "record_event failed: the event is of cuda:", event->device,
-                  " and the stream of cuda:", stream->device);
+                  "record_event failed: the event belongs to cuda:", event->device,
+                  " and the stream to cuda:", stream->device);
   if (stream->capture) {
     event->nodes = Captures::record(*stream);
     event->capture = stream->capture;
@@ -349,9 +349,10 @@ float elapsed_milliseconds(EventHandle start, EventHandle end) {
   const std::lock_guard lock(state().mutex);
   check_usable("elapsed_milliseconds", start->device);
   for (const EventHandle event : {start, end}) Captures::refuse_event("elapsed_milliseconds", event->capture);
-  TANDEM_CHECK_AS(CudaError, start->timing && end->timing, "elapsed_milliseconds failed: an event is without timing");
+  TANDEM_CHECK_AS(CudaError, start->timing && end->timing,
+                  "elapsed_milliseconds failed: an event was created without timing");
   TANDEM_CHECK_AS(CudaError, start->recorded && end->recorded && start->recorded->reached && end->recorded->reached,
-                  "elapsed_milliseconds failed: an event was not recorded, or is not done");
+                  "elapsed_milliseconds failed: an event was not recorded, or has not completed");
   return std::chrono::duration<float, std::milli>(end->recorded->time - start->recorded->time).count();
 }
 
@@ -372,8 +373,8 @@ namespace emulation {
 
 void check_is_no_host_memory(const void* address) {
   TANDEM_CHECK_AS(CudaError, !state().page_locked.contains(address),
-                  "an atomic operation of a device's threads on page-locked memory, which the host may change at the "
-                  "same time; accepted: those of the system (atomicCAS_system)");
+                  "device threads run an atomic operation on page-locked memory, which the host may change at the same "
+                  "time; use a system-scope operation (atomicCAS_system)");
 }
 
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, gpu::StreamHandle handle,

@@ -75,7 +75,8 @@ Block::Answer Block::meet(const char* word, unsigned mask, uint64_t value, int s
     if (group.arrived) {
       const Thread& other = threads_[me.number - lane + std::countr_zero(group.arrived)];
       if (other.word != word && std::string_view(other.word) != word)
-        fail(std::string(word) + " for lanes " + hex(mask) + ", while " + other.waits() + " for the same", &place);
+        fail(std::string(word) + " for lanes " + hex(mask) + ", while " + other.waits() + " for the same lanes",
+             &place);
     }
     me.word = word;
     me.place = place;

@@ -27,7 +27,8 @@ BertConfig BertConfig::from_json_file(const std::string& path) {
   };
   only("model_type", "bert");
   only("position_embedding_type", "absolute");
-  TANDEM_CHECK(!file.boolean("is_decoder").value_or(false), path, ": is_decoder is true; accepted: encoders");
+  TANDEM_CHECK(!file.boolean("is_decoder").value_or(false), path,
+               ": is_decoder is true, but only encoders are supported");
   BertConfig c;
   const auto integer = [&](const char* key, int64_t& field) { field = file.integer(key).value_or(field); };
   const auto number = [&](const char* key, double& field) { field = file.number(key).value_or(field); };
@@ -71,8 +72,8 @@ Tensor BertEmbeddingsImpl::forward(const Tensor& input_ids, const Tensor& token_
 
 void BertSelfAttentionImpl::reset() {
   const int64_t size = config.hidden_size(), heads = config.num_attention_heads();
-  TANDEM_CHECK(heads > 0 && size > 0 && size % heads == 0, "BertModel: hidden_size is ", size,
-               " and num_attention_heads ", heads, "; the second must divide the first");
+  TANDEM_CHECK(heads > 0 && size > 0 && size % heads == 0, "BertModel: num_attention_heads ", heads,
+               " must divide hidden_size ", size);
   query = register_module("query", nn::Linear(size, size));
   key = register_module("key", nn::Linear(size, size));
   value = register_module("value", nn::Linear(size, size));
@@ -171,10 +172,10 @@ std::tuple<Tensor, Tensor> BertModelImpl::forward(const Tensor& input_ids, const
                                                   const Tensor& token_type_ids) {
   TANDEM_CHECK(input_ids.dim() == 2, "BertModel: input_ids is ", input_ids.sizes(), "; accepted: (N, L)");
   TANDEM_CHECK(input_ids.size(1) <= config.max_position_embeddings(), "BertModel: input_ids is ", input_ids.sizes(),
-               "; accepted: up to ", config.max_position_embeddings(), " tokens a text, max_position_embeddings");
+               "; accepted: at most ", config.max_position_embeddings(), " tokens per text (max_position_embeddings)");
   const auto check = [&](const char* name, const Tensor& t) {
     TANDEM_CHECK(!t.defined() || t.sizes() == input_ids.sizes(), "BertModel: ", name, " is ", t.sizes(),
-                 " and input_ids ", input_ids.sizes(), "; they must be of one size");
+                 " and input_ids ", input_ids.sizes(), "; they must have the same shape");
   };
   check("attention_mask", attention_mask);
   check("token_type_ids", token_type_ids);

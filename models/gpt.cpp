@@ -28,8 +28,7 @@ void GptConv1DImpl::reset() {
 
 void GptAttentionImpl::reset() {
   const int64_t width = config.n_embd(), heads = config.n_head();
-  TANDEM_CHECK(heads > 0 && width > 0 && width % heads == 0, "GptModel: n_embd is ", width, " and n_head ", heads,
-               "; the second must divide the first");
+  TANDEM_CHECK(heads > 0 && width > 0 && width % heads == 0, "GptModel: n_head ", heads, " must divide n_embd ", width);
   c_attn = register_module("c_attn", GptConv1D(width, 3 * width));
   c_proj = register_module("c_proj", GptConv1D(width, width));
   resid_dropout = register_module("resid_dropout", nn::Dropout(config.resid_pdrop()));
@@ -106,7 +105,7 @@ void GptModelImpl::load(serialize::InputArchive& archive) {
 Tensor GptModelImpl::forward(const Tensor& input_ids) {
   TANDEM_CHECK(input_ids.dim() == 2, "GptModel: input_ids is ", input_ids.sizes(), "; accepted: (N, L)");
   TANDEM_CHECK(input_ids.size(1) <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
-               "; accepted: up to ", config.n_positions(), " tokens a text, n_positions");
+               "; accepted: at most ", config.n_positions(), " tokens per text (n_positions)");
   Tensor hidden = drop(wte(input_ids) + wpe->weight.narrow(0, 0, input_ids.size(1)));
   for (size_t i = 0; i < h->size(); ++i) hidden = call_module(h->at<GptBlockImpl>(i), hidden);
   hidden = ln_f(hidden);
@@ -114,7 +113,7 @@ Tensor GptModelImpl::forward(const Tensor& input_ids) {
 }
 Tensor GptModelImpl::loss(const Tensor& input_ids, const Tensor& labels) {
   TANDEM_CHECK(labels.sizes() == input_ids.sizes(), "GptModel: labels is ", labels.sizes(), " and input_ids ",
-               input_ids.sizes(), "; they must be of one size");
+               input_ids.sizes(), "; they must have the same shape");
   const int64_t followed = labels.size(1) - 1;
   return cross_entropy(forward(input_ids).narrow(1, 0, followed).flatten(0, 1),
                        labels.narrow(1, 1, followed).flatten());

@@ -53,7 +53,7 @@ SentenceTransformer::SentenceTransformer(const std::string& folder, Device devic
   const BertConfig config = BertConfig::from_json_file(in(folder, "config.json"));
   TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", in(folder, "vocab.txt"), " has ",
                tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
-               "; is it the vocabulary of this model?");
+               "; the vocabulary may be of another model");
   read_modules(folder);
   int64_t& most = tokenizer.options.model_max_length();
   most = std::min(most, config.max_position_embeddings());

@@ -24,9 +24,9 @@ TANDEM_MODULE_TEXT(CELU, "alpha=" << printed(options.alpha()) << (options.inplac
 TANDEM_MODULE_TEXT(Hardshrink, printed(options.lambda()))
 TANDEM_MODULE_TEXT(Softshrink, printed(options.lambda()))
 TANDEM_CHECKED_MODULE_TEXT(Hardtanh,
-                           TANDEM_CHECK(options.max_val() > options.min_val(), "Hardtanh: max_val is ",
-                                        options.max_val(), " and min_val ", options.min_val(),
-                                        "; max_val must be greater than min_val"),
+                           TANDEM_CHECK(options.max_val() > options.min_val(),
+                                        "Hardtanh: max_val must be greater than min_val, but got max_val ",
+                                        options.max_val(), " and min_val ", options.min_val()),
                            "min_val=" << printed(options.min_val()) << ", max_val=" << printed(options.max_val())
                                       << (options.inplace() ? ", inplace=True" : ""))
 TANDEM_MODULE_TEXT(Hardswish, "")
@@ -43,7 +43,8 @@ TANDEM_MODULE_TEXT(Softmax, "dim=" << options.dim())
 TANDEM_MODULE_TEXT(LogSoftmax, "dim=" << options.dim())
 
 Tensor Softmax2dImpl::forward(const Tensor& x) {
-  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: x is ", x.sizes(), "; accepted: (C, H, W) or (N, C, H, W)");
+  TANDEM_CHECK(x.dim() == 3 || x.dim() == 4,
+               "Softmax2d requires a 3D or 4D tensor as input: (C, H, W) or (N, C, H, W). Got ", x.sizes());
   return softmax(x, -3);
 }
 void PReLUImpl::reset() {

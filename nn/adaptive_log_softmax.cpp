@@ -13,9 +13,11 @@ template class Cloneable<AdaptiveLogSoftmaxWithLossImpl>;
 void AdaptiveLogSoftmaxWithLossImpl::reset() {
   const std::vector<int64_t>& given = options.cutoffs();
   const bool ascend = std::adjacent_find(given.begin(), given.end(), std::greater_equal<>()) == given.end();
-  TANDEM_CHECK(!given.empty() && ascend && given.front() > 0 && given.back() < options.n_classes(),
-               "AdaptiveLogSoftmaxWithLoss: cutoffs are ", IntArrayRef(given), " for ", options.n_classes(),
-               " classes; accepted: ascending numbers from 1 to n_classes - 1");
+  TANDEM_CHECK(!given.empty(), "AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of length larger than 0");
+  TANDEM_CHECK(ascend && given.front() > 0 && given.back() < options.n_classes(),
+               "AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers sorted in an "
+               "increasing order, where each value is between 1 and n_classes-1; cutoffs are ",
+               IntArrayRef(given), " and n_classes is ", options.n_classes());
   TANDEM_CHECK(options.in_features() > 0 && options.div_value() > 0, "AdaptiveLogSoftmaxWithLoss: in_features is ",
                options.in_features(), " and div_value ", options.div_value(), "; both must be positive");
   cutoffs = given;
@@ -30,7 +32,7 @@ void AdaptiveLogSoftmaxWithLossImpl::reset() {
     const auto width = static_cast<int64_t>(
         std::floor(static_cast<double>(options.in_features()) / std::pow(options.div_value(), i + 1)));
     TANDEM_CHECK(width > 0, "AdaptiveLogSoftmaxWithLoss: in_features is ", options.in_features(), " and div_value ",
-                 options.div_value(), ", which leaves no feature for cluster ", i);
+                 options.div_value(), ", so the projection of cluster ", i, " would have no features");
     tail->push_back(Sequential(Linear(LinearOptions(options.in_features(), width).bias(false)),
                                Linear(LinearOptions(width, cutoffs[at + 1] - cutoffs[at]).bias(false))));
   }
@@ -46,13 +48,19 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
     const ASMoutput one = forward(x.unsqueeze(0), target.unsqueeze(0));
     return {one.output.squeeze(0), one.loss};
   }
-  TANDEM_CHECK(x.dim() == 2 && x.size(1) == options.in_features() && target.dim() == 1 && target.size(0) == x.size(0) &&
-                   target.dtype() == kInt64,
-               name(), ": x is ", x.sizes(), " and target ", target.dtype(), target.sizes(), "; accepted: (N, ",
-               options.in_features(), ") and int64 (N,), or both without N");
-  const bool known =
-      target.numel() == 0 || (target.min().item<int64_t>() >= 0 && target.max().item<int64_t>() < options.n_classes());
-  TANDEM_CHECK(known, name(), ": a target is outside of 0 to ", options.n_classes() - 1);
+  TANDEM_CHECK(target.dim() <= 1, name(), ": 0D or 1D target tensor expected, multi-target not supported; target is ",
+               target.sizes());
+  TANDEM_CHECK(x.dim() == 2 && target.dim() == 1 && target.size(0) == x.size(0), name(),
+               ": Input and target should have the same size in the batch dimension. x is ", x.sizes(), " and target ",
+               target.sizes());
+  TANDEM_CHECK(x.size(1) == options.in_features() && target.dtype() == kInt64, name(), ": x is ", x.sizes(),
+               " and target ", target.dtype(), target.sizes(), "; accepted: (N, ", options.in_features(),
+               ") and int64 (N,), or both without N");
+  if (target.numel() > 0) {
+    const auto low = target.min().item<int64_t>(), high = target.max().item<int64_t>();
+    TANDEM_CHECK(low >= 0 && high < options.n_classes(), name(), ": Target values should be in [0, ",
+                 options.n_classes() - 1, "], but values in range [", low, ", ", high, "] were found.");
+  }
   const Tensor first = tandem::log_softmax(head(x), 1);
   // Index of the head's output for each target: the target's class, or the output of its cluster.
   Tensor entry = target.clamp_max(shortlist_size - 1), output;

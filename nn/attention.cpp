@@ -13,8 +13,12 @@ template class Cloneable<MultiheadAttentionImpl>;
 void MultiheadAttentionImpl::reset() {
   const auto& o = options;
   const int64_t features = o.embed_dim();
-  TANDEM_CHECK(features > 0 && o.num_heads() > 0 && features % o.num_heads() == 0, "MultiheadAttention: embed_dim is ",
-               features, " and num_heads ", o.num_heads(), "; both must be positive, and embed_dim a multiple");
+  TANDEM_CHECK(features > 0 && o.num_heads() > 0,
+               "MultiheadAttention: embed_dim and num_heads must be greater than 0, got embed_dim=", features,
+               " and num_heads=", o.num_heads());
+  TANDEM_CHECK(features % o.num_heads() == 0,
+               "MultiheadAttention: embed_dim must be divisible by num_heads, got embed_dim=", features,
+               " and num_heads=", o.num_heads());
   head_dim = features / o.num_heads();
   if (o.kdim() == features && o.vdim() == features) {
     in_proj_weight = register_parameter("in_proj_weight", empty({3 * features, features}));

@@ -64,8 +64,8 @@ bool detail::begin_batch(const nn::Module& module, NormTensors& t) {
 Tensor detail::normalize_batch(const nn::Module& module, NormTensors& t, const nn::BatchNormOptions& o, size_t dims,
                                const Tensor& x) {
   const auto most = static_cast<int64_t>(dims) + 2, least = dims == 1 ? 2 : most;
-  TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": x is ", x.sizes(), "; it must have ", least,
-               least == most ? "" : " or 3", " dimensions");
+  TANDEM_CHECK(x.dim() >= least && x.dim() <= most, module.name(), ": expected ", least == most ? "" : "2D or ", most,
+               "D input (got ", x.dim(), "D input); x is ", x.sizes());
   const bool training = module.is_training() || !t.running_mean.defined();
   if (module.is_training() && t.num_batches_tracked.defined() && !o.momentum() && t.running_mean.defined()) {
     begin_batch(module, t);
@@ -85,11 +85,12 @@ Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& 
                                    size_t dims, const Tensor& x) {
   const auto single = static_cast<int64_t>(dims) + 1;
   const bool batched = x.dim() == single + 1;
-  TANDEM_CHECK(batched || x.dim() == single, module.name(), ": x is ", x.sizes(), "; it must have ", single, " or ",
-               single + 1, " dimensions");
+  TANDEM_CHECK(batched || x.dim() == single, module.name(), ": expected ", single, "D or ", single + 1, "D input (got ",
+               x.dim(), "D input); x is ", x.sizes());
   const bool any = t.weight.defined() || t.running_mean.defined();  // true if a module tensor has num_features elements
-  TANDEM_CHECK(!any || x.size(batched ? 1 : 0) == o.num_features(), module.name(), ": x is ", x.sizes(),
-               "; it must have ", o.num_features(), " channels");
+  TANDEM_CHECK(!any || x.size(batched ? 1 : 0) == o.num_features(), module.name(),
+               ": expected input's size at dim=", batched ? 1 : 0, " to match num_features (", o.num_features(),
+               "), but got: ", x.size(batched ? 1 : 0), ". x is ", x.sizes());
   const Tensor y = instance_norm(batched ? x : x.unsqueeze(0), t.weight, t.bias, t.running_mean, t.running_var,
                                  module.is_training() || !t.running_mean.defined(), o.momentum(), o.eps());
   return batched ? y : y.squeeze(0);

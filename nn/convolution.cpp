@@ -26,7 +26,7 @@ const char* padding_mode_name(PaddingMode mode) {
     case PaddingMode::reflect: return "reflect";
     case PaddingMode::replicate: return "replicate";
     case PaddingMode::circular: return "circular";
-    default: TANDEM_CHECK(false, "padding_mode is none of kZeros, kReflect, kReplicate and kCircular");
+    default: TANDEM_CHECK(false, "convolution: padding_mode must be one of kZeros, kReflect, kReplicate and kCircular");
   }
   return "";
 }
@@ -56,8 +56,8 @@ Padded<D> resolve(const ConvPadding<D>& padding, const ExpandingArray<D>& kernel
   if (const auto* const sizes = std::get_if<ExpandingArray<D>>(&padding)) {
     out.before = out.behind = *sizes;
   } else if (std::holds_alternative<enumtype::kSame>(padding)) {
-    TANDEM_CHECK(stride == ExpandingArray<D>(1), "conv", D, "d: strides are ", IntArrayRef(*stride),
-                 " and padding kSame; accepted with it: strides of 1");
+    TANDEM_CHECK(stride == ExpandingArray<D>(1), "conv", D,
+                 "d: padding='same' is not supported for strided convolutions; strides are ", IntArrayRef(*stride));
     for (size_t d = 0; d < D; ++d) {
       const int64_t all = dilation[d] * (kernel[d] - 1);
       out.before[d] = all / 2, out.behind[d] = all - all / 2;
@@ -127,10 +127,15 @@ template <size_t D>
 void detail::make_convolution(nn::Module& module, const ConvNdOptions<D>& o, Tensor& weight, Tensor& bias) {
   const std::string name = class_name(o);
   for (const int64_t size : o.kernel_size())
-    TANDEM_CHECK(size > 0, name, ": kernel_size is ", IntArrayRef(*o.kernel_size()), "; it must be positive");
+    TANDEM_CHECK(size > 0, name, ": kernel size should be greater than zero, but got ", IntArrayRef(*o.kernel_size()));
   const int64_t in = o.in_channels(), out = o.out_channels(), groups = o.groups();
-  TANDEM_CHECK(groups > 0 && in > 0 && out > 0 && in % groups == 0 && out % groups == 0, name, ": ", in, " and ", out,
-               " channels must be positive multiples of ", groups, " groups");
+  TANDEM_CHECK(groups > 0 && in > 0 && out > 0, name,
+               ": in_channels, groups and out_channels must be a positive integer. Got in_channels ", in, ", groups ",
+               groups, " and out_channels ", out);
+  TANDEM_CHECK(in % groups == 0, name, ": in_channels must be divisible by groups, got ", in, " channels and ", groups,
+               " groups");
+  TANDEM_CHECK(out % groups == 0, name, ": out_channels must be divisible by groups, got ", out, " channels and ",
+               groups, " groups");
   padding_mode_name(o.padding_mode());
   if (!o.transposed()) resolve(o.padding(), o.kernel_size(), o.stride(), o.dilation());
   Shape sizes = o.transposed() ? Shape{o.in_channels(), o.out_channels() / o.groups()}
@@ -169,22 +174,22 @@ Tensor detail::convolution(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor detail::transposed_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const ConvNdOptions<D>& o, std::optional<IntArrayRef> output_size) {
-  TANDEM_CHECK(o.padding_mode() == PaddingMode::zeros, class_name(o), ": padding_mode is ",
-               padding_mode_name(o.padding_mode()), "; accepted: zeros");
+  TANDEM_CHECK(o.padding_mode() == PaddingMode::zeros, "Only `zeros` padding mode is supported for ", class_name(o),
+               ", got ", padding_mode_name(o.padding_mode()));
   const ExpandingArray<D> padding = std::get<ExpandingArray<D>>(o.padding());
   ExpandingArray<D> added = o.output_padding();
   if (output_size) {
     const int64_t leading = x.dim() - static_cast<int64_t>(D);
     TANDEM_CHECK(leading >= 1 && (output_size->size() == D || static_cast<int64_t>(output_size->size()) == x.dim()),
-                 class_name(o), ": output_size is ", *output_size, " for x of ", x.sizes(), "; accepted: ", D, " or ",
-                 x.dim(), " sizes");
+                 class_name(o), ": output_size must have ", D, " or ", x.dim(), " elements (got ", output_size->size(),
+                 "); x is ", x.sizes());
     const IntArrayRef sizes = output_size->slice(output_size->size() - D, D);
     for (size_t d = 0; d < D; ++d) {
       const int64_t least = (x.size(leading + static_cast<int64_t>(d)) - 1) * o.stride()[d] - 2 * padding[d] +
                             o.dilation()[d] * (o.kernel_size()[d] - 1) + 1;
-      TANDEM_CHECK(sizes[d] >= least && sizes[d] < least + o.stride()[d], class_name(o), ": output_size is ",
-                   *output_size, " for x of ", x.sizes(), "; accepted in dimension ", d, ": ", least, " to ",
-                   least + o.stride()[d] - 1);
+      TANDEM_CHECK(sizes[d] >= least && sizes[d] < least + o.stride()[d], class_name(o),
+                   ": requested an output size of ", *output_size, ", but valid sizes range from ", least, " to ",
+                   least + o.stride()[d] - 1, " in spatial dimension ", d, "; x is ", x.sizes());
       added[d] = sizes[d] - least;
     }
   }

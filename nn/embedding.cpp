@@ -20,8 +20,9 @@ template <class M> void make_table(const char* name, M& m) {
   o.padding_idx() = detail::padding_row(name, o.padding_idx(), rows);
   const Shape sizes{rows, o.embedding_dim()};
   const Tensor& given = o._weight();
-  TANDEM_CHECK(!given.defined() || given.sizes() == sizes, name, ": _weight is ",
-               given.defined() ? given.sizes() : IntArrayRef(), "; accepted: ", IntArrayRef(sizes));
+  TANDEM_CHECK(!given.defined() || given.sizes() == sizes, name,
+               ": Shape of _weight does not match num_embeddings and embedding_dim; _weight is ",
+               given.defined() ? given.sizes() : IntArrayRef(), ", accepted: ", IntArrayRef(sizes));
   m.weight = m.register_parameter("weight", given.defined() ? given : empty(sizes));
   if (!given.defined()) m.reset_parameters();
   o._weight(Tensor());  // so that a clone does not share the table through its options
@@ -36,8 +37,8 @@ template <class O> void print_norms(std::ostream& out, const O& o) {
   if (o.scale_grad_by_freq()) out << ", scale_grad_by_freq=True";
 }
 template <class Given, class Wanted> Wanted table_options(const char* name, const Tensor& table, const Given& o) {
-  TANDEM_CHECK(table.dim() == 2, name, "::from_pretrained: embeddings are ", table.sizes(),
-               "; accepted: (num_embeddings, embedding_dim)");
+  TANDEM_CHECK(table.dim() == 2, name, "::from_pretrained: Embeddings parameter is expected to be 2-dimensional, got ",
+               table.sizes());
   return Wanted(table.size(0), table.size(1))
       ._weight(table)
       .padding_idx(o.padding_idx())

@@ -24,18 +24,20 @@ Tensor ones_(Tensor t) { return constant_(std::move(t), 1); }
 Tensor zeros_(Tensor t) { return constant_(std::move(t), 0); }
 
 std::tuple<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& w) {
-  TANDEM_CHECK(w.dim() >= 2, "fan in and fan out need a weight of two or more dimensions, got ", w.sizes());
+  TANDEM_CHECK(w.dim() >= 2, "Fan in and fan out cannot be computed for tensor with fewer than 2 dimensions, got ",
+               w.sizes());
   int64_t field = 1;
   for (int64_t d = 2; d < w.dim(); ++d) field *= w.size(d);
   return {w.size(1) * field, w.size(0) * field};
 }
 Tensor eye_(Tensor matrix) {
-  TANDEM_CHECK(matrix.dim() == 2, "eye_: the tensor is ", matrix.sizes(), "; accepted: a matrix");
+  TANDEM_CHECK(matrix.dim() == 2, "eye_: Only tensors with 2 dimensions are supported, got ", matrix.sizes());
   const NoGradGuard guard;
   return matrix.copy_(eye(matrix.size(0), matrix.size(1), matrix.options()));
 }
 Tensor dirac_(Tensor t) {
-  TANDEM_CHECK(t.dim() >= 3 && t.dim() <= 5, "dirac_: the tensor is ", t.sizes(), "; accepted: 3, 4 or 5 dimensions");
+  TANDEM_CHECK(t.dim() >= 3 && t.dim() <= 5, "dirac_: Only tensors with 3, 4, or 5 dimensions are supported, got ",
+               t.sizes());
   const NoGradGuard guard;
   t.zero_();
   Tensor middle = t;
@@ -44,7 +46,7 @@ Tensor dirac_(Tensor t) {
   return t;
 }
 Tensor orthogonal_(Tensor t, double gain) {
-  TANDEM_CHECK(t.dim() >= 2, "orthogonal_: the tensor is ", t.sizes(), "; accepted: two dimensions or more");
+  TANDEM_CHECK(t.dim() >= 2, "orthogonal_: Only tensors with 2 or more dimensions are supported, got ", t.sizes());
   const NoGradGuard guard;
   const int64_t rows = t.size(0), columns = rows ? t.numel() / rows : 0;
   if (t.numel() == 0) return t;
@@ -54,7 +56,7 @@ Tensor orthogonal_(Tensor t, double gain) {
   return t.copy_((rows < columns ? unique.t() : unique).reshape(t.sizes()) * gain);
 }
 Tensor sparse_(Tensor matrix, double sparsity, double std) {
-  TANDEM_CHECK(matrix.dim() == 2, "sparse_: the tensor is ", matrix.sizes(), "; accepted: a matrix");
+  TANDEM_CHECK(matrix.dim() == 2, "sparse_: Only tensors with 2 dimensions are supported, got ", matrix.sizes());
   TANDEM_CHECK(sparsity >= 0 && sparsity <= 1, "sparse_: sparsity is ", sparsity, "; accepted: 0 to 1");
   const NoGradGuard guard;
   const int64_t zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(matrix.size(0))));

@@ -20,7 +20,7 @@ TANDEM_DICT_OF(std::shared_ptr<nn::Module>, )
 }  // namespace tandem
 namespace tandem::detail {
 void used_empty_handle() {
-  TANDEM_FAIL("an empty module handle was used; it was made with nullptr and never assigned");
+  TANDEM_FAIL("Accessing empty ModuleHolder: it was constructed from nullptr and never assigned");
 }
 std::shared_ptr<nn::Module> shared_module(nn::Module* module) { return std::shared_ptr<nn::Module>(module); }
 }  // namespace tandem::detail
@@ -142,22 +142,22 @@ void Module::load_state_dict(const NamedParameters& state) {
   std::set<const TensorImpl*> given;
   for (const auto& item : mine)
     if (state.contains(item.key())) given.insert(item->impl());
-  NameList missing("missing"), unexpected("unexpected"), other_shape("of another shape");
+  NameList missing("missing"), unexpected("unexpected"), other_shape("size mismatch");
   for (const auto& item : mine) {
     if (!given.contains(item->impl())) missing.add(quoted(item.key(), item->sizes()));
     const Tensor* const from = state.find(item.key());
     if (!from || from->sizes() == item->sizes()) continue;
     std::ostringstream both;
-    both << quoted(item.key(), from->sizes()) << ", where the module's is " << item->sizes();
+    both << quoted(item.key(), from->sizes()) << ", but the module's is " << item->sizes();
     other_shape.add(both.str());
   }
   for (const auto& item : state)
     if (!mine.contains(item.key())) unexpected.add("'" + item.key() + "'");
   if (!missing.empty() || !unexpected.empty() || !other_shape.empty()) {
     const std::string prefix = foreign_prefix(state, mine);
-    TANDEM_FAIL("load_state_dict: the state does not fit this module", missing.str(), unexpected.str(),
+    TANDEM_FAIL("load_state_dict: Error(s) in loading state_dict for ", name(), missing.str(), unexpected.str(),
                 other_shape.str(),
-                prefix.empty() ? "" : "; without the prefix '" + prefix + "' all of its names would be the module's");
+                prefix.empty() ? "" : "; every key begins with '" + prefix + "': remove that prefix");
   }
   const NoGradGuard guard;
   for (const auto& item : state) mine[item.key()].copy_(item.value());
@@ -180,13 +180,14 @@ void Module::to(Device device, bool non_blocking) {
   for (const auto& item : state_dict()) rebind(*item, device, item->dtype(), MemoryFormat::Preserve, non_blocking);
 }
 void Module::to(DType dtype, bool non_blocking) {
-  TANDEM_CHECK(is_floating_point(dtype), "Module::to: dtype is ", dtype, "; accepted: floating point");
+  TANDEM_CHECK(is_floating_point(dtype),
+               "Module::to only accepts floating point dtypes, but got desired dtype=", dtype);
   for (const auto& item : state_dict()) rebind(*item, item->device(), dtype, MemoryFormat::Preserve, non_blocking);
 }
 
 void Module::to(MemoryFormat format) {
   TANDEM_CHECK(format == MemoryFormat::Contiguous || format == MemoryFormat::ChannelsLast,
-               "Module::to: the memory format is ", format, "; accepted: Contiguous and ChannelsLast");
+               "Module::to: unsupported memory format ", format, "; accepted: Contiguous and ChannelsLast");
   for (const auto& item : state_dict())
     if (item->dim() == 4) rebind(*item, item->device(), item->dtype(), format);
 }
@@ -213,7 +214,8 @@ void Module::apply(const ModuleApplyFunction& function) {
 void Module::apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix) const {
   apply(ConstNamedModuleApplyFunction([&](const std::string& name, const Module& m) {
           const auto self = const_cast<Module&>(m).weak_from_this().lock();
-          TANDEM_CHECK(self, "Module::apply: ", m.name(), " is in no shared_ptr; accepted: a handle, or make_shared");
+          TANDEM_CHECK(self, "Module::apply: ", m.name(), " is not stored in a shared_ptr. Use std::make_shared<",
+                       m.name(), "> or a module holder");
           function(name, self);
         }),
         name_prefix);
@@ -273,36 +275,37 @@ std::ostream& operator<<(std::ostream& out, const Module& module) {
   return out;
 }
 
-void Module::check_new_name(const char* op, const std::string& name) const {
-  TANDEM_CHECK(!name.empty() && name.find('.') == std::string::npos, op, ": '", name,
-               "' is not a name; it must not be empty nor hold a dot");
-  TANDEM_CHECK(!parameters_.contains(name) && !buffers_.contains(name) && !children_.contains(name), op, ": '", name,
-               "' is registered already");
+void Module::check_new_name(const char* op, const char* kind, const std::string& name) const {
+  TANDEM_CHECK(!name.empty(), op, ": ", kind, " name must not be empty");
+  TANDEM_CHECK(name.find('.') == std::string::npos, op, ": ", kind, " name must not contain a dot (got '", name, "')");
+  TANDEM_CHECK(!parameters_.contains(name) && !buffers_.contains(name) && !children_.contains(name), op, ": ", kind,
+               " '", name, "' already defined");
 }
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
-  check_new_name("register_module", name);
-  TANDEM_CHECK(module, "register_module: '", name, "' is an empty handle, made with nullptr and never assigned");
+  check_new_name("register_module", "Submodule", name);
+  TANDEM_CHECK(module, "register_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   Module& child = *children_.insert(std::move(name), std::move(module));
   detail::Cloning::registered(*this, children_.back().key(), child);
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
-  TANDEM_CHECK(module, "replace_module: '", name, "' is an empty handle, made with nullptr and never assigned");
+  TANDEM_CHECK(module, "replace_module: '", name, "' is an empty ModuleHolder (constructed from nullptr)");
   children_[name] = std::move(module);
   detail::Cloning::registered(*this, name, *children_[name]);
 }
 void Module::unregister_module(const std::string& name) { children_.erase(name); }
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
-  check_new_name("register_parameter", name);
+  check_new_name("register_parameter", "Parameter", name);
   if (tensor.defined()) tensor.requires_grad_(requires_grad);
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 Tensor& Module::register_buffer(std::string name, Tensor tensor) {
-  check_new_name("register_buffer", name);
+  check_new_name("register_buffer", "Buffer", name);
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
 std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
-  TANDEM_FAIL("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()");
+  TANDEM_FAIL("clone() has not been implemented for ", name(), ". Subclass nn::Cloneable<", name(),
+              "> instead of nn::Module to inherit the ability to clone, and define reset()");
 }
 std::shared_ptr<Module> Module::deep_copy(std::optional<Device> device) const {
   // reset() draws initial values, which clone() overwrites. A scratch generator keeps the caller's generator unchanged.

@@ -227,7 +227,7 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual bool take_options(const Module& original);
   /// In containers, replaces the contents by copies of the modules or parameters in `original`.
   virtual void take_contents(const Module& original, detail::Cloning& cloning);
-  void check_new_name(const char* op, const std::string& name) const;
+  void check_new_name(const char* op, const char* kind, const std::string& name) const;
   void add_child(std::string name, std::shared_ptr<Module> module);
   void set_child(const std::string& name, std::shared_ptr<Module> module);
   std::string name_;

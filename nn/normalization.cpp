@@ -33,8 +33,8 @@ void LayerNormImpl::pretty_print(std::ostream& out) const {
 
 void GroupNormImpl::reset() {
   const int64_t n = options.num_channels();
-  TANDEM_CHECK(options.num_groups() > 0 && n > 0 && n % options.num_groups() == 0, "GroupNorm: num_groups ",
-               options.num_groups(), " must divide num_channels ", n);
+  TANDEM_CHECK(options.num_groups() > 0 && n > 0 && n % options.num_groups() == 0, "GroupNorm: num_channels (", n,
+               ") must be divisible by num_groups (", options.num_groups(), "), and both must be positive");
   if (!options.affine()) return;
   weight = register_parameter("weight", ones({n}));
   bias = register_parameter("bias", zeros({n}));
@@ -62,7 +62,8 @@ void RMSNormImpl::pretty_print(std::ostream& out) const {
 }
 
 Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
-  TANDEM_CHECK(x.dim() == 4, "CrossMapLRN2d: x is ", x.sizes(), "; accepted: (N, C, H, W)");
+  TANDEM_CHECK(x.dim() == 4, "CrossMapLRN2d: Expected input to be 4D, got ", x.dim(), "D instead; x is ", x.sizes(),
+               ", accepted: (N, C, H, W)");
   TANDEM_CHECK(options.size() > 0, "CrossMapLRN2d: size is ", options.size(), "; it must be positive");
   if (x.numel() == 0) return x.clone();
   const int64_t beside = (options.size() - 1) / 2, window = 2 * beside + 1, behind = x.size(1) - beside - 1;
@@ -79,7 +80,8 @@ Tensor CrossMapLRN2dImpl::forward(const Tensor& x) {
 namespace functional {
 
 Tensor local_response_norm(const Tensor& x, const LocalResponseNormOptions& o) {
-  TANDEM_CHECK(x.dim() >= 3, "local_response_norm: x is ", x.sizes(), "; accepted: (N, C, ...) with one more at least");
+  TANDEM_CHECK(x.dim() >= 3, "local_response_norm: Expected 3D or higher dimensionality input (got ", x.dim(),
+               " dimensions); x is ", x.sizes());
   TANDEM_CHECK(o.size() > 0, "local_response_norm: size is ", o.size(), "; it must be positive");
   if (x.numel() == 0) return x.clone();
   // Treats the channels as the height of an image, over which a pooling window slides.

@@ -19,7 +19,8 @@ namespace tandem::nn {
 template <size_t N> struct Pads : std::array<int64_t, N> {
   Pads(int64_t all) { this->fill(all); }
   Pads(IntArrayRef list) {
-    TANDEM_CHECK(list.size() == 1 || list.size() == N, "expected one pad or ", N, ", got ", list);
+    TANDEM_CHECK(list.size() == 1 || list.size() == N, "Expected ", N, " values, but instead got ", list.size(), ": ",
+                 list, "; padding is one number for all sides or one per side");
     for (size_t k = 0; k < N; ++k) (*this)[k] = list[list.size() == 1 ? 0 : k];
   }
   Pads(std::initializer_list<int64_t> list) : Pads(IntArrayRef(list.begin(), list.size())) {}

@@ -17,7 +17,7 @@ namespace {
 RNNMode mode_of(const char* module, nn::init::Nonlinearity nonlinearity) {
   const bool relu = nonlinearity == nn::init::Nonlinearity::relu;
   TANDEM_CHECK(relu || nonlinearity == nn::init::Nonlinearity::tanh, module,
-               ": the nonlinearity is not known; accepted: tanh and relu");
+               ": Unknown nonlinearity; accepted: kTanh and kReLU");
   return relu ? RNNMode::rnn_relu : RNNMode::rnn_tanh;
 }
 /// Returns the number of matrices stacked in weight_ih.
@@ -145,18 +145,32 @@ void check_states(const RNNOptionsBase& o, const Tensor& input, const States& st
   const int64_t cells = o.num_layers() * directions_of(o);
   for (size_t s = 0; s < states.size(); ++s) {
     const Shape expected{cells, batch, features_of(o, s)};
-    TANDEM_CHECK(states[s].sizes() == expected, name_of(o.mode()), ": hx",
+    TANDEM_CHECK(states[s].sizes() == expected, name_of(o.mode()), ": Expected hidden",
                  states.size() == 1 ? ""
                  : s == 0           ? "[0]"
                                     : "[1]",
-                 " is ", states[s].sizes(), "; accepted: ", IntArrayRef(expected),
-                 ", which is (layers directions, batch, features)");
+                 " size ", IntArrayRef(expected), ", got ", states[s].sizes(),
+                 "; a state is (num_layers * directions, batch, features)");
     check_same_dtype_and_device(name_of(o.mode()), "input", input, "hx", states[s]);
   }
 }
+/// @throws Error unless each state has as many dimensions as the input
+void check_state_dims(const RNNOptionsBase& o, const Tensor& input, const States& states) {
+  const char* const given = input.dim() == 3 ? ": For batched " : ": For unbatched ";
+  if (states.size() == 2) {
+    TANDEM_CHECK(states[0].dim() == input.dim() && states[1].dim() == input.dim(), name_of(o.mode()), given,
+                 input.dim(), "-D input, hx and cx should also be ", input.dim(), "-D but got (", states[0].dim(),
+                 "-D, ", states[1].dim(), "-D) tensors");
+  } else {
+    for (const Tensor& state : states)
+      TANDEM_CHECK(state.dim() == input.dim(), name_of(o.mode()), given, input.dim(), "-D input, hx should also be ",
+                   input.dim(), "-D but got ", state.dim(), "-D tensor");
+  }
+}
 void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& weight) {
-  TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()), ": input is ", input.sizes(),
-               "; its last dimension must be input_size, ", o.input_size());
+  TANDEM_CHECK(input.size(-1) == o.input_size(), name_of(o.mode()),
+               ": input.size(-1) must be equal to input_size. Expected ", o.input_size(), ", got ", input.size(-1),
+               "; input is ", input.sizes());
   check_same_dtype_and_device(name_of(o.mode()), "input", input, "the weight", weight);
 }
 
@@ -165,12 +179,17 @@ void check_input(const RNNOptionsBase& o, const Tensor& input, const Tensor& wei
 template <class Derived> void RNNImplBase<Derived>::reset() {
   const RNNOptionsBase& o = options_base;
   const char* const name = name_of(o.mode());
-  TANDEM_CHECK(o.input_size() > 0 && o.hidden_size() > 0 && o.num_layers() > 0, name, ": input_size is ",
-               o.input_size(), ", hidden_size ", o.hidden_size(), " and num_layers ", o.num_layers(),
-               "; all must be positive");
-  TANDEM_CHECK(o.dropout() >= 0 && o.dropout() <= 1, name, ": dropout is ", o.dropout(), "; accepted: 0 to 1");
-  TANDEM_CHECK(o.proj_size() >= 0 && o.proj_size() < o.hidden_size(), name, ": proj_size is ", o.proj_size(),
-               "; accepted: 0, for none, to hidden_size - 1, ", o.hidden_size() - 1);
+  TANDEM_CHECK(o.input_size() > 0, name, ": input_size must be greater than zero, got ", o.input_size());
+  TANDEM_CHECK(o.hidden_size() > 0, name, ": hidden_size must be greater than zero, got ", o.hidden_size());
+  TANDEM_CHECK(o.num_layers() > 0, name, ": num_layers must be greater than zero, got ", o.num_layers());
+  TANDEM_CHECK(
+      o.dropout() >= 0 && o.dropout() <= 1, name,
+      ": dropout should be a number in range [0, 1] representing the probability of an element being zeroed, got ",
+      o.dropout());
+  TANDEM_CHECK(o.proj_size() >= 0 && o.proj_size() < o.hidden_size(), name,
+               ": proj_size has to be a positive integer, smaller than hidden_size or zero to disable projections; got "
+               "proj_size ",
+               o.proj_size(), " and hidden_size ", o.hidden_size());
   names_.clear();
   const auto add = [&](std::string parameter, IntArrayRef sizes) {
     names_.push_back(parameter);
@@ -211,19 +230,18 @@ template <class Derived> void RNNImplBase<Derived>::pretty_print(std::ostream& o
 template <class Derived> std::pair<Tensor, States> RNNImplBase<Derived>::run(const Tensor& given, States states) const {
   const RNNOptionsBase& o = options_base;
   const bool batched = given.dim() == 3;
-  TANDEM_CHECK(batched || given.dim() == 2, name_of(o.mode()), ": input is ", given.sizes(),
-               o.batch_first() ? "; accepted: (B, T, input_size)" : "; accepted: (T, B, input_size)",
-               ", or (T, input_size) of one sequence");
+  TANDEM_CHECK(batched || given.dim() == 2, name_of(o.mode()), ": Expected input to be 2D or 3D, got ", given.dim(),
+               "D instead; accepted: ", o.batch_first() ? "(B, T, input_size)" : "(T, B, input_size)",
+               ", or (T, input_size) for one sequence");
   const std::vector<Tensor> weights = all_weights();
   check_input(o, given, weights[0]);
   const Tensor input = !batched ? given.unsqueeze(1) : o.batch_first() ? given.transpose(0, 1) : given;
   const int64_t steps = input.size(0), batch = input.size(1);
-  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": input is ", given.sizes(), "; a sequence must have at least one step");
-  for (Tensor& state : states) {
-    TANDEM_CHECK(state.dim() == given.dim(), name_of(o.mode()), ": hx is ", state.sizes(), " and input ", given.sizes(),
-                 "; both must have a dimension for the batch, or neither");
-    if (!batched) state = state.unsqueeze(1);
-  }
+  TANDEM_CHECK(steps > 0, name_of(o.mode()), ": Expected sequence length to be larger than 0 in RNN; input is ",
+               given.sizes());
+  check_state_dims(o, given, states);
+  if (!batched)
+    for (Tensor& state : states) state = state.unsqueeze(1);
   check_states(o, input, states, batch);
   auto [output, ended] = run_layers(o, weights, this->is_training(), input.reshape({steps * batch, input.size(2)}),
                                     std::vector<int64_t>(static_cast<size_t>(steps), batch), states);
@@ -238,8 +256,8 @@ std::pair<nn::utils::rnn::PackedSequence, States> RNNImplBase<Derived>::run(
     const nn::utils::rnn::PackedSequence& packed, States states) const {
   const RNNOptionsBase& o = options_base;
   const Tensor& data = packed.data();
-  TANDEM_CHECK(data.dim() == 2, name_of(o.mode()), ": the packed data is ", data.sizes(),
-               "; accepted: (rows, input_size)");
+  TANDEM_CHECK(data.dim() == 2, name_of(o.mode()), ": input must have 2 dimensions, got ", data.dim(),
+               "; packed data is (rows, input_size)");
   const std::vector<Tensor> weights = all_weights();
   check_input(o, data, weights[0]);
   const Tensor sizes = packed.batch_sizes().contiguous();
@@ -272,8 +290,8 @@ States listed(const std::optional<std::tuple<Tensor, Tensor>>& hx) {
 template <class Derived> void RNNCellImplBase<Derived>::reset() {
   const RNNCellOptionsBase& o = options_base;
   const char* const name = o.num_chunks() == 1 ? "RNNCell" : o.num_chunks() == 3 ? "GRUCell" : "LSTMCell";
-  TANDEM_CHECK(o.input_size() > 0 && o.hidden_size() > 0, name, ": input_size is ", o.input_size(), " and hidden_size ",
-               o.hidden_size(), "; both must be positive");
+  TANDEM_CHECK(o.input_size() > 0, name, ": input_size must be greater than zero, got ", o.input_size());
+  TANDEM_CHECK(o.hidden_size() > 0, name, ": hidden_size must be greater than zero, got ", o.hidden_size());
   const int64_t rows = o.num_chunks() * o.hidden_size();
   weight_ih = this->register_parameter("weight_ih", empty({rows, o.input_size()}));
   weight_hh = this->register_parameter("weight_hh", empty({rows, o.hidden_size()}));
@@ -294,17 +312,23 @@ template <class Derived> void RNNCellImplBase<Derived>::pretty_print(std::ostrea
 template <class Derived> States RNNCellImplBase<Derived>::step(RNNMode mode, const Tensor& given, States states) const {
   const RNNCellOptionsBase& o = options_base;
   const bool batched = given.dim() == 2;
-  TANDEM_CHECK((batched || given.dim() == 1) && given.size(-1) == o.input_size(), this->name(), ": input is ",
-               given.sizes(), "; accepted: (B, ", o.input_size(), ") and (", o.input_size(), ",)");
+  TANDEM_CHECK(batched || given.dim() == 1, this->name(), ": Expected input to be 1D or 2D, got ", given.dim(),
+               "D instead; input is ", given.sizes());
+  TANDEM_CHECK(given.size(-1) == o.input_size(), this->name(), ": input has inconsistent input_size: got ",
+               given.size(-1), " expected ", o.input_size(), "; input is ", given.sizes());
   const Tensor input = batched ? given : given.unsqueeze(0);
   const Shape expected{input.size(0), o.hidden_size()};
   if (states.empty()) states.assign(mode == RNNMode::lstm ? 2 : 1, zeros(expected, input.options()));
-  for (Tensor& state : states) {
-    TANDEM_CHECK(state.dim() == given.dim() || state.sizes() == expected, this->name(), ": hx is ", state.sizes(),
-                 " and input ", given.sizes(), "; both must have a dimension for the batch, or neither");
+  for (size_t s = 0; s < states.size(); ++s) {
+    Tensor& state = states[s];
+    const char* const label = states.size() == 1 ? "hidden" : s == 0 ? "hidden[0]" : "hidden[1]";
+    TANDEM_CHECK(state.dim() == given.dim() || state.sizes() == expected, this->name(), ": Expected ", label, " to be ",
+                 given.dim(), "D, got ", state.dim(), "D instead; input is ", given.sizes(), " and hx ", state.sizes());
     if (state.dim() == 1) state = state.unsqueeze(0);
-    TANDEM_CHECK(state.sizes() == expected, this->name(), ": hx is ", state.sizes(), " beside input ", given.sizes(),
-                 "; accepted: ", IntArrayRef(expected));
+    TANDEM_CHECK(state.size(0) == expected[0], this->name(), ": Input batch size ", expected[0], " doesn't match ",
+                 label, " batch size ", state.size(0));
+    TANDEM_CHECK(state.size(1) == expected[1], this->name(), ": ", label, " has inconsistent hidden_size: got ",
+                 state.size(1), ", expected ", expected[1]);
   }
   const StepWeights w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
   States next = detail::step(mode, input_gates(mode, input, w), states, w);

@@ -65,7 +65,7 @@ Tensor activated(const Tensor& x, const activation_t& activation) {
   if (std::holds_alternative<GeluTag>(activation)) return gelu(x);
   if (const auto* const f = std::get_if<std::function<Tensor(const Tensor&)>>(&activation)) return (*f)(x);
   TANDEM_CHECK(std::get<init::Nonlinearity>(activation) == init::Nonlinearity::relu,
-               "Transformer: the activation is not known; accepted: kReLU, kGELU and functions");
+               "Transformer: activation should be kGELU, kReLU, or a callable");
   return x.relu();
 }
 MultiheadAttention attention_for(const TransformerEncoderLayerOptions& o) {
@@ -214,10 +214,16 @@ Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tens
                                 const Tensor& memory_mask, const Tensor& src_key_padding_mask,
                                 const Tensor& tgt_key_padding_mask, const Tensor& memory_key_padding_mask) {
   const int64_t batch = options.batch_first() ? 0 : 1;
-  TANDEM_CHECK(src.dim() == tgt.dim() && (src.dim() == 2 || (src.dim() == 3 && src.size(batch) == tgt.size(batch))) &&
-                   src.size(-1) == options.d_model() && tgt.size(-1) == options.d_model(),
-               "Transformer: src is ", src.sizes(), " and tgt ", tgt.sizes(),
-               "; both must have one batch, or none, and d_model features, ", options.d_model());
+  const int64_t rank = src.dim();
+  TANDEM_CHECK(rank == tgt.dim() && (rank == 2 || rank == 3),
+               "Transformer: src and tgt should have 3 dimensions, but got ", rank, " and ", tgt.dim(),
+               "; without a batch both have 2");
+  TANDEM_CHECK(rank == 2 || src.size(batch) == tgt.size(batch),
+               "Transformer: src and tgt should have equal batch size (at dim ", batch, "), but got ", src.size(batch),
+               " and ", tgt.size(batch));
+  TANDEM_CHECK(src.size(-1) == options.d_model() && tgt.size(-1) == options.d_model(),
+               "Transformer: src and tgt should have same feature size as d_model (at dim ", rank - 1, "), but got ",
+               src.size(-1), " and ", tgt.size(-1), " while d_model is ", options.d_model());
   const Tensor memory = encoder.forward(src, src_mask, src_key_padding_mask);
   return decoder.forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
 }

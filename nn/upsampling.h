@@ -12,7 +12,7 @@ struct ModeOption {
   ModeOption(InterpolationMode mode) : mode(mode) {}
   ModeOption(nn::init::Nonlinearity linear) : mode(InterpolationMode::linear) {
     TANDEM_CHECK(linear == nn::init::Nonlinearity::linear,
-                 "interpolate: the mode is a nonlinearity; only kLinear is a mode too");
+                 "interpolate: this nonlinearity is not a mode; only kLinear is both");
   }
   operator InterpolationMode() const { return mode; }
   InterpolationMode mode;

@@ -25,10 +25,10 @@ Adadelta::Adadelta(std::vector<OptimizerParamGroup> groups, const AdadeltaOption
 }
 void Adadelta::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<AdadeltaOptions>("Adadelta", options);
-  detail::check_not_negative("Adadelta: lr", o.lr());
-  TANDEM_CHECK(o.rho() >= 0 && o.rho() <= 1, "Adadelta: rho is ", o.rho(), "; accepted: from 0 to 1");
-  detail::check_not_negative("Adadelta: eps", o.eps());
-  detail::check_not_negative("Adadelta: weight_decay", o.weight_decay());
+  detail::check_not_negative("Adadelta", "learning rate", o.lr());
+  TANDEM_CHECK(o.rho() >= 0 && o.rho() <= 1, "Adadelta: Invalid rho value: ", o.rho(), "; accepted: 0 to 1");
+  detail::check_not_negative("Adadelta", "epsilon value", o.eps());
+  detail::check_not_negative("Adadelta", "weight_decay value", o.weight_decay());
 }
 
 std::vector<Tensor> Adadelta::coefficients(const OptimizerOptions&, const NumberTensors& n) const {

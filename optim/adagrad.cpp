@@ -26,11 +26,11 @@ Adagrad::Adagrad(std::vector<OptimizerParamGroup> groups, const AdagradOptions& 
 }
 void Adagrad::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<AdagradOptions>("Adagrad", options);
-  detail::check_not_negative("Adagrad: lr", o.lr());
-  detail::check_not_negative("Adagrad: lr_decay", o.lr_decay());
-  detail::check_not_negative("Adagrad: weight_decay", o.weight_decay());
-  detail::check_not_negative("Adagrad: initial_accumulator_value", o.initial_accumulator_value());
-  detail::check_not_negative("Adagrad: eps", o.eps());
+  detail::check_not_negative("Adagrad", "learning rate", o.lr());
+  detail::check_not_negative("Adagrad", "lr_decay value", o.lr_decay());
+  detail::check_not_negative("Adagrad", "weight_decay value", o.weight_decay());
+  detail::check_not_negative("Adagrad", "initial_accumulator_value value", o.initial_accumulator_value());
+  detail::check_not_negative("Adagrad", "epsilon value", o.eps());
 }
 double Adagrad::initial_value(const OptimizerOptions& options, size_t) const {
   return static_cast<const AdagradOptions&>(options).initial_accumulator_value();

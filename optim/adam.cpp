@@ -22,14 +22,6 @@ void AdamWOptions::visit(const Visitor& f) {
 }
 namespace {
 
-template <class Options> void check_values(const char* op, const OptimizerOptions& options) {
-  const auto& o = detail::options_as<Options>(op, options);
-  TANDEM_CHECK(o.lr() >= 0 && o.eps() >= 0 && o.weight_decay() >= 0, op, ": lr is ", o.lr(), ", eps ", o.eps(),
-               ", weight_decay ", o.weight_decay(), "; accepted: 0 or more");
-  detail::check_beta(op, "beta1", std::get<0>(o.betas()));
-  detail::check_beta(op, "beta2", std::get<1>(o.betas()));
-}
-
 template <class Options> kernels::AdamValues values_of(const Options& o) {
   constexpr bool decoupled = std::is_same_v<Options, AdamWOptions>;
   const auto [beta1, beta2] = o.betas();
@@ -60,7 +52,8 @@ template <class Options> void AdamBase::update_by(const Options& o, const Optimi
     if (!detail::ready(decoupled ? "AdamW" : "Adam", p)) continue;
     const size_t k = first + i;
     if (!steps_[k].defined()) {
-      check_not_recorded(decoupled ? "AdamW" : "Adam", "its first step makes its state; make one step before");
+      check_not_recorded(decoupled ? "AdamW" : "Adam",
+                         "its first step allocates its state; run one step before the capture");
       steps_[k] = zeros({}, TensorOptions(kFloat32).device(p.device()));
       exp_avgs_[k] = zeros_like(p);
       exp_avg_sqs_[k] = zeros_like(p);
@@ -107,7 +100,7 @@ Adam::Adam(std::vector<OptimizerParamGroup> groups, const AdamOptions& defaults)
 void Adam::update(const OptimizerParamGroup& group, size_t first) {
   update_by(static_cast<const AdamOptions&>(group.options()), group, first);
 }
-void Adam::check_options(const OptimizerOptions& options) const { check_values<AdamOptions>("Adam", options); }
+void Adam::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamOptions>("Adam", options); }
 
 AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaults) : AdamBase(defaults.clone()) {
   add_param_groups(std::move(groups));
@@ -115,6 +108,6 @@ AdamW::AdamW(std::vector<OptimizerParamGroup> groups, const AdamWOptions& defaul
 void AdamW::update(const OptimizerParamGroup& group, size_t first) {
   update_by(static_cast<const AdamWOptions&>(group.options()), group, first);
 }
-void AdamW::check_options(const OptimizerOptions& options) const { check_values<AdamWOptions>("AdamW", options); }
+void AdamW::check_options(const OptimizerOptions& options) const { detail::check_adam<AdamWOptions>("AdamW", options); }
 
 }  // namespace tandem::optim

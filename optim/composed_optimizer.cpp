@@ -41,7 +41,7 @@ void ComposedOptimizer::make_state(const OptimizerOptions& options, const Tensor
         follow(t, p);
       return;
     }
-    check_not_recorded(name_, "its first step makes its state; make one step before");
+    check_not_recorded(name_, "its first step allocates its state; run one step before the capture");
     t = scalar ? full({}, value, TensorOptions(kFloat32).device(p.device())) : full_like(p, value);
   };
   make(steps_[k], true, 0);

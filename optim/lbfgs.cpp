@@ -41,26 +41,28 @@ void LBFGSOptions::visit(const Visitor& f) {
 }
 
 LBFGS::LBFGS(std::vector<OptimizerParamGroup> groups, const LBFGSOptions& defaults) : Optimizer(defaults.clone()) {
-  TANDEM_CHECK(groups.size() == 1, "LBFGS: there are ", groups.size(), " parameter groups; accepted: one");
+  TANDEM_CHECK(groups.size() == 1, "LBFGS doesn't support per-parameter options (parameter groups); got ",
+               groups.size(), " groups");
   add_param_groups(std::move(groups));
 }
 void LBFGS::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<LBFGSOptions>("LBFGS", options);
-  detail::check_not_negative("LBFGS: lr", o.lr());
+  detail::check_not_negative("LBFGS", "learning rate", o.lr());
   TANDEM_CHECK(o.max_iter() >= 1 && most_evaluations(o) >= 1 && o.history_size() >= 1, "LBFGS: max_iter is ",
                o.max_iter(), ", max_eval ", most_evaluations(o), ", history_size ", o.history_size(),
                "; accepted: 1 or more");
-  TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe", "LBFGS: line_search_fn is '",
-               o.line_search_fn().value_or(""), "'; accepted: 'strong_wolfe', or none");
+  TANDEM_CHECK(!o.line_search_fn() || *o.line_search_fn() == "strong_wolfe",
+               "LBFGS: only 'strong_wolfe' is supported as line_search_fn, got '", o.line_search_fn().value_or(""),
+               "'");
 }
 void LBFGS::check_parameters() const {
-  TANDEM_CHECK(param_groups().size() == 1, "LBFGS: there are ", param_groups().size(),
-               " parameter groups; accepted: one");
+  TANDEM_CHECK(param_groups().size() == 1, "LBFGS doesn't support per-parameter options (parameter groups); got ",
+               param_groups().size(), " groups");
   const Tensor& first = parameters().front();
   for (const Tensor& p : parameters())
     TANDEM_CHECK(p.device() == first.device() && p.dtype() == first.dtype(),
-                 "LBFGS: its parameters are one vector, but ", first.dtype(), " on ", first.device(), " and ",
-                 p.dtype(), " on ", p.device(), " are among them");
+                 "LBFGS: all parameters must have the same dtype and device, got ", first.dtype(), " on ",
+                 first.device(), " and ", p.dtype(), " on ", p.device());
 }
 void LBFGS::resize_state() {
   const auto& o = static_cast<const LBFGSOptions&>(param_groups().front().options());
@@ -131,10 +133,10 @@ Tensor LBFGS::direction(const Tensor& gradient) const {
 }
 
 Tensor LBFGS::step(const LossClosure& closure) {
-  check_not_recorded("LBFGS", "the host reads losses and gradients to know when to stop");
+  check_not_recorded("LBFGS", "the host reads losses and gradients to decide when to stop");
   TANDEM_CHECK(closure,
-               "LBFGS: step() was called without a closure; accepted: one that clears the gradients, computes "
-               "the loss, calls its backward() and returns it");
+               "LBFGS requires a closure function that clears the gradients, computes the loss, calls backward() on it "
+               "and returns it");
   check_parameters();
   detail::warn_of_ranks_that_never_talk();
   const NoGradGuard guard;

@@ -10,8 +10,8 @@ namespace {
 
 void check_milestones(const char* op, const std::vector<int64_t>& milestones) {
   for (size_t i = 0; i < milestones.size(); ++i)
-    TANDEM_CHECK(milestones[i] > (i == 0 ? 0 : milestones[i - 1]), op, ": milestones are ", IntArrayRef(milestones),
-                 "; each must be above the one before it, the first above 0");
+    TANDEM_CHECK(milestones[i] > (i == 0 ? 0 : milestones[i - 1]), op,
+                 ": milestones must be positive and increasing, got ", IntArrayRef(milestones));
 }
 size_t reached(const std::vector<int64_t>& milestones, int64_t step) {
   return static_cast<size_t>(std::upper_bound(milestones.begin(), milestones.end(), step) - milestones.begin());
@@ -51,10 +51,11 @@ double half_cosine(double base, double eta_min, double part) {
   return eta_min + (base - eta_min) * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 Optimizer& optimizer_of(const std::vector<LRScheduler>& schedulers) {
-  TANDEM_CHECK(!schedulers.empty(), "ChainedScheduler: there is no schedule; accepted: one or more");
+  TANDEM_CHECK(!schedulers.empty(),
+               "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.");
   for (const LRScheduler& s : schedulers)
     TANDEM_CHECK(&s.optimizer() == &schedulers.front().optimizer(),
-                 "ChainedScheduler: schedules are of several optimizers; accepted: those of one");
+                 "ChainedScheduler expects all schedulers to belong to the same optimizer");
   return schedulers.front().optimizer();
 }
 
@@ -72,23 +73,25 @@ void LRScheduler::step() {
   }
   const std::vector<double> rates = get_lrs();
   std::vector<OptimizerParamGroup>& groups = optimizer_.param_groups();
-  TANDEM_CHECK(rates.size() == groups.size(), "LRScheduler: get_lrs() gives ", rates.size(), " rates for ",
-               groups.size(), " parameter groups; there must be one for each");
+  TANDEM_CHECK(
+      rates.size() == groups.size(),
+      "LRScheduler: Number of learning rates not equal to the number of param groups\nNumber of learning rates given: ",
+      rates.size(), "\nNumber of param groups: ", groups.size());
   for (size_t i = 0; i < groups.size(); ++i) groups[i].options().set_lr(rates[i]);
   ++step_count_;
 }
 std::vector<double> LRScheduler::get_lrs() {
-  TANDEM_CHECK(schedule_.rate, "LRScheduler: a schedule without a function of the step has to override get_lrs()");
+  TANDEM_CHECK(schedule_.rate,
+               "LRScheduler: override get_lrs(), or pass a function that computes the rate from the step");
   std::vector<double> rates;
   for (OptimizerParamGroup& group : optimizer_.param_groups())
     rates.push_back(rate_at(int64_t{step_count_} + 1, group.initial_lr()));
   return rates;
 }
 double LRScheduler::rate_at(int64_t step, double base) const {
-  TANDEM_CHECK(
-      schedule_.rate,
-      "LRScheduler: a schedule that overrides get_lrs() cannot be part of another; accepted: Tandem's own, and "
-      "LambdaLR with the program's function");
+  TANDEM_CHECK(schedule_.rate,
+               "LRScheduler: a scheduler that overrides get_lrs() cannot be combined with others; use one of Tandem's "
+               "schedulers, or LambdaLR with your function");
   return schedule_.rate(step, base);
 }
 double LRScheduler::changed(int64_t step, double base, double current) const {
@@ -156,8 +159,8 @@ LinearLR::LinearLR(Optimizer& optimizer, double start, double end, int64_t total
 CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult,
                                                          double eta_min)
     : LRScheduler(optimizer, [=](int64_t step, double base) {
-        TANDEM_CHECK(T_0 > 0 && T_mult > 0, "CosineAnnealingWarmRestarts: T_0 is ", T_0, ", T_mult ", T_mult,
-                     "; they must be positive");
+        TANDEM_CHECK(T_0 > 0, "CosineAnnealingWarmRestarts: Expected positive integer T_0, but got ", T_0);
+        TANDEM_CHECK(T_mult > 0, "CosineAnnealingWarmRestarts: Expected integer T_mult >= 1, but got ", T_mult);
         int64_t length = T_0;
         if (T_mult == 1) step %= T_0;
         for (; step >= length; length *= T_mult) step -= length;
@@ -165,8 +168,9 @@ CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, i
       }) {}
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
     : LRScheduler(optimizer, by_factor([=](int64_t step) {
-                    TANDEM_CHECK(factor > 0 && factor <= 1, "ConstantLR: factor is ", factor,
-                                 "; accepted: above 0, at most 1");
+                    TANDEM_CHECK(factor > 0 && factor <= 1,
+                                 "ConstantLR: Constant multiplicative factor expected to be between 0 and 1. Got ",
+                                 factor);
                     return step < total_iters ? factor : 1;
                   })) {}
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
@@ -193,8 +197,10 @@ ChainedScheduler::ChainedScheduler(std::vector<LRScheduler> schedulers)
       }()) {}
 SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<LRScheduler> schedules, std::vector<int64_t> milestones)
     : LRScheduler(optimizer, [&] {
-        TANDEM_CHECK(schedules.size() == milestones.size() + 1, "SequentialLR: ", schedules.size(), " schedules and ",
-                     milestones.size(), " milestones; there must be one milestone fewer");
+        TANDEM_CHECK(schedules.size() == milestones.size() + 1,
+                     "SequentialLR: Sequential Schedulers expects number of schedulers provided to be one more than "
+                     "the number of milestone points, but got number of schedulers ",
+                     schedules.size(), " and the number of milestones to be equal to ", milestones.size());
         check_milestones("SequentialLR", milestones);
         /// Returns the index of the schedule that is active in a step, and the step's number in that schedule.
         const auto at = [milestones](int64_t step) {

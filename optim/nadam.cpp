@@ -25,7 +25,7 @@ NAdam::NAdam(std::vector<OptimizerParamGroup> groups, const NAdamOptions& defaul
 }
 void NAdam::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::check_adam<NAdamOptions>("NAdam", options);
-  detail::check_not_negative("NAdam: momentum_decay", o.momentum_decay());
+  detail::check_not_negative("NAdam", "momentum_decay value", o.momentum_decay());
 }
 double NAdam::initial_value(const OptimizerOptions&, size_t entry) const { return entry == 0 ? 1 : 0; }
 

@@ -18,7 +18,8 @@ struct Cycle {
 
   Place place(int64_t step) const {
     const auto at = static_cast<double>(step), last = ends.back();
-    TANDEM_CHECK(at <= last + 1, "OneCycleLR: this is step ", step, "; the schedule has ", last + 1, " steps");
+    TANDEM_CHECK(at <= last + 1, "OneCycleLR: Tried to step ", step, " times. The specified number of total steps is ",
+                 last + 1);
     double start = 0;
     size_t phase = 0;
     for (; phase + 1 < ends.size() && at > ends[phase]; ++phase) start = ends[phase];
@@ -34,16 +35,19 @@ struct Cycle {
 int64_t count_steps(std::optional<int64_t> total_steps, std::optional<int64_t> epochs,
                     std::optional<int64_t> steps_per_epoch) {
   TANDEM_CHECK(total_steps || (epochs && steps_per_epoch),
-               "OneCycleLR: it needs total_steps, or epochs and steps_per_epoch");
-  const int64_t steps = total_steps ? *total_steps : *epochs * *steps_per_epoch;
-  TANDEM_CHECK(steps > 0 && (total_steps || *epochs > 0), "OneCycleLR: there are ", steps,
-               " steps; there must be one at least");
-  return steps;
+               "OneCycleLR: You must define either total_steps OR (epochs AND steps_per_epoch)");
+  const auto checked = [](const char* name, int64_t value) {
+    TANDEM_CHECK(value > 0, "OneCycleLR: Expected positive integer ", name, ", but got ", value);
+    return value;
+  };
+  if (total_steps) return checked("total_steps", *total_steps);
+  return checked("epochs", *epochs) * checked("steps_per_epoch", *steps_per_epoch);
 }
 std::vector<double> for_groups(const char* name, const detail::PerGroup& given, size_t groups) {
   if (given.values.size() == 1) return std::vector<double>(groups, given.values[0]);
-  TANDEM_CHECK(given.values.size() == groups, "OneCycleLR: ", name, " has ", given.values.size(),
-               " values; accepted: one, or one for each of ", groups, " parameter groups");
+  TANDEM_CHECK(given.values.size() == groups, "OneCycleLR: ", name,
+               " must have the same length as optimizer.param_groups. ", name, " has ", given.values.size(),
+               " values, param_groups has ", groups, ". One value for all groups is accepted too");
   return given.values;
 }
 /// Sets the option "momentum" or "beta1". @return whether the optimizer has one of them
@@ -66,17 +70,17 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
     : LRScheduler(optimizer, [&] {
         std::vector<OptimizerParamGroup>& groups = optimizer.param_groups();
         const auto steps = static_cast<double>(count_steps(total_steps, epochs, steps_per_epoch));
-        TANDEM_CHECK(pct_start >= 0 && pct_start <= 1, "OneCycleLR: pct_start is ", pct_start, "; accepted: 0 to 1");
-        TANDEM_CHECK(anneal_strategy == "cos" || anneal_strategy == "linear", "OneCycleLR: anneal_strategy is '",
-                     anneal_strategy, "'; accepted: 'cos' and 'linear'");
+        TANDEM_CHECK(pct_start >= 0 && pct_start <= 1, "OneCycleLR: Expected float between 0 and 1 pct_start, but got ",
+                     pct_start);
+        TANDEM_CHECK(anneal_strategy == "cos" || anneal_strategy == "linear",
+                     "OneCycleLR: anneal_strategy must be one of 'cos' or 'linear', instead got ", anneal_strategy);
         const std::vector<double> highest = for_groups("max_lr", max_lr, groups.size());
         const std::vector<double> low = for_groups("base_momentum", base_momentum, groups.size());
         const std::vector<double> high = for_groups("max_momentum", max_momentum, groups.size());
         if (cycle_momentum) {
           const std::unique_ptr<OptimizerOptions> trial = groups.front().options().clone();
           TANDEM_CHECK(set_momentum(*trial, 0),
-                       "OneCycleLR: the optimizer has neither momentum nor beta1; with such "
-                       "ones cycle_momentum must be false");
+                       "OneCycleLR: optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
         }
         for (size_t i = 0; i < groups.size(); ++i) groups[i].set_initial_lr(highest[i] / div_factor);
 
@@ -93,7 +97,9 @@ OneCycleLR::OneCycleLR(Optimizer& optimizer, detail::PerGroup max_lr, std::optio
         };
         if (cycle_momentum)
           schedule.extra = [=](int64_t step, size_t i, OptimizerOptions& options) {
-            TANDEM_CHECK(i < low.size(), "OneCycleLR: the optimizer has more parameter groups than when it was made");
+            TANDEM_CHECK(
+                i < low.size(),
+                "OneCycleLR: a parameter group was added to the optimizer after the scheduler was constructed");
             const auto [phase, part] = cycle.place(step);
             set_momentum(options, phase == 0   ? cycle.between(high[i], low[i], part)
                                   : phase == 1 ? cycle.between(low[i], high[i], part)

@@ -25,7 +25,7 @@ OptimizerParamGroup::OptimizerParamGroup(OptimizerParamGroup&&) noexcept = defau
 OptimizerParamGroup& OptimizerParamGroup::operator=(OptimizerParamGroup&&) noexcept = default;
 OptimizerParamGroup::~OptimizerParamGroup() = default;
 OptimizerOptions& OptimizerParamGroup::options() {
-  TANDEM_CHECK(options_, "a parameter group has no options before an optimizer takes it");
+  TANDEM_CHECK(options_, "OptimizerParamGroup: it has no options; an optimizer sets them when the group is added");
   return *options_;
 }
 OptimizerParamGroup OptimizerParamGroup::part(size_t begin, size_t count) const {
@@ -90,9 +90,12 @@ void Optimizer::add_param_group(OptimizerParamGroup group) {
   std::set<const TensorImpl*> known;
   for (const Tensor& p : parameters_) known.insert(p.impl());
   for (const Tensor& p : group.params()) {
-    TANDEM_CHECK(p.defined() && p.is_leaf(), "an optimizer's parameters must be leaves, not results of operations");
-    TANDEM_CHECK(known.insert(p.impl()).second, "a parameter of ", p.sizes(),
-                 " is given to an optimizer twice; it would be updated twice");
+    TANDEM_CHECK(p.defined(), "can't optimize an undefined Tensor");
+    TANDEM_CHECK(p.is_leaf(), "can't optimize a non-leaf Tensor; a parameter of ", p.sizes(),
+                 " is the result of an operation");
+    TANDEM_CHECK(known.insert(p.impl()).second,
+                 "some parameters appear in more than one parameter group, or twice in one: a parameter of ", p.sizes(),
+                 " would be updated twice");
   }
   parameters_.insert(parameters_.end(), group.params().begin(), group.params().end());
   groups_.push_back(std::move(group));
@@ -100,12 +103,12 @@ void Optimizer::add_param_group(OptimizerParamGroup group) {
 }
 void Optimizer::add_param_groups(std::vector<OptimizerParamGroup> groups) {
   for (OptimizerParamGroup& group : groups) add_param_group(std::move(group));
-  TANDEM_CHECK(!parameters_.empty(), "an optimizer needs at least one parameter");
+  TANDEM_CHECK(!parameters_.empty(), "optimizer got an empty parameter list");
 }
 
 Tensor Optimizer::step(const LossClosure& closure) {
   TANDEM_CHECK(who_steps_.empty(), "Optimizer::step: ", who_steps_,
-               " makes the steps of this optimizer; accepted: no step() beside them");
+               " already steps this optimizer; do not call step()");
   Tensor loss;
   if (closure) {
     const EnableGradGuard guard;
@@ -159,8 +162,8 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
     const auto& [name, tensor] = entry;
     const auto at =
         std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.name == entry.first; });
-    TANDEM_CHECK(at != slots.end(), "load_state: '", name, "' fits none of this optimizer's ", parameters_.size(),
-                 " parameters");
+    TANDEM_CHECK(at != slots.end(), "load_state: this optimizer has no state named '", name, "'; it has ",
+                 parameters_.size(), " parameters");
     const Shape sizes = at->sizes ? *at->sizes : at->scalar ? Shape() : Shape(at->parameter.sizes());
     const DType dtype = at->dtype ? *at->dtype : at->scalar ? kFloat32 : at->parameter.dtype();
     TANDEM_CHECK(tensor.sizes() == sizes, "load_state: '", name, "' is ", tensor.sizes(), "; accepted: ", sizes);
@@ -207,8 +210,8 @@ void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGrou
     check_options(groups[i].options());
     if (const auto rate = take(prefix + "initial_lr")) groups[i].set_initial_lr(*rate);
   }
-  TANDEM_CHECK(settings.empty(), "load_state: the setting '", settings.begin()->first,
-               "' fits none of this optimizer's ", groups.size(), " parameter groups");
+  TANDEM_CHECK(settings.empty(), "load_state: this optimizer has no setting named '", settings.begin()->first,
+               "'; it has ", groups.size(), " parameter groups");
 }
 
 }  // namespace tandem::optim

@@ -23,10 +23,10 @@ ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, Sch
       cooldown_(cooldown),
       min_lr_(std::move(min_lr)),
       verbose_(verbose) {
-  TANDEM_CHECK(factor < 1, "ReduceLROnPlateau: factor is ", factor, "; accepted: below 1");
+  TANDEM_CHECK(factor < 1, "ReduceLROnPlateau: Factor should be < 1.0. Got ", factor);
   const size_t groups = optimizer.param_groups().size();
-  TANDEM_CHECK(min_lr_.empty() || min_lr_.size() == groups, "ReduceLROnPlateau: min_lr has ", min_lr_.size(),
-               " values; accepted: none, or one for each of ", groups, " parameter groups");
+  TANDEM_CHECK(min_lr_.empty() || min_lr_.size() == groups, "ReduceLROnPlateau: expected ", groups, " min_lrs, got ",
+               min_lr_.size());
 }
 
 bool ReduceLROnPlateauScheduler::is_better(double metric) const {

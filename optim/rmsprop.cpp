@@ -28,11 +28,11 @@ RMSprop::RMSprop(std::vector<OptimizerParamGroup> groups, const RMSpropOptions& 
 }
 void RMSprop::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<RMSpropOptions>("RMSprop", options);
-  detail::check_not_negative("RMSprop: lr", o.lr());
-  detail::check_not_negative("RMSprop: alpha", o.alpha());
-  detail::check_not_negative("RMSprop: eps", o.eps());
-  detail::check_not_negative("RMSprop: weight_decay", o.weight_decay());
-  detail::check_not_negative("RMSprop: momentum", o.momentum());
+  detail::check_not_negative("RMSprop", "learning rate", o.lr());
+  detail::check_not_negative("RMSprop", "alpha value", o.alpha());
+  detail::check_not_negative("RMSprop", "epsilon value", o.eps());
+  detail::check_not_negative("RMSprop", "weight_decay value", o.weight_decay());
+  detail::check_not_negative("RMSprop", "momentum value", o.momentum());
 }
 bool RMSprop::wants(const OptimizerOptions& options, size_t entry) const {
   const auto& o = static_cast<const RMSpropOptions&>(options);

@@ -29,9 +29,9 @@ Rprop::Rprop(std::vector<OptimizerParamGroup> groups, const RpropOptions& defaul
 }
 void Rprop::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<RpropOptions>("Rprop", options);
-  detail::check_not_negative("Rprop: lr", o.lr());
+  detail::check_not_negative("Rprop", "learning rate", o.lr());
   const auto [minus, plus] = o.etas();
-  TANDEM_CHECK(0 < minus && minus < 1 && 1 < plus, "Rprop: etas are ", minus, " and ", plus,
+  TANDEM_CHECK(0 < minus && minus < 1 && 1 < plus, "Rprop: Invalid eta values: ", minus, ", ", plus,
                "; accepted: one between 0 and 1, then one above 1");
 }
 double Rprop::initial_value(const OptimizerOptions& options, size_t entry) const {

@@ -24,11 +24,11 @@ SGD::SGD(std::vector<OptimizerParamGroup> groups, const SGDOptions& defaults) : 
 }
 void SGD::check_options(const OptimizerOptions& options) const {
   const auto& o = detail::options_as<SGDOptions>("SGD", options);
-  detail::check_not_negative("SGD: lr", o.lr());
-  detail::check_not_negative("SGD: momentum", o.momentum());
-  detail::check_not_negative("SGD: weight_decay", o.weight_decay());
+  detail::check_not_negative("SGD", "learning rate", o.lr());
+  detail::check_not_negative("SGD", "momentum value", o.momentum());
+  detail::check_not_negative("SGD", "weight_decay value", o.weight_decay());
   TANDEM_CHECK(!o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
-               "SGD: nesterov needs a momentum above 0 and no dampening");
+               "SGD: Nesterov momentum requires a momentum and zero dampening");
 }
 void SGD::resize_state() { momenta_.resize(size()); }
 
@@ -44,7 +44,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
     Tensor& momentum = momenta_[first + i];
     const bool begins = o.momentum() != 0 && !momentum.defined();
     if (begins) {
-      check_not_recorded("SGD", "its first step makes the momentum buffers; make one step before");
+      check_not_recorded("SGD", "its first step allocates the momentum buffers; run one step before the capture");
       momentum = zeros_like(p);
     }
     if (momentum.defined()) detail::follow(momentum, p);

@@ -12,8 +12,8 @@ void warn_of_ranks_that_never_talk() {
   if (state.world_size > 1 && state.collectives == 0 && !state.warned_of_no_collective.exchange(true))
     std::fprintf(
         stderr,
-        "tandem: warning: the optimizer makes a step in a group of %d ranks that has exchanged nothing: each rank "
-        "trains a model of its own. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
+        "tandem: warning: the optimizer makes a step in a group of %d ranks that have not communicated: each rank "
+        "trains a separate model. Wrap the model in DistributedDataParallel, or all_reduce its gradients.\n",
         state.world_size);
 }
 

@@ -19,7 +19,7 @@ inline bool ready(const char* op, const Tensor& p) {
                ": a parameter of ", p.dtype(), p.sizes(), " on ", p.device(), " has a gradient of ", p.grad().dtype(),
                p.grad().sizes(), " on ", p.grad().device());
   TANDEM_CHECK(core::is_dense(*p.impl()), op, ": a parameter of ", p.sizes(), " has strides ", p.strides(),
-               ", which leave gaps or repeat elements; accepted: those that do neither");
+               "; its elements must neither overlap nor leave gaps");
   return true;
 }
 /// Returns t, or a copy of t with p's strides, so that kernels can treat t and p as flat memory.
@@ -29,11 +29,14 @@ inline Tensor lying_as(const Tensor& t, const Tensor& p) {
 }
 /// Moves and converts a state tensor to its parameter's device and dtype, which may have changed since the last step.
 inline void follow(Tensor& state, const Tensor& p) { state = lying_as(state.to(p.device(), p.dtype()), p); }
-inline void check_not_negative(const char* what, double value) {
-  TANDEM_CHECK(value >= 0, what, " is ", value, "; accepted: 0 or more");
+/// Checks an option. @param what  how an error names the option, for example "learning rate"
+inline void check_not_negative(const char* op, const char* what, double value) {
+  TANDEM_CHECK(value >= 0, op, ": Invalid ", what, ": ", value, "; accepted: 0 or more");
 }
-inline void check_beta(const char* op, const char* name, double beta) {
-  TANDEM_CHECK(beta >= 0 && beta < 1, op, ": ", name, " is ", beta, "; accepted: 0 or more, below 1");
+/// Checks betas[index].
+inline void check_beta(const char* op, int index, double beta) {
+  TANDEM_CHECK(beta >= 0 && beta < 1, op, ": Invalid beta parameter at index ", index, ": ", beta,
+               "; accepted: 0 or more, below 1");
 }
 /// Casts the options to their class. @throws Error if they are of another optimizer
 template <class Options> const Options& options_as(const char* op, const OptimizerOptions& options) {
@@ -43,13 +46,13 @@ template <class Options> const Options& options_as(const char* op, const Optimiz
 }
 /// Casts and checks the options of Adamax, NAdam or RAdam. @throws Error unless lr, eps and weight_decay are 0 or more,
 /// and the betas are in [0, 1)
-template <class Options> const Options& check_adam(const std::string& op, const OptimizerOptions& options) {
-  const auto& o = options_as<Options>(op.c_str(), options);
-  check_not_negative((op + ": lr").c_str(), o.lr());
-  check_not_negative((op + ": eps").c_str(), o.eps());
-  check_not_negative((op + ": weight_decay").c_str(), o.weight_decay());
-  check_beta(op.c_str(), "beta1", std::get<0>(o.betas()));
-  check_beta(op.c_str(), "beta2", std::get<1>(o.betas()));
+template <class Options> const Options& check_adam(const char* op, const OptimizerOptions& options) {
+  const auto& o = options_as<Options>(op, options);
+  check_not_negative(op, "learning rate", o.lr());
+  check_not_negative(op, "epsilon value", o.eps());
+  check_not_negative(op, "weight_decay value", o.weight_decay());
+  check_beta(op, 0, std::get<0>(o.betas()));
+  check_beta(op, 1, std::get<1>(o.betas()));
   return o;
 }
 /// Visits the options that Adam and its variants share.

@@ -281,12 +281,14 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
       {"to", [&] { x.to(TensorOptions(kFloat64).requires_grad(true)); }, {"to: the options say requires_grad(true)"}},
       {"Hardtanh",
        [] { nn::Hardtanh(nn::HardtanhOptions().min_val(1).max_val(1)); },
-       {"Hardtanh: max_val is 1 and min_val 1", "must be greater"}},
-      {"Dropout", [] { nn::Dropout(1.5); }, {"Dropout: p is 1.5; accepted: 0 to 1"}},
-      {"Dropout2d", [] { nn::Dropout2d(-.5); }, {"Dropout2d: p is -0.5; accepted: 0 to 1"}},
-      {"Dropout3d", [] { nn::Dropout3d(1.5); }, {"Dropout3d: p is 1.5"}},
-      {"AlphaDropout", [] { nn::AlphaDropout(1.5); }, {"AlphaDropout: p is 1.5"}},
-      {"FeatureAlphaDropout", [] { nn::FeatureAlphaDropout(1.5); }, {"FeatureAlphaDropout: p is 1.5"}},
+       {"Hardtanh: max_val must be greater than min_val, but got max_val 1 and min_val 1"}},
+      {"Dropout", [] { nn::Dropout(1.5); }, {"Dropout: dropout probability has to be between 0 and 1, but got 1.5"}},
+      {"Dropout2d",
+       [] { nn::Dropout2d(-.5); },
+       {"Dropout2d: dropout probability has to be between 0 and 1, but got -0.5"}},
+      {"Dropout3d", [] { nn::Dropout3d(1.5); }, {"Dropout3d: ", "but got 1.5"}},
+      {"AlphaDropout", [] { nn::AlphaDropout(1.5); }, {"AlphaDropout: ", "but got 1.5"}},
+      {"FeatureAlphaDropout", [] { nn::FeatureAlphaDropout(1.5); }, {"FeatureAlphaDropout: ", "but got 1.5"}},
       {"lists",
        [] {
          tensor({{1, 2}, {3., 4.}});
@@ -301,10 +303,12 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
          a->update(*b);
        },
        {"y"}},
-      {"Conv2d", [] { nn::Conv2d(nn::Conv2dOptions(2, 0, 3)); }, {"Conv2d: 2 and 0 channels must be positive"}},
+      {"Conv2d",
+       [] { nn::Conv2d(nn::Conv2dOptions(2, 0, 3)); },
+       {"Conv2d: in_channels, groups and out_channels must be a positive integer"}},
       {"ConvTranspose3d",
        [&] { nn::ConvTranspose3d(nn::ConvTranspose3dOptions(1, 1, 2).padding_mode(kCircular))(image); },
-       {"ConvTranspose3d: padding_mode is circular; accepted: zeros"}},  // it can be made, as in LibTorch
+       {"Only `zeros` padding mode is supported for ConvTranspose3d, got circular"}},  // it can be made, as in LibTorch
       {"unique_dim",
        [] {
          unique_dim(zeros({0, 0}), 0);

@@ -411,7 +411,8 @@ void* allocate(Device device, size_t bytes) {
   if (bytes == 0) return nullptr;
   if (caches()) return memory(device).take(device, bytes);
   void* const data = gpu::allocate(device.index(), bytes);
-  TANDEM_CHECK_AS(OutOfMemoryError, data, "allocate: out of memory on ", device, ": asked for ", bytes, " bytes");
+  TANDEM_CHECK_AS(OutOfMemoryError, data, "allocate: CUDA out of memory. Tried to allocate ", bytes, " bytes on ",
+                  device);
   return data;
 }
 void deallocate(Device device, void* data) noexcept {
@@ -424,9 +425,8 @@ void deallocate(Device device, void* data) noexcept {
 void record_stream(Device device, void* data, const Stream& stream) { memory(device).use(data, stream); }
 
 void begin_private_pool(Device device, uint64_t pool) {
-  TANDEM_CHECK(caches(),
-               "Graph: with TANDEM_NO_CUDA_MEMORY_CACHING=1 no memory is kept for replays, so that nothing of ", device,
-               " can be recorded");
+  TANDEM_CHECK(caches(), "Graph: work on ", device,
+               " cannot be captured with TANDEM_NO_CUDA_MEMORY_CACHING=1, because replays need cached memory");
   memory(device).begin_pool(pool);
 }
 void end_private_pool(Device device, uint64_t pool) noexcept { memory(device).end_pool(pool); }

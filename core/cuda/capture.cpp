@@ -38,7 +38,7 @@ MempoolId_t graph_pool_handle() { return {0, next_number()}; }
 std::shared_ptr<MemoryPool> MemoryPool::of(MempoolId_t id) {
   if (id == MempoolId_t{}) id = {next_number(), 0};
   TANDEM_CHECK(id.first == 0 || id.second == 0, "Graph::capture_begin: the pool is {", id.first, ", ", id.second,
-               "}; accepted: another graph's pool(), or what graph_pool_handle() returned");
+               "}; accepted: a value returned by Graph::pool() or graph_pool_handle()");
   const std::shared_ptr<MemoryPool> made(new MemoryPool(id));
   const std::lock_guard lock(pools().mutex);
   std::weak_ptr<MemoryPool>& known = pools().all[made->number()];
@@ -93,8 +93,8 @@ Capture::Capture(MempoolId_t pool, Streams streams, std::function<void()> before
       pool_(MemoryPool::of(pool)),
       pool_number_(pool_->number()),
       before_allocation_(std::move(before_allocation)) {
-  TANDEM_CHECK(!pool_->captures_.exchange(true), "Graph::capture_begin: a capture into the pool {", pool_->id().first,
-               ", ", pool_->id().second, "} is under way; accepted: one at a time");
+  TANDEM_CHECK(!pool_->captures_.exchange(true), "Graph::capture_begin: another capture uses the pool {",
+               pool_->id().first, ", ", pool_->id().second, "}; a pool serves one capture at a time");
 }
 Capture::~Capture() {
   try {
@@ -126,8 +126,8 @@ void Capture::begin(const Stream& current) {
   try {
     const std::lock_guard alone(captured_streams_mutex());
     if (streams_.empty()) {
-      TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on a GPU, ", device,
-                   ", comes from a thread other than the one that records");
+      TANDEM_CHECK(thread_ == std::this_thread::get_id(), "Graph: the first work on ", device,
+                   " must be queued by the thread that called capture_begin");
       gpu::begin_capture(mine.handle());
     } else {
       const Stream& first = streams_.at(devices_[0].index());

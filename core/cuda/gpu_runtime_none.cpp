@@ -3,12 +3,12 @@
 
 namespace tandem::detail::gpu {
 [[noreturn]] static void refuse(const char* call) {
-  TANDEM_CHECK_AS(CudaError, false, call, ": this build is without CUDA");
+  TANDEM_CHECK_AS(CudaError, false, call, ": this build was not compiled with CUDA enabled");
   __builtin_unreachable();
 }
 
 int device_count() noexcept { return 0; }
-std::string unavailable_reason() { return "this build is without CUDA"; }
+std::string unavailable_reason() { return "this build was not compiled with CUDA enabled"; }
 const char* implementation() { return "none"; }
 bool loads_kernels_at_start() { return true; }
 const DeviceProperties& properties(int) { refuse("properties"); }

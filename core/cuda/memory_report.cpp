@@ -46,21 +46,21 @@ std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t
   });
   const auto info = gpu::memory_info(device.index());
   std::ostringstream out;
-  out << "out of memory on " << device << ": asked for " << readable(bytes) << " (" << bytes << " bytes). In use are "
-      << readable(stats.current) << " in " << count << " blocks (at the peak " << readable(stats.peak) << "), and "
-      << readable(rounding) << " by rounding. Free between them are " << readable(cached) << " of this stream and "
-      << readable(elsewhere) << " of others, the largest block " << readable(largest)
-      << "; given back, but still used by other streams, " << readable(waiting) << ". Held from the device are "
-      << readable(stats.reserved) << "; of its " << readable(info.total) << " are " << readable(info.free)
-      << " free and " << readable(info.total - info.free - stats.reserved)
-      << " held by libraries, contexts and other processes";
+  out << "CUDA out of memory. Tried to allocate " << readable(bytes) << " (" << bytes << " bytes) on " << device
+      << ". GPU " << device.index() << " has a total capacity of " << readable(info.total) << " of which "
+      << readable(info.free) << " is free. In use: " << readable(stats.current) << " in " << count << " blocks (peak "
+      << readable(stats.peak) << "), plus " << readable(rounding) << " of rounding. Cached: " << readable(cached)
+      << " of this stream and " << readable(elsewhere) << " of other streams, largest block " << readable(largest)
+      << ". Freed, but still used by other streams: " << readable(waiting)
+      << ". Reserved by this process: " << readable(stats.reserved)
+      << "; by libraries, contexts and other processes: " << readable(info.total - info.free - stats.reserved);
   std::vector<std::pair<size_t, size_t>> largest_first(counts.begin(), counts.end());
   std::sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first * a.second, a.first) > std::pair(b.first * b.second, b.first);
   });
   constexpr size_t kShown = 5;
   for (size_t i = 0; i < std::min(kShown, largest_first.size()); ++i)
-    out << (i ? ", " : ". Most is in ") << largest_first[i].second << " x " << readable(largest_first[i].first);
+    out << (i ? ", " : ". Most in use: ") << largest_first[i].second << " x " << readable(largest_first[i].first);
   return out.str();
 }
 

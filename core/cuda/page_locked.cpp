@@ -152,7 +152,7 @@ PageLockedMemory& memory() {
 
 void* allocate_page_locked(size_t bytes) {
   TANDEM_CHECK(cuda::is_available(),
-               "page-locked memory is for copies to a GPU, and there is none: ", gpu::unavailable_reason());
+               "page-locked memory needs a GPU, and none is available: ", gpu::unavailable_reason());
   if (bytes == 0) return nullptr;
   void* data = memory().take(bytes);
   if (!data) {
@@ -161,9 +161,9 @@ void* allocate_page_locked(size_t bytes) {
   }
   if (!data) [[unlikely]] {
     const MemoryStats stats = page_locked_memory_stats();
-    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate_page_locked: asked for ", bytes,
-                    " bytes of page-locked memory, ", "while ", stats.current, " are in use and ", stats.reserved,
-                    " held");
+    TANDEM_CHECK_AS(OutOfMemoryError, false, "allocate_page_locked: cannot allocate ", bytes,
+                    " bytes of page-locked memory; ", stats.current, " bytes are in use and ", stats.reserved,
+                    " reserved");
   }
   return data;
 }

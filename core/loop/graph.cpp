@@ -253,8 +253,8 @@ class Graph::Recorder : public Observer {
   void on_call(const KernelCall& call) override {
     if (!on_ || call.device.is_cpu()) return pass(call);
     const cuda::Stream& stream = cuda::current_stream(call.device);
-    TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": a Graph cannot record it: its stream on ", call.device,
-                 " takes no part in the capture; accepted: streams that have waited for one that does");
+    TANDEM_CHECK(gpu::is_capturing(stream.handle()), call.op, ": cannot be captured by a Graph: its stream on ",
+                 call.device, " is not part of the capture; let the stream wait for one that is");
     pass(call);
     const std::lock_guard lock(mutex_);
     if (on_) record_->add(call, capture_->pool());
@@ -271,7 +271,7 @@ class Graph::Recorder : public Observer {
     if (!take(update)) pass(update);
   }
   void on_unrecordable(const std::string& op, const char* why) override {
-    TANDEM_CHECK(!on_, op, ": a Graph cannot record it: ", why);
+    TANDEM_CHECK(!on_, op, ": cannot be captured by a Graph: ", why);
     pass(op, why);
   }
   bool records() const override { return on_ || Observer::records(); }
@@ -336,18 +336,20 @@ void Graph::capture_begin(cuda::MempoolId_t pool) {
   RankContext::current().capture = recorder_->capture();
 }
 void Graph::capture_end() {
-  TANDEM_CHECK(recorder_ && RankContext::current().observer == recorder_,
-               "Graph::capture_end: no capture of this graph is under way on this thread");
+  TANDEM_CHECK(
+      recorder_ && RankContext::current().observer == recorder_,
+      "Graph::capture_end: capture_end() called before capture_begin(). This thread is not capturing into this graph");
   record_ = stop(/*keep=*/true);
 }
 void Graph::replay() {
   check_not_recorded("Graph::replay", "a capture is under way on this thread");
-  TANDEM_CHECK(record_, "Graph::replay: nothing has been captured");
+  TANDEM_CHECK(record_, "Called CUDAGraph::replay without a preceding successful capture.");
   record_->replay();
 }
 void Graph::reset() { record_ = {}; }
 cuda::MempoolId_t Graph::pool() const {
-  TANDEM_CHECK(record_ && record_->work(), "Graph::pool: nothing of a GPU has been captured");
+  TANDEM_CHECK(record_ && record_->work(),
+               "Called CUDAGraph::pool() without a preceding successful capture. The graph holds no GPU work");
   return record_->work()->pool().id();
 }
 Graph::Summary Graph::summary() const { return record_ ? record_->summary() : Summary(); }

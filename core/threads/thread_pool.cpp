@@ -189,7 +189,7 @@ class Pool {
       stop();
       TANDEM_FAIL("thread pool: thread ", started + 1, " of ", wanted,
                   " did not start: ", error.what_without_backtrace(),
-                  "; set_num_threads or TANDEM_NUM_THREADS asks for fewer");
+                  "; request fewer threads with set_num_threads or TANDEM_NUM_THREADS");
     }
     running_.store(true, std::memory_order_release);
   }
@@ -278,8 +278,9 @@ class Pool {
 
 int get_num_threads() { return Pool::instance().size(); }
 void set_num_threads(int n) {
-  TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: got ", n, "; accepted: 1 to ", kMaxThreads);
-  TANDEM_CHECK(!inside_chunk, "set_num_threads: called inside a parallel loop; accepted: outside");
+  TANDEM_CHECK(n >= 1 && n <= kMaxThreads, "set_num_threads: Expected positive number of threads up to ", kMaxThreads,
+               ", got ", n);
+  TANDEM_CHECK(!inside_chunk, "set_num_threads: must not be called inside a parallel loop");
   Pool::instance().set_size(n);
 }
 

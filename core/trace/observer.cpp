@@ -45,7 +45,9 @@ void observed_dispatch(const char* op, Device device, const CallTensors& tensors
   RankContext::current().observer->on_call({op, device, tensors.reads, tensors.writes, invoke, closure});
 }
 void throw_built_without_cuda(const char* op) {
-  TANDEM_FAIL(op, ": the tensors are on a CUDA device, but this build is without CUDA; accepted: CPU tensors");
+  TANDEM_FAIL(
+      op,
+      ": the tensors are on a CUDA device, but this build was not compiled with CUDA enabled; accepted: CPU tensors");
 }
 
 }  // namespace detail

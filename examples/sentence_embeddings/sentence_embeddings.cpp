@@ -17,13 +17,13 @@ using namespace tandem;
 
 const char* const kUsage =
     "usage: sentence_embeddings MODEL_FOLDER [OPTIONS] < lines\n"
-    "  --similar N      prints the N pairs of lines with the most similar meaning, in place of the vectors\n"
-    "  --tokens         prints the numbers of each line's tokens, in place of the vectors\n"
-    "  --batch-size N   texts that the model takes at once (32)\n"
-    "  --device D       cpu, or cuda:0 and so on (cpu)\n"
-    "  --time           says on the error output how long the texts took, without loading the model\n"
-    "  --trace FILE     writes a trace of them for chrome://tracing or Perfetto\n"
-    "fetch_model.sh beside this program's source fetches a model.\n";
+    "  --similar N      prints the N pairs of lines with the most similar meaning, instead of the vectors\n"
+    "  --tokens         prints the token IDs of each line, instead of the vectors\n"
+    "  --batch-size N   number of texts per batch (default 32)\n"
+    "  --device D       cpu, cuda:0, cuda:1, ... (default cpu)\n"
+    "  --time           prints the time of the texts, without loading the model, to the error output\n"
+    "  --trace FILE     writes a trace for chrome://tracing or Perfetto\n"
+    "fetch_model.sh, next to this program's source, downloads a model.\n";
 
 struct Arguments {
   std::string folder, device = "cpu", trace;
@@ -36,8 +36,7 @@ int64_t positive(const std::string& option, const std::string& text) {
   try {
     value = std::stoll(text, &read);
   } catch (const std::logic_error&) {}
-  if (read != text.size() || value < 1)
-    throw std::invalid_argument(option + " is '" + text + "'; accepted: 1 and above");
+  if (read != text.size() || value < 1) throw std::invalid_argument(option + " is '" + text + "'; accepted: 1 or more");
   return value;
 }
 Arguments parse(int argc, char** argv) {

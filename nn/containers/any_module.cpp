@@ -13,7 +13,7 @@ AnyModule AnyModule::clone(std::optional<Device> device) const {
   return module_ ? of_copy(module_->clone(device)) : AnyModule();
 }
 const std::type_info& AnyModule::type_info() const {
-  TANDEM_CHECK(!is_empty(), "AnyModule: type_info of an AnyModule that holds no module");
+  check_not_empty("type_info");
   const Module& module = *module_;
   return typeid(module);
 }

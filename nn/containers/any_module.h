@@ -13,8 +13,8 @@ template <class M, class... Args> struct ForwardCall {
       (with<N>(dynamic_cast<M&>(module), given, out, std::make_index_sequence<N>()), ...);
     }
     (std::make_index_sequence<sizeof...(Args) + 1>());
-    TANDEM_CHECK(out, "AnyModule: ", given.size(), " arguments for the forward of ", module.name(), ", which takes ",
-                 sizeof...(Args), ", some of which may have defaults");
+    TANDEM_CHECK(out, module.name(), "'s forward() method expects ", sizeof...(Args), " argument(s), but received ",
+                 given.size(), ". Only arguments with defaults may be omitted");
     return std::move(*out);
   }
 
@@ -30,8 +30,8 @@ template <class M, class... Args> struct ForwardCall {
   template <size_t I> static std::decay_t<Arg<I>>& argument(const M& m, nn::AnyValue& value) {
     using T = std::decay_t<Arg<I>>;
     T* const found = value.template try_get<T>();
-    TANDEM_CHECK(found, "AnyModule: argument ", I, " of the forward of ", m.name(), " is a ", name_of(typeid(T)),
-                 "; it got a ", name_of(value.type_info()));
+    TANDEM_CHECK(found, "AnyModule: Expected argument #", I, " to be of type ", name_of(typeid(T)),
+                 ", but received value of type ", name_of(value.type_info()), "; in the forward of ", m.name());
     return *found;
   }
 };
@@ -76,7 +76,7 @@ class AnyModule {
   }
   /// Same as forward(), for any type of result; an argument may also be an AnyValue.
   template <class... Args> AnyValue any_forward(Args&&... args) const {
-    TANDEM_CHECK(!is_empty(), "AnyModule: forward of an AnyModule that holds no module");
+    check_not_empty("forward");
     if constexpr (is_one<Tensor, Args...>)
       if (call_tensor_) return AnyValue(call_tensor_(*module_, args...));
     if constexpr (is_one<AnyValue, Args...>)
@@ -93,17 +93,14 @@ class AnyModule {
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>
   requires std::is_base_of_v<Module, M> std::shared_ptr<M> ptr()
-  const {
-    std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
-    TANDEM_CHECK(found, "AnyModule: asked for a ", detail::name_of(typeid(M)), "; ",
-                 is_empty() ? std::string("there is none") : "the module is a " + detail::name_of(type_info()));
-    return found;
-  }
+  const { return held<M>("ptr"); }
   /// Returns a reference to the module (get<LinearImpl>()) or a handle to it (get<Linear>()). @throws Error if the
   /// module is of another class
   template <class M>
-  requires std::is_base_of_v<Module, M> M& get() const { return *ptr<M>(); }
-  template <class Holder, class M = typename Holder::ContainedType> Holder get() const { return Holder(ptr<M>()); }
+  requires std::is_base_of_v<Module, M> M& get() const { return *held<M>("get"); }
+  template <class Holder, class M = typename Holder::ContainedType> Holder get() const {
+    return Holder(held<M>("get"));
+  }
   /// Returns the class of the module. @throws Error if there is no module
   const std::type_info& type_info() const;
   /// Whether this AnyModule holds no module.
@@ -111,6 +108,17 @@ class AnyModule {
 
  private:
   friend class SequentialImpl;
+  void check_not_empty(const char* op) const {
+    TANDEM_CHECK(!is_empty(), "Cannot call ", op, "() on an empty AnyModule");
+  }
+  /// Returns the module as an M. @throws Error that names `op` if there is no module, or if it is not an M
+  template <class M> std::shared_ptr<M> held(const char* op) const {
+    check_not_empty(op);
+    std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(module_);
+    TANDEM_CHECK(found, "Attempted to cast module of type ", detail::name_of(type_info()), " to type ",
+                 detail::name_of(typeid(M)));
+    return found;
+  }
   /// Returns an AnyModule that calls `copy`, a module of the same class.
   AnyModule of_copy(std::shared_ptr<Module> copy) const;
   template <class T, class... Args>

@@ -26,7 +26,7 @@ class AnyValue {
   /// Returns the value. @throws Error unless its type is exactly T
   template <class T> T get() const {
     const T* const found = try_get<T>();
-    TANDEM_CHECK(found, "AnyValue: asked for a ", detail::name_of(typeid(T)), "; the value is a ",
+    TANDEM_CHECK(found, "Attempted to cast AnyValue to ", detail::name_of(typeid(T)), ", but its actual type is ",
                  detail::name_of(type_info()));
     return *found;
   }

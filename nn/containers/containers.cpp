@@ -7,16 +7,17 @@
 namespace tandem::nn {
 
 void ModuleListImpl::insert(size_t i, std::shared_ptr<Module> module) {
-  TANDEM_CHECK_AS(IndexError, i <= size(), "ModuleList: insert at ", i, "; accepted: 0 to ", size());
-  TANDEM_CHECK(module, "ModuleList: insert at ", i,
-               ": the module is an empty handle, made with nullptr and never assigned");
+  TANDEM_CHECK_AS(IndexError, i <= size(), "ModuleList: Index out of range: insert at ", i, ", but there are ", size(),
+                  " modules");
+  TANDEM_CHECK(module, "ModuleList: insert at ", i, ": the module is an empty ModuleHolder (constructed from nullptr)");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(i), std::move(module));
   for (size_t k = i; k + 1 < size(); ++k) replace_module(std::to_string(k), modules_[k]);
   register_module(std::to_string(size() - 1), modules_.back());
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(size_t i) const {
-  TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: index is ", i, "; there are ", size(), " modules");
+  TANDEM_CHECK_AS(IndexError, i < size(), "ModuleList: Index out of range: index is ", i, ", but there are ", size(),
+                  " modules");
   return modules_[i];
 }
 ModuleDictImpl::ModuleDictImpl(const Named& modules) { update(modules); }

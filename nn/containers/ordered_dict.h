@@ -62,14 +62,15 @@ template <class Key, class Value> class OrderedDict {
   /// Returns the value. @throws Error if the key does not exist
   const Value& operator[](const Key& key) const {
     const Value* const found = find(key);
-    TANDEM_CHECK(found, "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
+    TANDEM_CHECK(found, "OrderedDict: Key '", key, "' is not defined; the dict has ", size(), " items");
     return *found;
   }
   /// Returns item i. @throws IndexError unless i < size()
   Item& operator[](size_t i) { return const_cast<Item&>(std::as_const(*this)[i]); }
   /// Returns item i. @throws IndexError unless i < size()
   const Item& operator[](size_t i) const {
-    TANDEM_CHECK_AS(IndexError, i < size(), "OrderedDict: index is ", i, "; there are ", size(), " values");
+    TANDEM_CHECK_AS(IndexError, i < size(), "OrderedDict: Index ", i, " is out of bounds; the dict has ", size(),
+                    " items");
     return items_[i];
   }
   /// Returns the first item. @throws IndexError if the dict is empty
@@ -108,13 +109,13 @@ template <class Key, class Value> class OrderedDict {
 
 // Defined outside the class, because these members are slow to compile. nn/module.cpp instantiates them for Module.
 template <class Key, class Value> Value& OrderedDict<Key, Value>::insert(Key key, Value value) {
-  TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: there is a value named '", key, "' already");
+  TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: Key '", key, "' already defined");
   items_.emplace_back(std::move(key), std::move(value));
   return items_.back().value();
 }
 template <class Key, class Value> void OrderedDict<Key, Value>::erase(const Key& key) {
   const auto at = index_.find(key);
-  TANDEM_CHECK(at != index_.end(), "OrderedDict: there is nothing named '", key, "' among ", size(), " values");
+  TANDEM_CHECK(at != index_.end(), "OrderedDict: Key '", key, "' is not defined; the dict has ", size(), " items");
   const size_t gone = at->second;
   index_.erase(at);
   items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));

@@ -6,7 +6,8 @@
 namespace tandem::detail {
 void throw_other_module(const char* container, const std::string& key, const nn::Module& module,
                         const std::type_info& asked) {
-  TANDEM_FAIL(container, ": module ", key, " is a ", name_of(typeid(module)), "; asked for a ", name_of(asked));
+  TANDEM_FAIL(container, ": Unable to cast module[", key, "] to ", name_of(asked), "; the module is a ",
+              name_of(typeid(module)));
 }
 }  // namespace tandem::detail
 
@@ -31,7 +32,8 @@ void SequentialImpl::take_contents(const Module& original, detail::Cloning& clon
   for (const AnyModule& m : from.modules_) modules_.push_back(m.of_copy(cloning.copy(*m.ptr())));
 }
 const AnyModule& SequentialImpl::module_at(size_t i) const {
-  TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: index is ", i, "; there are ", size(), " modules");
+  TANDEM_CHECK_AS(IndexError, i < size(), "Sequential: Index out of range: index is ", i, ", but there are ", size(),
+                  " modules");
   return modules_[i];
 }
 Sequential::Sequential(std::initializer_list<NamedAnyModule> modules)

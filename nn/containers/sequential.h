@@ -52,14 +52,17 @@ class SequentialImpl : public Module {
     if constexpr (std::is_same_v<Return, Tensor> && sizeof...(Inputs) == 1 &&
                   (std::is_same_v<std::decay_t<Inputs>, Tensor> && ...))
       if (is_empty()) return (inputs, ...);
-    TANDEM_CHECK(!is_empty(), "Sequential: forward of no modules; accepted: one tensor");
+    TANDEM_CHECK(!is_empty(), "Cannot call forward() on an empty Sequential, except with one tensor");
     AnyValue value = modules_[0].any_forward(std::forward<Inputs>(inputs)...);
     for (size_t i = 1; i < size();) {
       const size_t together = detail::forward_as_one(modules_, i, value);
       if (together == 0) value = modules_[i].any_forward(std::move(value));
       i += std::max<size_t>(together, 1);
     }
-    return value.template get<Return>();
+    const Return* const result = value.template try_get<Return>();
+    TANDEM_CHECK(result, "Sequential: The type of the return value is ", detail::name_of(value.type_info()),
+                 ", but you asked for type ", detail::name_of(typeid(Return)));
+    return *result;
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
   /// Returns the number of modules.

@@ -66,7 +66,7 @@ void run(const char* kind, const List& hooks, nn::Module& module, HookTensors& t
       replaced = hook(module, others..., tensors);
     if (!replaced) continue;
     TANDEM_CHECK(replaced->size() == tensors.size(), "a ", kind, " of ", module.name(), " returned ", replaced->size(),
-                 " tensors in the place of ", tensors.size(), "; accepted: the same number, or nothing");
+                 " tensors, expected ", tensors.size(), " or nothing");
     tensors = std::move(*replaced);
   }
 }
@@ -98,8 +98,7 @@ struct HookedCall::Backward {
       HookResult replaced = hook(*module, grads, outputs);
       if (!replaced) continue;
       TANDEM_CHECK(replaced->size() == grads.size(), "a full backward hook of ", module->name(), " returned ",
-                   replaced->size(), " gradients in the place of ", grads.size(),
-                   "; accepted: the same number, or nothing");
+                   replaced->size(), " gradients, expected ", grads.size(), " or nothing");
       grads = std::move(*replaced);
     }
     return grads;

@@ -123,12 +123,16 @@ void Cloning::finish() {
 void Cloning::check_children(const nn::Module& copy, const nn::Module& original) const {
   for (const auto& child : original.children_) {
     const auto* const same = copy.children_.find(child.key());
-    TANDEM_CHECK(same, "clone: the reset() of ", original.name(), " registers no child '", child.key(), "', a ",
-                 child.value()->name(), "; register it in reset()");
+    TANDEM_CHECK(same,
+                 "clone: The cloned module does not have the same number of child modules as the original module after "
+                 "calling reset(). Are you sure you called register_module() inside reset() and not the constructor? ",
+                 original.name(), "'s child '", child.key(), "', a ", child.value()->name(), ", is missing");
     const auto own = copies_.find(child.value().get());  // copy made by the class's own clone()
-    TANDEM_CHECK(originals_.count(same->get()) || (own != copies_.end() && own->second == *same), "clone: child '",
-                 child.key(), "' of ", original.name(), " is a ", child.value()->name(), ", and its reset() makes a ",
-                 (*same)->name(), "; accepted: a module of the same class");
+    TANDEM_CHECK(originals_.count(same->get()) || (own != copies_.end() && own->second == *same),
+                 "clone: Attempted to clone submodule, but it is of a different type than the submodule it was to be "
+                 "cloned into: child '",
+                 child.key(), "' of ", original.name(), " is a ", child.value()->name(), ", and reset() registers a ",
+                 (*same)->name());
   }
 }
 /// Copies the original's hooks, unless reset() registered hooks, which may refer to the copy.
@@ -138,16 +142,23 @@ void Cloning::take_hooks(nn::Module& copy, const nn::Module& original) const {
   for (const auto& each : original.hooks_.find()->parametrizations) each.install(copy);
 }
 void Cloning::take_values(nn::Module& copy, const nn::Module& original) const {
-  for (nn::NamedParameters nn::Module::*const member : {&nn::Module::parameters_, &nn::Module::buffers_})
+  for (nn::NamedParameters nn::Module::*const member : {&nn::Module::parameters_, &nn::Module::buffers_}) {
+    const bool parameters = member == &nn::Module::parameters_;
     for (const auto& item : original.*member) {
       if (!item->defined()) continue;
       const Tensor* const to = (copy.*member).find(item.key());
-      TANDEM_CHECK(to && to->defined() && to->sizes() == item->sizes(), "clone: '", item.key(), "' of ",
-                   original.name(), ", ", item->sizes(), ",",
-                   to && to->defined() ? " has another shape" : " does not exist", " after the reset() of the copy");
+      TANDEM_CHECK(to && to->defined(), "clone: The cloned module does not have the same number of ",
+                   parameters ? "parameters" : "buffers",
+                   " as the original module after calling reset(). Are you sure you called ",
+                   parameters ? "register_parameter()" : "register_buffer()",
+                   " inside reset() and not the constructor? '", item.key(), "' of ", original.name(), ", ",
+                   item->sizes(), ", is missing");
+      TANDEM_CHECK(to->sizes() == item->sizes(), "clone: '", item.key(), "' of ", original.name(), " is ",
+                   item->sizes(), ", but ", to->sizes(), " after calling reset()");
       rebind(*to, device_.value_or(item->device()), item->dtype(), item->suggest_memory_format());
       Tensor(*to).copy_(*item).requires_grad_(item->requires_grad());
     }
+  }
 }
 
 }  // namespace tandem::detail

@@ -56,8 +56,8 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
   OutputSizes(IntArrayRef list) { take(list.begin(), list.size()); }
   /// Returns the sizes, with x's sizes for nullopt. @throws Error unless x has N dimensions after its channels
   ExpandingArray<N> resolved(const char* op, const Tensor& x) const {
-    TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": x is ", x.sizes(), "; accepted: ", N,
-                 " dimensions after the channels, with a batch or without");
+    TANDEM_CHECK(x.dim() == N + 1 || x.dim() == N + 2, op, ": Expected ", N + 1, "D or ", N + 2, "D tensor, but got ",
+                 x.sizes());
     ExpandingArray<N> y(0);
     for (size_t d = 0; d < N; ++d) y[d] = (*this)[d].value_or(x.size(static_cast<int64_t>(d) - int64_t{N}));
     return y;
@@ -65,7 +65,8 @@ template <size_t N> struct OutputSizes : std::array<std::optional<int64_t>, N> {
 
  private:
   template <class Iterator> void take(Iterator from, size_t count) {
-    TANDEM_CHECK(count == 1 || count == N, "expected one output size or ", N, ", got ", count);
+    TANDEM_CHECK(count == 1 || count == N, "Expected ", N, " values, but instead got ", count,
+                 "; output_size is one number for all dimensions or one per dimension");
     for (size_t d = 0; d < N; ++d) (*this)[d] = from[count == 1 ? 0 : static_cast<std::ptrdiff_t>(d)];
   }
 };
@@ -149,7 +150,8 @@ using MaxUnpool3dFuncOptions = MaxUnpoolFuncOptions<detail::Triple>;
 template <size_t N> struct OutputRatios : std::array<double, N> {
   OutputRatios(double all) { this->fill(all); }
   OutputRatios(const std::vector<double>& list) {
-    TANDEM_CHECK(list.size() == N, "expected one output ratio or ", N, ", got ", list.size());
+    TANDEM_CHECK(list.size() == N, "Expected ", N, " values, but instead got ", list.size(),
+                 "; output_ratio is one number for all dimensions or one per dimension");
     std::copy(list.begin(), list.end(), this->begin());
   }
   OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}

@@ -128,9 +128,11 @@ void CheckpointFrame::Members::recompute() {
     if (number < saved.size()) {
       const Saved& before = saved[number];
       TANDEM_CHECK(before.sizes == x.sizes() && before.dtype == x.dtype() && before.device == x.device(),
-                   "checkpoint: the second run of the function saved a tensor of ", x.sizes(), ", ", x.dtype(), " on ",
-                   x.device(), " in the place of one of ", before.sizes, ", ", before.dtype, " on ", before.device,
-                   "; a function under checkpoint must do the same each time");
+                   "checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                   "forward pass. tensor at position ",
+                   number, ": saved ", before.sizes, ", ", before.dtype, " on ", before.device, "; recomputed ",
+                   x.sizes(), ", ", x.dtype(), " on ", x.device(),
+                   ". The function must compute the same each time it runs");
     }
     recomputed.emplace(number, x);
     return x;
@@ -145,9 +147,11 @@ void CheckpointFrame::Members::recompute() {
     random->repeat(second_run);
   else
     second_run();
-  TANDEM_CHECK(!finished || recomputed.size() == saved.size(), "checkpoint: the second run of the function saved ",
-               recomputed.size(), " tensors for backward, the first ", saved.size(),
-               "; a function under checkpoint must do the same each time");
+  TANDEM_CHECK(!finished || recomputed.size() == saved.size(),
+               "checkpoint: A different number of tensors was saved during the original forward and recomputation. "
+               "Number of tensors saved during forward: ",
+               saved.size(), ". Number of tensors saved during recomputation: ", recomputed.size(),
+               ". The function must compute the same each time it runs");
 }
 Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& frame, size_t number) {
   Members& m = *frame->members_;
@@ -162,9 +166,11 @@ Tensor CheckpointFrame::Members::get(const std::shared_ptr<CheckpointFrame>& fra
       });
   }
   const auto at = m.recomputed.find(number);
-  TANDEM_CHECK(at != m.recomputed.end(), "checkpoint: the second run of the function saved ", m.recomputed.size(),
-               " tensors for backward, and not number ", number,
-               "; a function under checkpoint must do the same each time");
+  TANDEM_CHECK(at != m.recomputed.end(),
+               "checkpoint: A different number of tensors was saved during the original forward and recomputation. "
+               "Recomputation saved ",
+               m.recomputed.size(), " and not tensor ", number,
+               ". The function must compute the same each time it runs");
   return at->second;
 }
 

@@ -75,7 +75,7 @@ Tensor gathered(std::vector<Tensor> parts, Device device, const GatherBlocks& ga
 Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBlocks& gather) {
   const Device device = tensors.empty() ? Device(kCPU) : tensors[0].device();
   if (p == 0) {  // number of tensors with a nonzero element, as in PyTorch
-    TANDEM_CHECK(!gather, "norm 0 counts tensors; accepted with shards: other norms");
+    TANDEM_CHECK(!gather, "norm_type 0 is not supported for sharded gradients");
     std::vector<Tensor> norms = {zeros({}, TensorOptions(kFloat64).device(device))};
     for (const Tensor& t : tensors) norms.push_back(t.norm(0).to(device, kFloat64));
     return stack(norms).norm(0);
@@ -102,7 +102,7 @@ Tensor joint_norm(const std::vector<Tensor>& tensors, double p, const GatherBloc
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite, const GatherBlocks& gather) {
-  check_not_recorded("clip_grad_norm_", "it returns a number; clip_grads_with_norm_ and get_total_norm return none");
+  check_not_recorded("clip_grad_norm_", "the host reads the norm; use get_total_norm and clip_grads_with_norm_");
   const NoGradGuard guard;
   std::vector<Tensor> gradients;
   for (const Tensor& p : parameters) {
@@ -113,7 +113,10 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   }
   const double joint = joint_norm(gradients, norm_type, gather).item<double>();
   const double total = norm_type == 2 ? std::sqrt(joint) : joint;
-  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: the norm of the gradients is ", total);
+  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total), "clip_grad_norm_: The total norm of order ", norm_type,
+               " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "
+               "scale the gradients with the non-finite norm anyway, set `error_if_nonfinite=false`. The norm is ",
+               total);
   const double scale = max_norm / (total + 1e-6);
   if (scale >= 1) return total;
   std::map<std::pair<Device, DType>, std::vector<Tensor>> fused;
@@ -133,14 +136,17 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool
                       const GatherBlocks& gather) {
   const NoGradGuard guard;
   const Tensor joint = joint_norm(tensors, norm_type, gather), total = norm_type == 2 ? joint.sqrt() : joint;
-  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: the norm is ",
+  TANDEM_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), "get_total_norm: The total norm of order ",
+               norm_type,
+               " for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "
+               "scale the gradients with the non-finite norm anyway, set `error_if_nonfinite=false`. The norm is ",
                total.item<double>());
   return tensors.empty() ? total.to(get_default_dtype()) : total.to(tensors[0].device(), tensors[0].dtype());
 }
 void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm) {
   const NoGradGuard guard;
   TANDEM_CHECK(total_norm.dim() == 0, "clip_grads_with_norm_: total_norm is ", total_norm.sizes(),
-               "; accepted: one number, as get_total_norm gives");
+               "; accepted: a scalar tensor, as get_total_norm returns");
   const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1);
   for (const Tensor& p : parameters)
     if (p.grad().defined()) p.mutable_grad().mul_(scale.to(p.device(), p.grad().dtype()));

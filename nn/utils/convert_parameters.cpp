@@ -7,7 +7,7 @@
 namespace tandem::nn::utils {
 
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
-  TANDEM_CHECK(!parameters.empty(), "parameters_to_vector: the list is empty");
+  TANDEM_CHECK(!parameters.empty(), "parameters_to_vector: expected a non-empty list of Tensors");
   std::vector<Tensor> flat;
   flat.reserve(parameters.size());
   for (const Tensor& p : parameters) flat.push_back(p.reshape({-1}));

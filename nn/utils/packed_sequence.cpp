@@ -29,8 +29,8 @@ Tensor invert_permutation(const Tensor& permutation) {
 PackedSequence::PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices, Tensor unsorted_indices)
     : data_(std::move(data)), batch_sizes_(std::move(batch_sizes)), sorted_indices_(std::move(sorted_indices)) {
   TANDEM_CHECK(batch_sizes_.is_cpu() && batch_sizes_.dtype() == kInt64 && batch_sizes_.dim() == 1,
-               "PackedSequence: batch_sizes is ", batch_sizes_.sizes(), " of ", batch_sizes_.dtype(), " on ",
-               batch_sizes_.device(), "; accepted: (T,) of int64 on the CPU");
+               "PackedSequence: batch_sizes should always be on CPU, int64 and one-dimensional, got ",
+               batch_sizes_.sizes(), " of ", batch_sizes_.dtype(), " on ", batch_sizes_.device());
   unsorted_indices_ = unsorted_indices.defined() ? std::move(unsorted_indices) : invert_permutation(sorted_indices_);
 }
 PackedSequence PackedSequence::to(const TensorOptions& options) const {
@@ -50,8 +50,9 @@ PackedSequence pack_padded_sequence(const Tensor& given, const Tensor& lengths, 
   Tensor input = batch_first ? given.transpose(0, 1) : given;
   const int64_t steps = input.size(0), batch = input.size(1);
   TANDEM_CHECK(lengths.dim() == 1 && lengths.size(0) == batch && !lengths.is_floating_point(),
-               "pack_padded_sequence: lengths is ", lengths.sizes(), " of ", lengths.dtype(), " for a batch of ", batch,
-               "; accepted: an integer for each sequence");
+               "pack_padded_sequence: Expected `len(lengths)` to be equal to batch_size, but got ", lengths.numel(),
+               " (batch_size=", batch, "); lengths is ", lengths.sizes(), " of ", lengths.dtype(),
+               ", accepted: one integer per sequence");
   Tensor sorted_lengths = lengths.to(kCPU, kInt64), sorted_indices;
   if (!enforce_sorted) {
     std::tie(sorted_lengths, sorted_indices) = sorted_lengths.sort(-1, /*descending=*/true);
@@ -59,12 +60,19 @@ PackedSequence pack_padded_sequence(const Tensor& given, const Tensor& lengths, 
     input = input.index_select(1, sorted_indices);
   }
   const std::vector<int64_t> length = numbers_of(sorted_lengths);
-  TANDEM_CHECK(batch > 0, "pack_padded_sequence: input is ", given.sizes(), "; it must hold a sequence");
+  TANDEM_CHECK(batch > 0, "pack_padded_sequence: Cannot pack empty tensors. input is ", given.sizes());
   for (size_t i = 0; i < length.size(); ++i) {
-    TANDEM_CHECK(length[i] > 0 && length[i] <= steps, "pack_padded_sequence: a length is ", length[i],
-                 "; accepted: 1 to ", steps);
-    TANDEM_CHECK(i == 0 || length[i] <= length[i - 1], "pack_padded_sequence: length ", length[i], " comes after ",
-                 length[i - 1], "; with enforce_sorted lengths must not grow");
+    TANDEM_CHECK(length[i] > 0,
+                 "pack_padded_sequence: Length of all samples has to be greater than 0, but found an element in "
+                 "'lengths' that is <= 0: ",
+                 length[i]);
+    TANDEM_CHECK(length[i] <= steps, "pack_padded_sequence: length ", length[i], " exceeds the ", steps,
+                 " steps of the input");
+    TANDEM_CHECK(i == 0 || length[i] <= length[i - 1],
+                 "pack_padded_sequence: `lengths` array must be sorted in decreasing order when `enforce_sorted` is "
+                 "True; length ",
+                 length[i], " follows ", length[i - 1],
+                 ". You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence");
   }
   std::vector<int64_t> batch_sizes, rows;
   for (int64_t t = 0, reach = batch; t < length[0]; ++t) {
@@ -82,8 +90,10 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
   const std::vector<int64_t> batch_sizes = numbers_of(sequence.batch_sizes());
   const auto longest = static_cast<int64_t>(batch_sizes.size());
   TANDEM_CHECK(longest > 0, "pad_packed_sequence: the sequence is empty");
-  TANDEM_CHECK(total_length.value_or(longest) >= longest, "pad_packed_sequence: total_length is ",
-               total_length.value_or(0), "; the longest sequence has ", longest);
+  TANDEM_CHECK(total_length.value_or(longest) >= longest,
+               "pad_packed_sequence: Expected total_length to be at least the length of the longest sequence in input, "
+               "but got total_length=",
+               total_length.value_or(0), " and max sequence length being ", longest);
   // Row `data.size(0)` holds the padding. Each position of the result selects one row.
   const int64_t steps = total_length.value_or(longest), batch = batch_sizes[0], padding = data.size(0);
   std::vector<int64_t> rows, lengths(static_cast<size_t>(batch), 0);
@@ -104,15 +114,16 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
 }
 
 Tensor pad_sequence(ArrayRef<Tensor> sequences, bool batch_first, double padding_value, std::string_view padding_side) {
-  TANDEM_CHECK(!sequences.empty(), "pad_sequence: the list is empty");
-  TANDEM_CHECK(padding_side == "right" || padding_side == "left", "pad_sequence: padding_side is '", padding_side,
-               "'; accepted: 'right' and 'left'");
+  TANDEM_CHECK(!sequences.empty(), "pad_sequence: received an empty list of sequences");
+  TANDEM_CHECK(padding_side == "right" || padding_side == "left",
+               "pad_sequence: Expected padding_side to be one of left or right, but got ", padding_side, ".");
   const Tensor& first = sequences[0];
   int64_t steps = 0;
   for (const Tensor& s : sequences) {
     TANDEM_CHECK(s.dim() > 0 && s.dim() == first.dim() &&
                      s.sizes().slice(1, s.sizes().size() - 1) == first.sizes().slice(1, first.sizes().size() - 1),
-                 "pad_sequence: ", s.sizes(), " beside ", first.sizes(), "; sizes must agree but for the first");
+                 "pad_sequence: sequences of ", s.sizes(), " and ", first.sizes(),
+                 " have different sizes; only the first may differ");
     steps = std::max(steps, s.size(0));
   }
   std::vector<Tensor> padded;
@@ -139,7 +150,7 @@ std::vector<Tensor> unpad_sequence(const Tensor& padded_sequences, const Tensor&
   TANDEM_CHECK(padded_sequences.dim() >= 2 && lengths.dim() == 1 &&
                    lengths.numel() == padded_sequences.size(batch_first ? 0 : 1),
                "unpad_sequence: padded_sequences is ", padded_sequences.sizes(), " and lengths ", lengths.sizes(),
-               "; accepted: a length for each of ", batch_first ? "(B, T, ...)" : "(T, B, ...)");
+               "; accepted: one length per sequence of ", batch_first ? "(B, T, ...)" : "(T, B, ...)");
   const Tensor batch = batch_first ? padded_sequences : padded_sequences.transpose(0, 1), counts = lengths.to(kCPU);
   std::vector<Tensor> out;
   for (int64_t i = 0; i < batch.size(0); ++i) {

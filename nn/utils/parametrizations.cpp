@@ -24,7 +24,7 @@ Tensor normalized(const Tensor& x, double eps) { return x / x.norm(2).clamp_min(
 void add(nn::Module& module, Parametrization parametrization) {
   for (const Parametrization& each : ModuleAccess::hooks(module).parametrizations)
     TANDEM_CHECK(each.name != parametrization.name, parametrization.kind, ": '", each.name, "' of ", module.name(),
-                 " has a ", each.kind, " already");
+                 " already has a ", each.kind);
   parametrization.install(module);
   parametrization.update(module);
   ModuleAccess::hooks(module).parametrizations.push_back(std::move(parametrization));
@@ -56,8 +56,9 @@ void detail::add_weight_norm(nn::Module& module, const std::string& name, std::o
 
 void detail::add_spectral_norm(nn::Module& module, const std::string& name, int64_t n_power_iterations, double eps,
                                int64_t dim, const MemberTensor& member) {
-  TANDEM_CHECK(n_power_iterations > 0, "spectral_norm: n_power_iterations is ", n_power_iterations,
-               "; it must be positive");
+  TANDEM_CHECK(
+      n_power_iterations > 0,
+      "spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=", n_power_iterations);
   const std::string orig = name + "_orig", left = name + "_u", right = name + "_v";
   const auto make = [=](nn::Module& m, bool iterate) {
     const Tensor& weight = ModuleAccess::tensor(m, orig);
@@ -95,7 +96,7 @@ void detail::remove_parametrization(const char* kind, nn::Module& module, const 
   auto& all = ModuleAccess::hooks(module).parametrizations;
   const auto at = std::find_if(all.begin(), all.end(),
                                [&](const Parametrization& each) { return each.kind == kind && each.name == name; });
-  TANDEM_CHECK(at != all.end(), "remove_", kind, ": '", name, "' of ", module.name(), " has no ", kind);
+  TANDEM_CHECK(at != all.end(), kind, " of '", name, "' not found in ", module.name());
   at->remove(module);
   all.erase(at);
 }

@@ -14,7 +14,8 @@ template <class M> MemberTensor member_tensor(const char* op, const M& module, c
     if (name == "weight") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).weight; };
   if constexpr (requires(M & m) { static_cast<Tensor&>(m.bias); })
     if (name == "bias") return [](nn::Module& m) -> Tensor& { return dynamic_cast<M&>(m).bias; };
-  TANDEM_FAIL(op, ": ", module.name(), " has no member '", name, "'; accepted: 'weight' or 'bias', where it has these");
+  TANDEM_FAIL(op, ": ", module.name(), " has no member '", name,
+              "'; accepted: 'weight' or 'bias', if the module has it");
 }
 void add_weight_norm(nn::Module& module, const std::string& name, std::optional<int64_t> dim,
                      const MemberTensor& member);

@@ -187,7 +187,8 @@ TEST_CASE("a checkpoint refuses a function that does something else the second t
   runs = 0;
   const Tensor more =
       nn::utils::checkpoint([&](const Tensor& t) { return ++runs == 1 ? t.exp().sum() : t.exp().exp().sum(); }, x);
-  CHECK_THROWS_WITH(more.backward(), Contains("checkpoint") && Contains("2 tensors") && Contains("the first 1"));
+  CHECK_THROWS_WITH(more.backward(),
+                    Contains("saved during forward: 1. ") && Contains("saved during recomputation: 2. "));
   Tensor h = x * 1;
   const Tensor changed = nn::utils::checkpoint([](const Tensor& t) { return t.exp().sum(); }, h);
   h.add_(1);

@@ -95,7 +95,7 @@ TEST_CASE("a request that cannot be met names device and bytes, and leaves the c
   for (const size_t bytes : requests) {
     REQUIRE_THROWS_AS(allocate(kDevice, bytes), OutOfMemoryError);
     REQUIRE_THROWS_WITH(allocate(kDevice, bytes), Contains("cpu:37") && Contains(std::to_string(bytes) + " bytes") &&
-                                                      Contains(std::to_string(before.current) + " are in use"));
+                                                      Contains(std::to_string(before.current) + " bytes are in use"));
   }
   REQUIRE(stats().current == before.current);
   REQUIRE(stats().peak == before.peak);

@@ -160,10 +160,10 @@ TEST_CASE("copies and fills refuse what is not live memory of their device", "[e
   CHECK_THROWS_WITH(gpu::fill_bytes_async(freed, 0, 4, stream), Contains("memory that was freed"));
   CHECK_THROWS_WITH(gpu::fill_bytes_async(host.data(), 0, 4, stream), Contains("pageable"));
   CHECK_THROWS_WITH(gpu::copy_async(other, host.data(), 4, stream),
-                    Contains("the target is memory of cuda:1, which is no peer"));
+                    Contains("the target is memory of cuda:1, which is not a peer of cuda:0"));
   CHECK_THROWS_WITH(gpu::fill_bytes_async(other, 0, 4, stream), Contains("memory of cuda:1"));
   CHECK_THROWS_WITH(gpu::copy_async(mine, mine + 1, 8, stream), Contains("source and target overlap"));
-  CHECK_THROWS_WITH(gpu::copy_peer_async(mine, 1, other, 0, 4, stream), Contains("source is of device 1"));
+  CHECK_THROWS_WITH(gpu::copy_peer_async(mine, 1, other, 0, 4, stream), Contains("source is on device 1"));
   CHECK_THROWS_AS(gpu::copy_async(mine, host.data(), 17, stream), CudaError);
   CHECK(emulation::pending(0) == 0);
   gpu::enable_peer_access(0, 1);

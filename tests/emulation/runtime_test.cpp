@@ -49,8 +49,9 @@ TEST_CASE("a launch or a fill on a stream of another device than the current one
   const auto launch = [&stream] { emulation::launch("lost", dim3(1), dim3(1), 0, stream, [] {}); };
   const auto fill = [&] { gpu::fill_bytes_async(memory, 0, 4, stream); };
   CHECK_THROWS_WITH(launch(),
-                    Contains("launch of lost failed: the stream is of cuda:1 and the current device is cuda:0"));
-  CHECK_THROWS_WITH(fill(), Contains("fill_bytes_async of 4 bytes on cuda:1 failed: the stream is of cuda:1 and"));
+                    Contains("launch of lost failed: the stream belongs to cuda:1, but the current device is cuda:0"));
+  CHECK_THROWS_WITH(fill(),
+                    Contains("fill_bytes_async of 4 bytes on cuda:1 failed: the stream belongs to cuda:1, but"));
   CHECK(emulation::pending(1) == 0);
   const gpu::DeviceGuard guard(1);
   CHECK_NOTHROW(launch());
@@ -122,10 +123,10 @@ TEST_CASE("the n-th call of any function can be made to fail", "[emulation][erro
     INFO(name);
     emulation::fail_call(name, 2);
     CHECK_NOTHROW(call());
-    CHECK_THROWS_WITH(call(), Contains(name + " failed: as emulation::fail_call asked"));
+    CHECK_THROWS_WITH(call(), Contains(name + " failed: requested by emulation::fail_call"));
     CHECK_NOTHROW(call());
   }
-  CHECK_THROWS_WITH(emulation::fail_call("destroy_stream"), Contains("no function of gpu_runtime.h that can fail"));
+  CHECK_THROWS_WITH(emulation::fail_call("destroy_stream"), Contains("not a function of gpu_runtime.h that can fail"));
   emulation::fail_call("copy_async");
   emulation::reset();
   CHECK_NOTHROW(gpu::copy_async(memory, &value, 4, stream));

@@ -73,7 +73,7 @@ TEST_CASE("example sentence_embeddings says what is wrong with a call", "[exampl
     CHECK_THAT(result.output, Contains(text));
   };
   says({}, 2, "the model's folder is missing");
-  says({"m", "--batch-size", "0"}, 2, "--batch-size is '0'; accepted: 1 and above");
+  says({"m", "--batch-size", "0"}, 2, "--batch-size is '0'; accepted: 1 or more");
   says({"m", "--similar"}, 2, "--similar needs a value");
   says({"m", "--smilar", "3"}, 2, "'--smilar' is not an option");
   says({"--help"}, 0, "usage: sentence_embeddings MODEL_FOLDER");

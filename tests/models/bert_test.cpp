@@ -51,9 +51,10 @@ TEST_CASE("BertModel begins as BERT does, copies itself, and names what does not
   CHECK(std::get<1>(copy->forward(ids)).equal(std::get<1>(model(ids))));
 
   CHECK_THROWS_WITH(model(ids[0]), Contains("input_ids is (3,); accepted: (N, L)"));
-  CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: up to 7 tokens"));
+  CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: at most 7 tokens per text"));
   CHECK_THROWS_WITH(model(ids, ones({2, 4}, kInt64)), Contains("attention_mask is (2, 4) and input_ids (2, 3)"));
-  CHECK_THROWS_WITH(BertModel(tiny().num_attention_heads(5)), Contains("hidden_size is 16 and num_attention_heads 5"));
+  CHECK_THROWS_WITH(BertModel(tiny().num_attention_heads(5)),
+                    Contains("num_attention_heads 5 must divide hidden_size 16"));
   CHECK_THROWS_WITH(BertModel(tiny().hidden_act("swish")), Contains("swish; accepted: gelu, gelu_new, relu"));
   CHECK_THROWS_WITH(BertModel(tiny().num_hidden_layers(0)), Contains("num_hidden_layers is 0"));
 }

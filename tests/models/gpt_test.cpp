@@ -78,9 +78,9 @@ TEST_CASE("GptModel begins as GPT-2 does, copies itself, and names what does not
   CHECK(model(longer).narrow(1, 0, 3).allclose(model(ids), 1e-5, 1e-6));
 
   CHECK_THROWS_WITH(model(ids[0]), Contains("input_ids is (3,); accepted: (N, L)"));
-  CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: up to 7 tokens"));
+  CHECK_THROWS_WITH(model(zeros({1, 8}, kInt64)), Contains("input_ids is (1, 8); accepted: at most 7 tokens per text"));
   CHECK_THROWS_WITH(model->loss(ids, ids[0]), Contains("labels is (3,) and input_ids (2, 3)"));
-  CHECK_THROWS_WITH(GptModel(tiny_gpt().n_head(5)), Contains("n_embd is 16 and n_head 5"));
+  CHECK_THROWS_WITH(GptModel(tiny_gpt().n_head(5)), Contains("n_head 5 must divide n_embd 16"));
   CHECK_THROWS_WITH(GptModel(tiny_gpt().activation_function("swish")),
                     Contains("swish; accepted: gelu, gelu_new, relu"));
   CHECK_THROWS_WITH(GptModel(tiny_gpt().n_layer(0)), Contains("n_layer is 0"));

@@ -104,7 +104,7 @@ TEST_CASE("modules along a dimension", "[nn][layers]") {
   CHECK(nn::Softmin(nn::SoftminOptions(-1))(x).equal(softmax(-x, 3)));
   CHECK(nn::Softmax2d()(x).equal(softmax(x, 1)));
   CHECK(nn::Softmax2d()(x[0]).equal(softmax(x[0], 0)));
-  CHECK_THROWS_WITH(nn::Softmax2d()(x[0][0]), Contains("Softmax2d: x is (2, 3); accepted: (C, H, W) or (N, C, H, W)"));
+  CHECK_THROWS_WITH(nn::Softmax2d()(x[0][0]), Contains("Softmax2d requires a 3D or 4D tensor as input"));
   CHECK(nn::Unflatten(1, std::vector<int64_t>{1, 2})(x).sizes() == IntArrayRef{2, 1, 2, 2, 3});
   CHECK(shown(*nn::Unflatten(1, std::vector<int64_t>{2, 3})) == "Unflatten(dim=1, unflattened_size=(2, 3))");
   CHECK(shown(*nn::GLU()) == "GLU(dim=-1)");

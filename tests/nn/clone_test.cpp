@@ -192,11 +192,14 @@ TEST_CASE("clone copies hooks, training flags, dtypes and parametrizations on ev
 TEST_CASE("clone says what reset() does not make", "[nn][clone]") {
   Nested more;
   more->register_module("late", nn::Linear(2, 2));
-  CHECK_THROWS_WITH(more->clone(), Contains("reset() of Nested registers no child 'late', a Linear"));
+  CHECK_THROWS_WITH(more->clone(), Contains("Are you sure you called register_module() inside reset() and not the "
+                                            "constructor? Nested's child 'late', a Linear"));
   Nested other;
   other->any = nn::AnyModule(nn::Tanh());
   other->replace_module("any", other->any.ptr());
-  CHECK_THROWS_WITH(other->clone(), Contains("child 'any' of Nested is a Tanh, and its reset() makes a Factor"));
+  CHECK_THROWS_WITH(
+      other->clone(),
+      Contains("different type than the submodule it was to be cloned into: child 'any' of Nested is a Tanh"));
   Nested wide;
   wide->a = wide->replace_module("a", Scaled(4));  // of the class that reset() makes, and of another size
   const Nested copy = copy_of(wide);

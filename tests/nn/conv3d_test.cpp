@@ -56,5 +56,6 @@ TEST_CASE("conv3d names sizes that do not fit", "[nn][conv3d]") {
   CHECK_THROWS_WITH(conv3d(x, ones({2, 2, 1, 1, 1}), ones({3})),
                     Contains("expected bias to be 1-dimensional with 2 elements, but got bias of size (3,)"));
   CHECK_THROWS_WITH(conv_transpose3d(x, ones({2, 1, 1, 1, 1}), {}, 1, 0, 1), Contains("output_padding (1, 1, 1)"));
-  CHECK_THROWS_WITH(nn::Conv3d(2, 2, 0), Contains("Conv3d: kernel_size is (0, 0, 0)"));
+  CHECK_THROWS_WITH(nn::Conv3d(2, 2, 0),
+                    Contains("Conv3d: kernel size should be greater than zero, but got (0, 0, 0)"));
 }

@@ -51,8 +51,10 @@ TEST_CASE("tables that exist are taken over", "[nn][embedding]") {
   CHECK(trained->options.padding_idx() == 2);
   const auto bag = nn::EmbeddingBag::from_pretrained(table, nn::EmbeddingBagFromPretrainedOptions().mode(kSum));
   CHECK(bag(tensor({{0, 1}, {2, 2}})).equal(tensor({{2.0, 4.0}, {8.0, 10.0}})));
-  CHECK_THROWS_WITH(nn::Embedding::from_pretrained(ones({3})), Contains("embeddings are (3,)"));
-  CHECK_THROWS_WITH(nn::Embedding(nn::EmbeddingOptions(3, 2)._weight(ones({2, 3}))), Contains("_weight is (2, 3)"));
+  CHECK_THROWS_WITH(nn::Embedding::from_pretrained(ones({3})),
+                    Contains("Embeddings parameter is expected to be 2-dimensional, got (3,)"));
+  CHECK_THROWS_WITH(nn::Embedding(nn::EmbeddingOptions(3, 2)._weight(ones({2, 3}))),
+                    Contains("Shape of _weight does not match num_embeddings and embedding_dim; _weight is (2, 3)"));
 }
 
 TEST_CASE("a bag may be empty, and what makes no bags is refused", "[nn][embedding]") {
@@ -114,7 +116,7 @@ TEST_CASE("parameters become one vector, and come back", "[nn][utils]") {
   CHECK(m->bias.equal(tensor({6.0, 7.0, 8.0})));
   CHECK(m->weight.requires_grad());
   CHECK_THROWS_WITH(nn::utils::vector_to_parameters(arange(8, kFloat32), m->parameters()), Contains("accepted: (9,)"));
-  CHECK_THROWS_WITH(nn::utils::parameters_to_vector({}), Contains("the list is empty"));
+  CHECK_THROWS_WITH(nn::utils::parameters_to_vector({}), Contains("expected a non-empty list of Tensors"));
 }
 
 }  // namespace tandem

@@ -39,7 +39,8 @@ Tensor with_grad(const std::vector<float>& grad) {
 TEST_CASE("fans count inputs and outputs of a unit, the kernel's area included", "[nn][init]") {
   CHECK(init::calculate_fan_in_and_fan_out(empty({5, 3})) == std::tuple<int64_t, int64_t>(3, 5));
   CHECK(init::calculate_fan_in_and_fan_out(empty({8, 4, 3, 2})) == std::tuple<int64_t, int64_t>(24, 48));
-  CHECK_THROWS_WITH(init::calculate_fan_in_and_fan_out(empty({5})), Contains("(5,)"));
+  CHECK_THROWS_WITH(init::calculate_fan_in_and_fan_out(empty({5})),
+                    Contains("cannot be computed for tensor with fewer than 2"));
 }
 
 TEST_CASE("gains are PyTorch's", "[nn][init]") {
@@ -138,7 +139,9 @@ TEST_CASE("get_total_norm and clip_grads_with_norm_ do together what clip_grad_n
       CHECK(two[0].grad().allclose(one[0].grad()));
     }
   CHECK(utils::get_total_norm({}).item<double>() == 0);
-  CHECK_THROWS_WITH(utils::get_total_norm({full({2}, HUGE_VAL)}, 2, true), Contains("get_total_norm: the norm is inf"));
+  CHECK_THROWS_WITH(
+      utils::get_total_norm({full({2}, HUGE_VAL)}, 2, true),
+      Contains("get_total_norm: The total norm of order 2 for gradients from `parameters` is non-finite"));
   CHECK_THROWS_WITH(utils::clip_grads_with_norm_({}, 1, ones({2})), Contains("total_norm is (2,)"));
 }
 

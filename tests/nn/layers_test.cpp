@@ -56,7 +56,7 @@ TEST_CASE("batch norm refuses one value per channel in training, and takes it in
   CHECK(norm(ones({1, 3, 2})).equal(zeros({1, 3, 2})));
   norm->eval();
   CHECK(norm(ones({1, 3})).sizes() == IntArrayRef{1, 3});
-  CHECK_THROWS_WITH(norm(ones({3})), Contains("BatchNorm1d") && Contains("(3,)"));
+  CHECK_THROWS_WITH(norm(ones({3})), Contains("BatchNorm1d: expected 2D or 3D input (got 1D input)"));
 }
 
 TEST_CASE("batch norm's running statistics follow their definition, by momentum or as means", "[nn][layers]") {
@@ -147,7 +147,7 @@ TEST_CASE("windows and kernels without elements, and planes without pixels, are 
   CHECK_THROWS_WITH(avg_pool2d(none, 2, {}, 1), Contains("avg_pool2d: x has no elements"));
   CHECK_THROWS_WITH(conv2d(x, ones({1, 1, 0, 2})), Contains("conv2d") && Contains("(1, 1, 0, 2)"));
   CHECK_THROWS_WITH(conv2d(none, ones({1, 1, 2, 2}), {}, 1, 1), Contains("conv2d") && Contains("(1, 1, 0, 4)"));
-  CHECK_THROWS_WITH(Conv2d(1, 1, 0), Contains("Conv2d: kernel_size is (0, 0)"));
+  CHECK_THROWS_WITH(Conv2d(1, 1, 0), Contains("Conv2d: kernel size should be greater than zero, but got (0, 0)"));
   CHECK_THROWS_WITH(conv_transpose2d(x, ones({1, 1, 2, 2}), {}, 2, 0, 2), Contains("output_padding (2, 2)"));
   CHECK_THROWS_WITH(conv_transpose2d(x, ones({2, 1, 2, 2})), Contains("conv_transpose2d") && Contains("(2, 1, 2, 2)"));
   CHECK_THROWS_WITH(conv_transpose2d(ones({1, 1, 1, 1}), ones({1, 1, 2, 2}), {}, 1, 1),

@@ -88,7 +88,7 @@ TEST_CASE("parameters, buffers and modules come in the order of registration, pa
   std::as_const(*shared).apply([&](const nn::Module&) { ++visited; });
   shared->apply([&](const std::shared_ptr<nn::Module>& m) { visited += m == shared->first; });
   CHECK(visited == 9);
-  CHECK_THROWS_WITH(net.apply([](const std::shared_ptr<nn::Module>&) {}), Contains("is in no shared_ptr"));
+  CHECK_THROWS_WITH(net.apply([](const std::shared_ptr<nn::Module>&) {}), Contains("is not stored in a shared_ptr"));
   CHECK(shared->modules().size() == 8);
   CHECK(shared->modules(/*include_self=*/false).size() == 7);
   CHECK(net.first->parameters()[0].is_same(net.first->scale));
@@ -100,13 +100,13 @@ TEST_CASE("names must be new, and neither empty nor dotted", "[nn][module]") {
   m.register_buffer("b", ones({1}));
   m.register_module("child", nn::ReLU());
   for (const std::string taken : {"w", "b", "child"}) {
-    CHECK_THROWS_WITH(m.register_parameter(taken, ones({1})), Contains("register_parameter: '" + taken));
-    CHECK_THROWS_WITH(m.register_buffer(taken, ones({1})), Contains("register_buffer: '" + taken));
-    CHECK_THROWS_WITH(m.register_module(taken, nn::ReLU()), Contains("register_module: '" + taken));
+    CHECK_THROWS_WITH(m.register_parameter(taken, ones({1})), Contains("Parameter '" + taken + "' already defined"));
+    CHECK_THROWS_WITH(m.register_buffer(taken, ones({1})), Contains("Buffer '" + taken + "' already defined"));
+    CHECK_THROWS_WITH(m.register_module(taken, nn::ReLU()), Contains("Submodule '" + taken + "' already defined"));
   }
   for (const std::string bad : {"", "a.b"})
-    CHECK_THROWS_WITH(m.register_parameter(bad, ones({1})), Contains("'" + bad + "' is not a name"));
-  CHECK_THROWS_WITH(m.register_module("empty", nn::Linear(nullptr)), Contains("'empty' is an empty handle"));
+    CHECK_THROWS_WITH(m.register_parameter(bad, ones({1})), Contains("Parameter name must not "));
+  CHECK_THROWS_WITH(m.register_module("empty", nn::Linear(nullptr)), Contains("'empty' is an empty ModuleHolder"));
   CHECK(m.children().size() == 1);
   m.register_parameter("none", Tensor());  // a place that stays empty: not listed
   m.register_parameter("frozen", ones({1}), /*requires_grad=*/false);
@@ -214,7 +214,7 @@ TEST_CASE("containers clone what they hold; a module without clone says so", "[n
   CHECK_FALSE(copy->at<nn::LinearImpl>(0).weight.is_same(net->at<nn::LinearImpl>(0).weight));
   const nn::ModuleList list(nn::Linear(1, 1), nn::Linear(1, 2));
   CHECK(same_state(*list, *list->clone()));
-  CHECK_THROWS_WITH(Tied().clone(), Contains("Tied has no clone()"));
+  CHECK_THROWS_WITH(Tied().clone(), Contains("clone() has not been implemented for Tied"));
 }
 
 TEST_CASE("to moves values and gradients in place, under the same handles", "[nn][module]") {
@@ -250,7 +250,8 @@ TEST_CASE("a state must have the module's names and shapes, or nothing is change
   const auto refuses = [&](auto change, const std::string& words) {
     nn::NamedParameters state;
     for (const auto& item : good) change(state, item.key(), item.value());
-    CHECK_THROWS_WITH(layer->load_state_dict(state), Contains("load_state_dict") && Contains(words));
+    CHECK_THROWS_WITH(layer->load_state_dict(state),
+                      Contains("load_state_dict: Error(s) in loading state_dict for Linear") && Contains(words));
     CHECK(layer->weight.equal(before));
   };
   refuses([](auto& s, auto name, auto t) { name == "bias" ? void() : void(s.insert(name, t)); },
@@ -258,13 +259,12 @@ TEST_CASE("a state must have the module's names and shapes, or nothing is change
   refuses([](auto& s, auto name, auto t) { s.insert(name, t), s.insert(name + "s", t); },
           "; unexpected: 'weights', 'biass' [");
   refuses([](auto& s, auto name, auto t) { s.insert(name, t.unsqueeze(0)); },
-          "; of another shape: 'weight' of (1, 3, 2), where the module's is (3, 2), 'bias' of (1, 3)");
+          "; size mismatch: 'weight' of (1, 3, 2), but the module's is (3, 2), 'bias' of (1, 3)");
   refuses([](auto& s, auto name, auto t) { name == "bias" ? void(s.insert("b", t)) : void(s.insert(name, t[0])); },
-          "; missing: 'bias' of (3,); unexpected: 'b'; of another shape: 'weight' of (2,), where");
-  refuses(
-      [](auto& s, auto name, auto t) { s.insert("module." + name, t); },
-      "; missing: 'weight' of (3, 2), 'bias' of (3,); unexpected: 'module.weight', 'module.bias'; without the prefix "
-      "'module.' all");
+          "; missing: 'bias' of (3,); unexpected: 'b'; size mismatch: 'weight' of (2,), but");
+  refuses([](auto& s, auto name, auto t) { s.insert("module." + name, t); },
+          "; missing: 'weight' of (3, 2), 'bias' of (3,); unexpected: 'module.weight', 'module.bias'; every key "
+          "begins with 'module.': remove that prefix");
   layer->load_state_dict(good);
   CHECK(layer->weight.equal(good["weight"]));
   CHECK(layer->weight.requires_grad());
@@ -329,9 +329,9 @@ TEST_CASE("Sequential takes modules, names and functions, and hands them out", "
   CHECK(net->named_children().keys() == Names{"fc", "act", "out", "3"});
   CHECK(net(ones({5, 2})).equal(zeros({5, 1})));  // log softmax over one class
   CHECK(net->at<nn::LinearImpl>(2).options.in_features() == 3);
-  CHECK_THROWS_WITH(net->at<nn::LinearImpl>(1), Contains("module 1") && Contains("ReLU"));
+  CHECK_THROWS_WITH(net->at<nn::LinearImpl>(1), Contains("Unable to cast module[1]") && Contains("ReLU"));
   CHECK_THROWS_AS(net[4], IndexError);
-  CHECK_THROWS_WITH(net->push_back("fc", nn::ReLU()), Contains("'fc' is registered already"));
+  CHECK_THROWS_WITH(net->push_back("fc", nn::ReLU()), Contains("Submodule 'fc' already defined"));
   CHECK(nn::Sequential()(ones({2})).equal(ones({2})));
 }
 

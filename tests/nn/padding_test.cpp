@@ -57,7 +57,8 @@ TEST_CASE("convolutions pad in every mode", "[nn][pad]") {
     CHECK(narrow(line).equal(conv1d(pad(line, {2, 2}, mode), narrow->weight)));
     CHECK(std::dynamic_pointer_cast<nn::Conv1dImpl>(narrow->clone())->forward(line).equal(narrow(line)));
   }
-  CHECK_THROWS_WITH(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).padding_mode(kBorder)), Contains("padding_mode is none of"));
+  CHECK_THROWS_WITH(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).padding_mode(kBorder)),
+                    Contains("padding_mode must be one of"));
 }
 
 TEST_CASE("paddings print as Python's", "[nn][pad]") {

@@ -101,14 +101,21 @@ TEST_CASE("sequences are padded and packed", "[nn][recurrent]") {
   CHECK(lengths.equal(int_tensor({2, 1, 3})));
 
   const Tensor x = zeros({4, 2, 3});
-  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({2, 4})), Contains("length 4 comes after 2"));
-  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({4, 0})), Contains("a length is 0; accepted: 1 to 4"));
-  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({5, 4})), Contains("a length is 5; accepted: 1 to 4"));
-  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({4})), Contains("for a batch of 2"));
-  CHECK_THROWS_WITH(rnn::pad_packed_sequence(packed, false, 0, 2), Contains("total_length is 2"));
-  CHECK_THROWS_WITH(rnn::pad_sequence({}), Contains("the list is empty"));
-  CHECK_THROWS_WITH(rnn::pad_sequence({zeros({2, 2}), zeros({3, 3})}), Contains("(3, 3) beside (2, 2)"));
-  CHECK_THROWS_WITH(rnn::pad_sequence({a}, false, 0, "up"), Contains("padding_side is 'up'"));
+  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({2, 4})),
+                    Contains("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True"));
+  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({4, 0})),
+                    Contains("Length of all samples has to be greater than 0"));
+  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({5, 4})),
+                    Contains("length 5 exceeds the 4 steps of the input"));
+  CHECK_THROWS_WITH(rnn::pack_padded_sequence(x, int_tensor({4})),
+                    Contains("Expected `len(lengths)` to be equal to batch_size, but got 1 (batch_size=2)"));
+  CHECK_THROWS_WITH(rnn::pad_packed_sequence(packed, false, 0, 2),
+                    Contains("but got total_length=2 and max sequence length being 4"));
+  CHECK_THROWS_WITH(rnn::pad_sequence({}), Contains("received an empty list of sequences"));
+  CHECK_THROWS_WITH(rnn::pad_sequence({zeros({2, 2}), zeros({3, 3})}),
+                    Contains("sequences of (3, 3) and (2, 2) have different sizes"));
+  CHECK_THROWS_WITH(rnn::pad_sequence({a}, false, 0, "up"),
+                    Contains("Expected padding_side to be one of left or right, but got up."));
 }
 
 TEST_CASE("dropout lies between recurrent layers, in training", "[nn][recurrent]") {
@@ -161,23 +168,28 @@ TEST_CASE("recurrent modules refuse what does not fit", "[nn][recurrent]") {
   const nn::GRUCell cell(2, 3);
   const auto pair = [](const Tensor& h, const Tensor& c) { return std::make_tuple(h, c); };
   const Tensor x = zeros({4, 5, 2});
-  CHECK_THROWS_WITH(lstm(zeros({4, 5, 3})), Contains("LSTM: input is (4, 5, 3)") && Contains("input_size, 2"));
-  CHECK_THROWS_WITH(lstm(zeros({2})), Contains("LSTM: input is (2,); accepted: (T, B, input_size)"));
+  CHECK_THROWS_WITH(
+      lstm(zeros({4, 5, 3})),
+      Contains("LSTM: input.size(-1) must be equal to input_size. Expected 2, got 3; input is (4, 5, 3)"));
+  CHECK_THROWS_WITH(lstm(zeros({2})), Contains("LSTM: Expected input to be 2D or 3D, got 1D instead"));
   CHECK_THROWS_WITH(lstm(x, pair(zeros({1, 5, 3}), zeros({1, 4, 3}))),
-                    Contains("hx[1] is (1, 4, 3); accepted: (1, 5, 3)"));
-  CHECK_THROWS_WITH(lstm(zeros({4, 2}), pair(zeros({1, 5, 3}), zeros({1, 5, 3}))), Contains("or neither"));
+                    Contains("Expected hidden[1] size (1, 5, 3), got (1, 4, 3)"));
+  CHECK_THROWS_WITH(lstm(zeros({4, 2}), pair(zeros({1, 5, 3}), zeros({1, 5, 3}))),
+                    Contains("For unbatched 2-D input, hx and cx should also be 2-D but got (3-D, 3-D) tensors"));
   CHECK_THROWS_WITH(lstm(x.to(kFloat64)), Contains("float64") && Contains("float32"));
   CHECK_THROWS_WITH(gru(x, zeros({1, 5, 3}, kFloat64)), Contains("hx is float64"));
-  CHECK_THROWS_WITH(gru(zeros({0, 5, 2})), Contains("a sequence must have at least one step"));
+  CHECK_THROWS_WITH(gru(zeros({0, 5, 2})), Contains("Expected sequence length to be larger than 0 in RNN"));
   CHECK(std::get<0>(gru(zeros({4, 0, 2}))).sizes() == IntArrayRef{4, 0, 3});
-  CHECK_THROWS_WITH(cell(zeros({4, 3})), Contains("GRUCell: input is (4, 3); accepted: (B, 2)"));
-  CHECK_THROWS_WITH(cell(zeros({4, 2}), zeros({3, 3})), Contains("hx is (3, 3)") && Contains("accepted: (4, 3)"));
-  CHECK_THROWS_WITH(cell(zeros({4, 2}), zeros({3})), Contains("or neither"));
-  CHECK_THROWS_WITH(nn::GRU(2, 0), Contains("GRU: input_size is 2, hidden_size 0"));
-  CHECK_THROWS_WITH(nn::LSTMCell(2, 0), Contains("LSTMCell: input_size is 2 and hidden_size 0"));
-  CHECK_THROWS_WITH(nn::LSTM(nn::LSTMOptions(2, 3).proj_size(3)), Contains("proj_size is 3"));
-  CHECK_THROWS_WITH(nn::GRU(nn::GRUOptions(2, 3).dropout(1.5)), Contains("dropout is 1.5"));
-  CHECK_THROWS_WITH(nn::RNN(nn::RNNOptions(2, 3).nonlinearity(kSigmoid)), Contains("accepted: tanh and relu"));
+  CHECK_THROWS_WITH(cell(zeros({4, 3})), Contains("GRUCell: input has inconsistent input_size: got 3 expected 2"));
+  CHECK_THROWS_WITH(cell(zeros({4, 2}), zeros({3, 3})),
+                    Contains("Input batch size 4 doesn't match hidden batch size 3"));
+  CHECK_THROWS_WITH(cell(zeros({4, 2}), zeros({3})), Contains("Expected hidden to be 2D, got 1D instead"));
+  CHECK_THROWS_WITH(nn::GRU(2, 0), Contains("GRU: hidden_size must be greater than zero"));
+  CHECK_THROWS_WITH(nn::LSTMCell(2, 0), Contains("LSTMCell: hidden_size must be greater than zero"));
+  CHECK_THROWS_WITH(nn::LSTM(nn::LSTMOptions(2, 3).proj_size(3)),
+                    Contains("proj_size has to be a positive integer, smaller than hidden_size or zero to disable"));
+  CHECK_THROWS_WITH(nn::GRU(nn::GRUOptions(2, 3).dropout(1.5)), Contains("dropout should be a number in range [0, 1]"));
+  CHECK_THROWS_WITH(nn::RNN(nn::RNNOptions(2, 3).nonlinearity(kSigmoid)), Contains("RNN: Unknown nonlinearity"));
 }
 
 }  // namespace tandem

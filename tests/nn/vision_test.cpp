@@ -67,7 +67,7 @@ TEST_CASE("interpolate names what it does not take", "[nn][vision]") {
                     Contains("Input and output sizes should be greater than 0"));
   CHECK_THROWS_WITH(F::interpolate(plane, Interpolate().size({{2, 2}}).recompute_scale_factor(true)),
                     Contains("recompute_scale_factor is not meaningful with an explicit size."));
-  CHECK_THROWS_WITH(Interpolate().mode(kReLU), Contains("the mode is a nonlinearity"));
+  CHECK_THROWS_WITH(Interpolate().mode(kReLU), Contains("this nonlinearity is not a mode"));
   CHECK_THROWS_WITH(upsample_nearest2d(plane, 3),
                     Contains("upsample_nearest2d: It is expected output_size equals to 2, but got size 1"));
 }

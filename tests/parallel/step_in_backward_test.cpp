@@ -216,7 +216,7 @@ TEST_CASE("StepInBackward refuses what does not go with it, and ends with its sc
     CHECK_THROWS_WITH(StepInBackward(ddp, lbfgs), Contains("a step of LBFGS runs backward several times"));
     {
       const StepInBackward stepping(ddp, optimizer);
-      CHECK_THROWS_WITH(optimizer.step(), Contains("DDP 1 makes the steps of this optimizer; accepted: no step()"));
+      CHECK_THROWS_WITH(optimizer.step(), Contains("DDP 1 already steps this optimizer; do not call step()"));
       CHECK_THROWS_WITH(StepInBackward(ddp, another), Contains("DDP 1 already runs the steps of an optimizer"));
       CHECK_THROWS_WITH(StepInBackward(ddp, optimizer), Contains("DDP 1 already runs the steps of this optimizer"));
     }

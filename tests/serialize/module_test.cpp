@@ -56,11 +56,11 @@ TEST_CASE("a file that does not fit a module is refused with all three lists", "
     CHECK_THROWS_WITH(load(net, folder / name),
                       Contains(name) && Contains("missing: '0.weight' of (3, 2), '0.bias' of (3,), '1.weight'") &&
                           Contains("unexpected: 'module.0.bias', 'module.0.weight'") &&
-                          Contains("without the prefix 'module.' all"));
+                          Contains("every key begins with 'module.': remove that prefix"));
     save(IValue(others), folder / name);
     CHECK_THROWS_WITH(load(net, folder / name),
                       Contains("missing: '1.weight' of (3,)") && Contains("unexpected: 'head'") &&
-                          Contains("of another shape: '0.weight' of (2, 2), where the module's is (3, 2)"));
+                          Contains("size mismatch: '0.weight' of (2, 2), but the module's is (3, 2)"));
   }
   prefixed.clear();
   for (const auto& item : net->state_dict()) prefixed[item.key()] = item.value().detach();
@@ -112,7 +112,8 @@ TEST_CASE("an optimizer's options are saved, those of each group, and what its s
   CHECK(now.lr() == 0.3);
   for (const char* bad : {"fast", "", "-1"}) {
     save_safetensors(saved.state(), folder / "bad", {{"options.0.lr", bad}});
-    REQUIRE_THROWS_WITH(load(other, folder / "bad"), Contains(folder / "bad") && Contains("lr") && Contains(bad));
+    REQUIRE_THROWS_WITH(load(other, folder / "bad"),
+                        Contains(folder / "bad") && (Contains("lr") || Contains("learning rate")) && Contains(bad));
   }
 }
 
@@ -128,7 +129,7 @@ TEST_CASE("a file of something else is refused, by its name, and changes nothing
   REQUIRE_THROWS_WITH(load(net, folder / "linear"), Contains(folder / "linear") && Contains("'0.weight'"));
   save(nn::Sequential(nn::Linear(3, 5), nn::BatchNorm1d(5), nn::Linear(5, 1)), folder / "wider");
   REQUIRE_THROWS_WITH(load(net, folder / "wider"), Contains("'0.weight' of (5, 3)") && Contains("(4, 3)"));
-  REQUIRE_THROWS_WITH(load(optimizer, folder / "linear"), Contains("'weight' fits none"));
+  REQUIRE_THROWS_WITH(load(optimizer, folder / "linear"), Contains("no state named 'weight'"));
   CHECK(net->parameters()[0].equal(after));
   CHECK(!before.equal(after));
   CHECK(optimizer.state().size() == 3 * net->parameters().size());

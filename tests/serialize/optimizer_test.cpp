@@ -112,7 +112,7 @@ TEST_CASE("state that an optimizer cannot go on from is refused, and changes not
   refuses(with_option("maximize", true), "the option 'maximize' is not one of");
   refuses(with_option("decoupled_weight_decay", true), "'decoupled_weight_decay'");
   refuses(with_option("momentum", 0.5), "'momentum'");
-  refuses(with_option("lr", -1), "lr is -1");
+  refuses(with_option("lr", -1), "Invalid learning rate: -1");
   refuses(with_option("lr", "fast"), "a string");
   refuses(with_option("betas", IValue::tuple({0.5})), "'betas' has 1 numbers");
   refuses(
