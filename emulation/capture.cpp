@@ -191,7 +191,7 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
     streams.push(lanes.back(), {.name = "start of a graph", .wait = start});
     for (const auto& end : graph.last) streams.push(lanes.back(), {.name = "last launch of a graph", .wait = end});
   }
-  // If a node of another lane depends on a node, the node gets a Mark, for which the other lane waits.
+  // If a node of another lane depends on a node, the node gets a SyncEvent, for which the other lane waits.
   std::vector<std::shared_ptr<Mark>> marks(graph.nodes.size());
   for (const GraphNode& node : graph.nodes)
     for (const size_t before : node.after)

@@ -35,7 +35,7 @@ class ThreadFences {
 
  private:
   bool fenced_block_ = false, fenced_device_ = false;
-  std::vector<const void*> read_;  // addresses in Handovers that were read since the last device fence
+  std::vector<const void*> read_;  // addresses in the `SyncPointMap` that were read since the last device fence
 };
 
 }  // namespace tandem::emulation

@@ -26,7 +26,7 @@ void explain_faults(int device, const void* begin, size_t bytes);
 /// Scope guard: while it exists, this thread may access the memory of the given devices, and of no other device.
 class DeviceAccess {
  public:
-  /// @param who  name of the running work, for messages about faults; must outlive this object
+  /// @param work_name  name of the running work, for messages about faults; must outlive this object
   explicit DeviceAccess(uint64_t devices, const char* who = nullptr);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;

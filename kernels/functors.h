@@ -61,8 +61,8 @@ TANDEM_FUNCTOR1(I0e, math::i0e(x))
 TANDEM_FUNCTOR1(I1, math::i1(x))
 TANDEM_FUNCTOR1(I1e, math::i1e(x))
 
-/// Defines functors with a fast path, easy(), for all but a few floats. A loop tests is_easy() for the elements of a
-/// block, computes easy() for the whole block, and recomputes the other elements by operator().
+/// Defines functors with a fast path, fast_path(), for all but a few floats. A loop tests is_easy() for the elements of
+/// a block, computes fast_path() for the whole block, and recomputes the other elements by operator().
 #define TANDEM_EASY_FUNCTOR1(Name, function, condition)                                              \
   template <class T> struct Name {                                                                   \
     TANDEM_HD T operator()(T x) const { return math::function(x); }                                  \

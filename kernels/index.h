@@ -13,7 +13,7 @@ TANDEM_KERNEL(void index_copy(const char* op, const Tensor& x, const Tensor& ind
 TANDEM_KERNEL(void gather(const Tensor& x, const Tensor& index, Tensor& y))
 /// y[o, index[o, i, j], j] = source[o, i, j], or += if `add`; index and source have the same shape
 TANDEM_KERNEL(void scatter(const char* op, const Tensor& index, const Tensor& source, bool add, Tensor& y))
-/// Creates places (number of hits, rank) int64: the coordinates of the elements of mask (contiguous, bool) that are
+/// Creates coordinates (number of hits, rank) int64: those of the elements of mask (contiguous, bool) that are
 /// true, in order
 TANDEM_KERNEL(void nonzero(const Tensor& mask, Tensor& places))
 namespace tandem::kernels::cuda {

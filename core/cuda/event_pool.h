@@ -39,7 +39,7 @@ class StreamUses {
   void close() noexcept;
   /// Forgets all uses.
   void clear() { uses_.clear(); }
-  /// Whether the recorded work is done. Call this only after close().
+  /// Whether the recorded work is done. Call this only after record_events().
   bool done() noexcept;
   /// Blocks until the recorded work is done.
   void wait() noexcept;
@@ -47,7 +47,7 @@ class StreamUses {
  private:
   struct Use {
     Stream stream;
-    std::optional<PooledEvent> event;  // set by close()
+    std::optional<PooledEvent> event;  // set by record_events()
     bool open = true;
     void close() noexcept;
   };

@@ -222,7 +222,8 @@ void set_device(int device) {
   note_use(device);
 }
 void restore_device(int device) noexcept {
-  // Switches to device 0 only if it is in use: a thread may be there because it has set no device (see settle).
+  // Switches to device 0 only if it is in use: a thread may be there because it has set no device (see
+  // leave_unused_device).
   if (device != 0 || is_used(0)) note(cudaSetDevice(device), "restore_device");
 }
 void synchronize(int device) {

@@ -164,7 +164,7 @@ class Graph::Record {
     const auto [at, added] = uses_.try_emplace(impl);
     Use& use = at->second;
     if (added) {
-      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*filled=*/impl->deleter != nullptr, false, {}};
+      use = {Storage(impl), impl->bytes, uses_.size(), group, group, /*has_contents=*/impl->deleter != nullptr, false, {}};
       live_.push_back(impl);
       impl->recorded = true;
     }

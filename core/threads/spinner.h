@@ -5,7 +5,7 @@
 
 namespace tandem::detail {
 
-/// Usage: for (Spinner spinner; !done() && spinner.again();) {}
+/// Usage: for (Spinner spinner; !done() && spinner.keep_spinning();) {}
 class Spinner {
  public:
   /// Waits a moment; returns false when the caller should sleep instead. Pauses for about 5 us, then yields the core

@@ -22,8 +22,8 @@ double thread_clock();
 /// it only passes calls on.
 class Tracer final : public Observer {
  public:
-  /// @param around  enclosing trace, which gets the same events; null if there is none
-  /// @param most    maximum number of events; later ones are only counted
+  /// @param enclosing  enclosing trace, which gets the same events; null if there is none
+  /// @param max_events  maximum number of events; later ones are only counted
   explicit Tracer(bool kernels, std::shared_ptr<Tracer> around = nullptr, size_t most = SIZE_MAX)
       : kernels_(kernels), most_(most), around_(std::move(around)) {}
   void on_call(const KernelCall& call) override;

@@ -74,7 +74,7 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                });
   });
 }
-/// Computes sum_dy, sum_dy_xhat and dx. slope_sums(sums, slopes) writes the sums of dy and of dy (x - mean) for each
+/// Computes sum_dy, sum_dy_xhat and dx. slope_sums(sums, dot_sums) writes the sums of dy and of dy (x - mean) for each
 /// block of rows. apply(totals) computes dx from the totals over the blocks.
 template <class SlopeSums, class Apply>
 void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat, SlopeSums slope_sums,

@@ -1,7 +1,7 @@
-// Convolutions by cuDNN if it is in the build, supports the case and is the faster choice (rule() in cudnn.cpp),
-// otherwise by Tandem's own kernels. These are matrix products by tiles (tiles.cuh describes what limits their speed).
-// The matrix of image patches never exists in memory: a reader class computes the pixel for each matrix element when it
-// is read. With G groups of C channels and O filters each, every group is a separate product:
+// Convolutions by cuDNN if it is in the build, supports the case and is the faster choice (heuristic_algorithms() in
+// cudnn.cpp), otherwise by Tandem's own kernels. These are matrix products by tiles (tiles.cuh describes what limits
+// their speed). The matrix of image patches never exists in memory: a reader class computes the pixel for each matrix
+// element when it is read. With G groups of C channels and O filters each, every group is a separate product:
 //   forward          y (O, images * pixels of y)    = w (O, taps) times patches of x (taps, images * pixels of y)
 //   backward_input   dx (C, images * pixels of x)   = w (C, filters * kernel positions) times patches of dy
 //   backward_weight  dw (O, taps)                   = dy (O, images * pixels of y) times transposed patches of x

@@ -1,7 +1,7 @@
 // Convolutions by cuDNN's older API, which has one function for each pass. (The newer graph API would take minutes to
-// compile.) The function rule() chooses the algorithm; all algorithms that it chooses add in a fixed order. If
-// deterministic algorithms are off, the first call with a shape tries all algorithms instead (except during stream
-// capture, where nothing can be timed).
+// compile.) The function heuristic_algorithms() chooses the algorithm; all algorithms that it chooses add in a fixed
+// order. If deterministic algorithms are off, the first call with a shape tries all algorithms instead (except during
+// stream capture, where nothing can be timed).
 #include "tandem/kernels/cuda/cudnn.h"
 
 #if TANDEM_HAS_CUDNN
@@ -159,8 +159,9 @@ cudnnStatus_t ask_workspace(cudnnHandle_t handle, const Plan& plan, ConvPass pas
   }
 }
 
-/// Chooses the first algorithm of rule() that cuDNN supports within the workspace limit. Chooses none if there is no
-/// such algorithm, or if rule() returns none. @throws CudaError if no algorithm was found and a query failed
+/// Chooses the first algorithm of heuristic_algorithms() that cuDNN supports within the workspace limit. Chooses none
+/// if there is no such algorithm, or if heuristic_algorithms() returns none. @throws CudaError if no algorithm was
+/// found and a query failed
 void choose(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   cudnnStatus_t failed = CUDNN_STATUS_SUCCESS;
   for (int algorithm : rule(p)) {
@@ -184,8 +185,8 @@ Tensor workspace_of(size_t bytes, Device device) {
 void* data_or_null(const Tensor& t) { return t.defined() ? t.raw_data() : nullptr; }
 
 /// Chooses the fastest of all algorithms of cuDNN by running each once. The runs write to the output tensor of the
-/// call, which the call overwrites afterwards. Falls back to choose() if there is no memory for the workspace or no
-/// algorithm is found.
+/// call, which the call overwrites afterwards. Falls back to choose_algorithm() if there is no memory for the workspace
+/// or no algorithm is found.
 void search(cudnnHandle_t handle, Plan& plan, const Problem& p, const ConvCall& call) {
   // Maximum number of results. There may be two results for an algorithm, with and without TF32.
   constexpr int kMost = 16;

@@ -123,7 +123,7 @@ template <class C> TANDEM_HD void store(char* to, Word<C> bits, int size) {
 
 /// Loads a vector with `count` valid elements. The loaded values are not used here, so that all loads of a thread can
 /// be in flight together. If one load instruction moves the vector, it stays packed in the first words of `bits` until
-/// spread() unpacks it.
+/// unpack_vector() unpacks it.
 template <class C, int W>
 TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t count, Word<C>* bits) {
   const char* const from = x.data + offset;

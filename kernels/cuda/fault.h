@@ -1,6 +1,6 @@
-// Reports indices out of range from kernels. A kernel has a Reporter parameter, reports the invalid index and skips the
-// element:
-//   if (outside(index, limit)) return report(place, index, limit);
+// Reports indices out of range from kernels. A kernel has an `IndexErrorReporter` parameter, reports the invalid index
+// and skips the element:
+//   if (is_out_of_range(index, limit)) return report(position, index, limit);
 #pragma once
 #include "tandem/core/cuda/fault.h"
 #include "tandem/core/half.h"

@@ -57,7 +57,7 @@ TANDEM_HD Bits whole_bits(int64_t n, DType dtype) {
 }
 TANDEM_HD uint64_t wide(const uint32_t* words) { return uint64_t(words[1]) << 32 | words[0]; }
 
-// Distributions. Each is a functor that maps kEach random 32-bit words to one number of type Made, which is then
+// Distributions. Each is a functor that maps kEach random 32-bit words to one number of type Result, which is then
 // converted to y's dtype.
 template <class C> struct Uniform {
   using Made = C;

@@ -7,7 +7,8 @@
 
 namespace tandem::kernels::cuda {
 
-/// Reduction operator that computes the mean and the sum of squared deviations. join(a, b) and join(b, a) are equal.
+/// Reduction operator that computes the mean and the sum of squared deviations. combine(a, b) and combine(b, a) are
+/// equal.
 struct Moments {
   struct State {
     double count, mean, squares;  // squares is the sum of squared deviations from the mean

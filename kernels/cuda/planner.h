@@ -28,8 +28,8 @@ void add_value(PlannedElements& elements, uint64_t bits, DType dtype);
 /// allow vectors, otherwise element by element.
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device);
 
-/// Computes y = f(inputs) by the kernel that `row` has for the dtype of the first input.
-/// @throws NotImplementedError that names op and dtype if the row has no kernel for the dtype
+/// Computes y = f(inputs) by the kernel that the table has for the dtype of the first input.
+/// @throws NotImplementedError that names op and dtype if the table has no kernel for the dtype
 void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs inputs,
                  std::initializer_list<LoopScalar> scalars = {});
 

@@ -18,7 +18,7 @@ constexpr int kLoads = 4;  // number of loads of a thread that are in flight at 
 constexpr int64_t kPieceBytes = 65536;
 constexpr int64_t kPieces = 1024;  // number of blocks that keep every multiprocessor busy
 
-// ---- elements and operations: an operation has take(state, element, index along n, index of the result)
+// ---- elements and operations: an operation has accumulate(state, element, index along n, index of the result)
 
 /// Element type that stands for int32, int16, int8, uint8 and bool, which share kernels. Elements are converted to
 /// int32 when they are loaded.
@@ -115,7 +115,7 @@ template <> struct Target<SmallInt> {
   }
 };
 
-/// Sum or product of elements. `Way` is the reduction operator Adding or Multiplying, and Out the output dtype.
+/// Sum or product of elements. `Way` is the reduction operator `SumOp` or `ProductOp`, and Out the output dtype.
 /// Floating-point results are divided by `divisor` unless it is 1.
 template <class Way, class Out> struct Fold : Way {
   using State = typename Way::State;

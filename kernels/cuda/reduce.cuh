@@ -96,8 +96,8 @@ template <class A> TANDEM_HD A lowest() {
     return -A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1) - 1;
 }
 
-/// Reduction operators on states of type A. start() returns the neutral element, and join() combines two states; it is
-/// associative.
+/// Reduction operators on states of type A. start() returns the neutral element, and combine() combines two states; it
+/// is associative.
 template <class A> struct Adding {
   using State = A;
   __device__ static A start() { return A(0); }

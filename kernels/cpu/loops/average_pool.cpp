@@ -1,5 +1,5 @@
-// Loops of average pooling, which has no dilation. The scalar at the position of dilation[0] (Window::d) says whether
-// padding counts in the divisor.
+// Loops of average pooling, which has no dilation. The scalar at the position of dilation[0] (PoolGeometry::d) says
+// whether padding counts in the divisor.
 #include "tandem/kernels/cpu/loops/pool.h"
 
 namespace tandem::kernels::cpu::TANDEM_ISA {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kChunk = 256;
 
-/// Average pooling by windows of 2 x 2; see Note [Halving] in pool.h. Operands: y, x.
+/// Average pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. Operands: y, x.
 template <class C> void halve(const Loop& loop, const Window& v, int64_t begin, int64_t end) {
   const int64_t steps = (v.ow + kStep - 1) / kStep;
   const Elements<C> result(loop, 0), elements(loop, 1);

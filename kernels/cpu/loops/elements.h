@@ -12,9 +12,9 @@ void narrow(DType dtype, const float* from, char* to, int64_t n, int64_t rows = 
 
 namespace {
 
-/// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Room (a
-/// buffer of this size) for at most two operands, so it needs 64 KiB for any shape. Longer rows pass through the Room
-/// in bands, whose length is a multiple of the number of lanes of a sum.
+/// Number of elements of a half type that are converted to float at a time: 32 KiB of floats. A loop has a Scratch (a
+/// buffer of this size) for at most two operands, so it needs 64 KiB for any shape. Longer rows pass through the
+/// Scratch in bands, whose length is a multiple of the number of lanes of a sum.
 constexpr int64_t kBand = 8192;
 template <class C> struct Room {
   alignas(64) float floats[kBand];

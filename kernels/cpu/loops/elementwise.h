@@ -40,8 +40,8 @@ template <class Op, int kLanes, class A> TANDEM_HD A fold_lanes(A* lane) {
   }
 }
 
-/// scalar_as() converts a scalar of the loop to C. make() creates a functor from the first scalars, one for each member
-/// of the functor.
+/// scalar_as() converts a scalar of the loop to C. make_functor() creates a functor from the first scalars, one for
+/// each member of the functor.
 template <class C> C scalar_as(const LoopScalar& s) {
   if constexpr (math::kFloating<C>)
     return C(s.real);
@@ -352,8 +352,8 @@ void number_strip(const LoopScalar* scalars, void* to, const void* const* from, 
   for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b);
 }
 
-/// Ports of loops with one or two inputs. The result is computed as Made and stored as Out; inputs are stored as In and
-/// computed as C.
+/// Ports of loops with one or two inputs. The result is computed as Result and stored as Out; inputs are stored as In
+/// and computed as C.
 template <class Out, class Made, class In, class C>
 constexpr Port kPorts[] = {output<Out, Made>(), input<In, C>(), input<In, C>()};
 

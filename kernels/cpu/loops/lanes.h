@@ -1,6 +1,6 @@
 // Reductions of contiguous elements in vectors that stay in registers. (For an array of lanes, gcc would generate loops
-// over memory.) The operation Op of a reduction has start<A>(), its neutral element; join(a, b), for elements and for
-// vectors; and kInOrder, whether rounding depends on the order of the elements.
+// over memory.) The operation Op of a reduction has start<A>(), its neutral element; combine(a, b), for elements and
+// for vectors; and kInOrder, whether rounding depends on the order of the elements.
 #pragma once
 #include "tandem/kernels/cpu/loops/elementwise.h"
 
@@ -125,7 +125,7 @@ struct Larger {
 };
 
 /// Reduces each column c < kVectors * kWidth of x over `rows` rows, which are `stride` elements apart, and writes the
-/// result to made[c].
+/// result to results[c].
 template <class Op, class A, int kBytes, int kVectors>
 TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* made) {
   using V = LaneVector<A, kBytes>;

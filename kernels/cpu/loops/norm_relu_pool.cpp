@@ -133,8 +133,8 @@ void norm_relu_pool_body(const Loop& loop, int64_t begin, int64_t end) {
 
 constexpr int64_t kPixels = 128;  // number of pixels that are processed at a time: about 16 KiB for kColumns channels
 static_assert(kPixels % kLanes == 0);
-/// Locations of at most kPixels pixels. window: offset of the pixel's window in y. place: index of the pixel within its
-/// window, or kNone - 1 if no window contains it.
+/// Locations of at most kPixels pixels. window: offset of the pixel's window in y. index_in_window: index of the pixel
+/// within its window, or kNone - 1 if no window contains it.
 struct Places {
   int64_t window[kPixels];
   uint8_t place[kPixels];

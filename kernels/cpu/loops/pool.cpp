@@ -15,9 +15,9 @@ template <class V> TANDEM_HD V every_second(V a, V b, bool odd) {
     return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
                : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
 }
-/// Max pooling by windows of 2 x 2; see Note [Halving] in pool.h. The maximum is the first of equal elements in memory
-/// order, or the last of several NaNs. x, y and index (which may be null) point to the data of window row `first`,
-/// counted over all planes.
+/// Max pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. The maximum is the first of equal elements
+/// in memory order, or the last of several NaNs. x, y and index (which may be null) point to the data of window row
+/// `first`, counted over all planes.
 template <class C>
 TANDEM_ONE_COPY void halve_rows(const Window& v, int64_t first, int64_t rows, const C* x, C* y, int64_t* index) {
   using Place = typename PlaceOf<C>::type;

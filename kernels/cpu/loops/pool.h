@@ -64,7 +64,7 @@ template <class C> struct Part {
   int64_t stride;
   C* row(int64_t h) const { return data + (h - rows.first) * stride; }
 };
-/// Reads a plane of an operand: in place or, for a half type, through a Room of floats.
+/// Reads a plane of an operand: in place or, for a half type, through a Scratch of floats.
 template <class C> class Plane {
  public:
   Plane(const Elements<C>& all, const Window& v) : all_(all), v_(v) {}
@@ -72,7 +72,7 @@ template <class C> class Plane {
     first_ = plane * v_.h * v_.w;
     held_ = {0, 0};
   }
-  /// Calls f(part) for these rows and columns: for one part, or for several if the Room cannot hold all of the rows.
+  /// Calls f(part) for these rows and columns: for one part, or for several if the Scratch cannot hold all of the rows.
   template <class F> void parts(Span rows, Span columns, F f) {
     if (rows.last <= rows.first || columns.last <= columns.first) return;
     const bool half = all_.is_half();
@@ -104,12 +104,12 @@ template <class C> class Plane {
   const C* held_data_ = nullptr;
   Room<C> room_;
 };
-// See Note [Halving].
+// See Note [Pooling by 2 x 2].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
 /// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
 /// position are contiguous over all of these windows.
 template <class C> class PixelRow {
-  static constexpr int64_t kHeld = kBand * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Room
+  static constexpr int64_t kHeld = kBand * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Scratch
 
  public:
   PixelRow(const Window& v, const Elements<C>& all, C beside)
@@ -137,9 +137,9 @@ template <class C> class PixelRow {
     for (int64_t k = 0; apart_ && k < many_; ++k)
       for (int64_t i = 0; i < count; ++i) rooms_apart_[k * apart_ + i] = room_[k * d + i * s];
   }
-  /// many(): number of kernel columns that were read. pixels(k): the windows' pixels at the k-th of these columns.
-  /// offset(k): distance of these pixels from their windows' first pixels. Up to kStep pixels behind the last window
-  /// may be read; their values have no meaning.
+  /// column_count(): number of kernel columns that were read. pixels(k): the windows' pixels at the k-th of these
+  /// columns. offset(k): distance of these pixels from their windows' first pixels. Up to kStep pixels behind the last
+  /// window may be read; their values have no meaning.
   int64_t many() const { return many_; }
   const C* pixels(int64_t k) const { return apart_ ? rooms_apart_ + k * apart_ : room_ + k * v_.d[1]; }
   int64_t offset(int64_t k) const { return (from_ + k) * v_.d[1]; }
@@ -153,7 +153,7 @@ template <class C> class PixelRow {
   C room_[kHeld + kTile], rooms_apart_[kHeld + kTile];
 };
 /// Computes a plane of `result` in parts: sets a part to zero, calls f(part), which adds gradients to it, and stores
-/// it. The plane is one part or, for a half type, parts that fit into the Room.
+/// it. The plane is one part or, for a half type, parts that fit into the Scratch.
 template <class C, class F> void make_plane(const Elements<C>& result, const Window& v, int64_t plane, F f) {
   Room<C> room;
   const int64_t width = result.is_half() ? lesser(v.w, kBand) : v.w;
@@ -170,10 +170,11 @@ template <class C, class F> void make_plane(const Elements<C>& result, const Win
     }
 }
 
-// Note [Halving]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few elements
-// would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows. Across a
-// row, where two columns become one, all rows of all planes are one run. Down a column, where two rows become one, each
-// row is computed in steps of eight. Such a step may reach into the next row, whose elements are written later.
+// Note [Pooling by 2 x 2]: nearly every network pools by windows of 2 x 2 that fill planes of even sizes. Rows of a few
+// elements would leave vectors half empty, so a tile of many rows of windows is treated as one run where memory allows.
+// Across a row, where two columns become one, all rows of all planes are one run. Down a column, where two rows become
+// one, each row is computed in steps of eight. Such a step may reach into the next row, whose elements are written
+// later.
 inline bool is_halving(const Window& v) {
   bool yes = v.h == 2 * v.oh && v.w == 2 * v.ow && v.ow <= kTileWindows && v.h * v.w < (int64_t(1) << 31);
   for (int i = 0; i < 2; ++i) yes = yes && v.k[i] == 2 && v.s[i] == 2 && v.p[i] == 0 && v.d[i] == 1;

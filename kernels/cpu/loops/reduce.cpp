@@ -117,8 +117,8 @@ void reduce_tall(const T* x, int64_t rows, int64_t stride, int64_t width, A* mad
   }
 }
 
-/// Reduces units [begin, end). ports[0] converts y, and ports[1] converts x, which is read as T: in place or, if kMoved
-/// and its type in memory is not T, from a converted copy.
+/// Reduces units [begin, end). converters[0] converts y, and converters[1] converts x, which is read as T: in place or,
+/// if kMoved and its type in memory is not T, from a converted copy.
 template <class Op, class A, class T, bool kMoved>
 void reduce_units(const Loop& loop, int64_t begin, int64_t end, const Port* ports) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,

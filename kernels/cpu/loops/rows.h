@@ -92,7 +92,7 @@ template <class T> struct ColumnLanes {
 };
 
 /// A row of n elements of an operand, or n rows of `width` elements that are `stride` apart, over which a loop makes
-/// several passes. Half types are read in bands, so that one Room is enough for any shape.
+/// several passes. Half types are read in bands, so that one Scratch is enough for any shape.
 template <class C> class Bands {
  public:
   Bands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)

@@ -9,8 +9,8 @@ namespace {
 constexpr int64_t kPiece = 4096;  // number of elements of a row that are summed at a time
 
 /// Computes the sums of units [begin, end), each of which is a pair (outer, block). of_row(x, n, result) returns the
-/// sum over n elements of a row. add(x, n, result, made) adds n elements to n adjacent results. `result` is the index
-/// of the first result that the elements belong to.
+/// sum over n elements of a row. add(x, n, result, results) adds n elements to n adjacent results. `result` is the
+/// index of the first result that the elements belong to.
 template <class C, class OfRow, class Add>
 void sums(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
@@ -57,7 +57,7 @@ template <class C> void squares_body(const Loop& loop, int64_t begin, int64_t en
           for (int64_t i = 0; i < n; ++i) made[i] += double(x[i]) * double(x[i]);
       });
 }
-/// Computes made[i] = (|x[i]| / scale[i])^p[i] for at most kTile elements. scale and p are arrays, too, so that the
+/// Computes results[i] = (|x[i]| / scale[i])^p[i] for at most kTile elements. scale and p are arrays, too, so that the
 /// loop is vectorised.
 template <class C> TANDEM_ONE_COPY void powers_of(const C* x, const C* scale, const C* p, C* made, int64_t n) {
   TANDEM_IVDEP
