@@ -11,7 +11,7 @@ namespace tandem::logs {
 /// A message under construction. Fields are appended in the order of the calls; Google's writers order them by number.
 class ProtoMessage {
  public:
-  /// Appends an int32, int64 or enum. integer() and number() omit zeros, as in proto3.
+  /// Appends an int32, int64 or enum. integer() and float64() omit zeros, as in proto3.
   ProtoMessage& integer(int field, int64_t value);
   /// Appends a double.
   ProtoMessage& number(int field, double value);
@@ -20,7 +20,7 @@ class ProtoMessage {
   /// Appends a string, bytes, or another message.
   ProtoMessage& bytes(int field, std::string_view value);
   ProtoMessage& message(int field, const ProtoMessage& value) { return bytes(field, value.bytes_); }
-  /// Appends a packed `repeated double`; singles(): a packed `repeated float`.
+  /// Appends a packed `repeated double`; packed_float32(): a packed `repeated float`.
   ProtoMessage& numbers(int field, const std::vector<double>& values);
   ProtoMessage& singles(int field, const std::vector<float>& values);
   const std::string& str() const { return bytes_; }

@@ -11,7 +11,7 @@ struct LinkEstimate {
 };
 /// Measures the link between the ranks by all-reduces of two sizes. This takes some tens of milliseconds, or as long as
 /// the link needs for 30 MiB. All ranks must call it. All get the same estimate, which is the slowest rank's.
-/// @param who  name of the caller, with which the descriptions of the collectives begin
+/// @param caller  name of the caller, with which the descriptions of the collectives begin
 [[gnu::cold]] LinkEstimate probe_link(const std::string& who, distributed::ProcessGroup& group);
 
 /// Returns the bucket size that takes the least time for `bytes` of gradients. Each bucket costs the latency once, so

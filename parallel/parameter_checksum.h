@@ -11,7 +11,7 @@ uint64_t checksum(const Tensor& x);
 
 /// Checks that the tensors are bitwise equal on all ranks. All ranks must call it, with tensors of the same names. Each
 /// rank sends one hash of all tensors; only if these hashes differ, it sends one hash per tensor.
-/// @param who  name of the caller, with which the error message begins
+/// @param caller  name of the caller, with which the error message begins
 /// @throws Error on every rank, naming the first tensor that differs, and the ranks whose value is not the most common
 /// one. If several values are equally common and rank 0's is one of them, rank 0's counts as correct
 [[gnu::cold]] void check_same_values(const std::string& who, const NamedParameters& tensors,

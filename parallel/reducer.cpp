@@ -1,5 +1,5 @@
-// Implements Reducer: begins and ends a synchronized backward. Gradients, Arrivals, Agreement and Transport do the
-// work.
+// Implements Reducer: begins and ends a synchronized backward. Gradients, GradientTracker, StatusExchange and Transport
+// do the work.
 #include "tandem/parallel/reducer.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// Name with which errors of Gradients, Arrivals, Agreement and transports begin.
+/// Name with which errors of Gradients, GradientTracker, StatusExchange and transports begin.
 static constexpr const char* kOwner = "DistributedDataParallel";
 
 Reducer::Reducer(std::string name, const NamedParameters& parameters, distributed::ProcessGroupPtr group,

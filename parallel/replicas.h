@@ -37,7 +37,7 @@ class Lent {
 /// The parameters of a module, or its buffers, and the corresponding tensors of all replicas.
 class Mirror {
  public:
-  /// @param itself  true if the module itself is the replica on the first device
+  /// @param module_is_replica  true if the module itself is the replica on the first device
   Mirror(const NamedParameters& originals, std::vector<Device> devices, bool itself);
   /// Registers the tensor of replica r that corresponds to `original`. Returns false if `original` is not in this
   /// Mirror.

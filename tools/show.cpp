@@ -56,8 +56,8 @@ json json_of(const IValue& value) {
 /// Estimates the memory in bytes that a value takes, without the elements of a list or dict.
 uint64_t size_of(const IValue& value) { return 64 + (value.isString() ? value.toStringRef().size() : 0); }
 
-/// Appends a value to `to`. If the value is a list or dict, appends the values in it instead. @param spent  running
-/// estimate of the memory taken, in bytes
+/// Appends a value to `to`. If the value is a list or dict, appends the values in it instead. @param memory_used
+/// running estimate of the memory taken, in bytes
 void collect(const IValue& value, const std::string& name, Contents& to, uint64_t& spent) {
   // Even a small file can refer to one list or string in many places, so that the listing would not fit in memory.
   constexpr uint64_t kMostBytes = uint64_t{1} << 26;

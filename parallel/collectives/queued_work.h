@@ -12,7 +12,7 @@ namespace tandem::distributed {
 class QueuedWork final : public Work {
  public:
   /// @param failure  failures of operations on the GPU after their calls have returned; null if the backend has none
-  /// @param told     value of Communicator::told()
+  /// @param failure_reported  value of Communicator::failure_reported()
   /// @param record   flight record, in which this call has the number `number`
   QueuedWork(Call call, std::shared_ptr<const FirstFailure> failure, std::shared_ptr<std::atomic<bool>> told,
              std::shared_ptr<FlightRecorder> record, int64_t number)

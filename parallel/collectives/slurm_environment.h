@@ -29,7 +29,7 @@ void check_started_by_srun(bool sees_task, const Variables& variable);
 /// Returns the node of the job step's rank 0: the first of `hosts`, unless `srun -m arbitrary` has put rank 0
 /// elsewhere.
 /// @param hosts  nodes of the step, at least two
-/// @param found  description of the variables used; gets the names of further variables if the list does not decide
+/// @param sources  description of the variables used; gets the names of further variables if the list does not decide
 /// @throws Error that asks for MASTER_ADDR, if Slurm does not say where rank 0 is
 std::string host_of_rank_0(const std::vector<std::string>& hosts, const Variables& variable, std::string& found);
 

@@ -1,4 +1,4 @@
-// Implements Agreement: ranks exchange their weights and whether each of them used every parameter.
+// Implements StatusExchange: ranks exchange their weights and whether each of them used every parameter.
 #include "tandem/parallel/sync/agreement.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Agreement: the status that ranks exchange in addition to gradients: whether all parameters were used, and the ranks'
-// weights.
+// StatusExchange: the status that ranks exchange in addition to gradients: whether all parameters were used, and the
+// ranks' weights.
 #pragma once
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ class Agreement {
   void rescale(const Transport& sent, const Buckets& buckets, int divisor) const;
   /// Evaluates the averaged status. Returns, for each parameter, whether some rank got the expected gradients. Returns
   /// nullopt if all ranks got all gradients, or if this is not known yet (see Note [Unused parameters on a GPU]).
-  /// @param fine           for each parameter: whether this rank got the expected gradients
+  /// @param got_expected   for each parameter: whether this rank got the expected gradients
   /// @param allows_unused  if false, an unused parameter is an error
   /// @throws Error naming the unused parameters and the ranks
   std::optional<std::vector<bool>> used_anywhere(std::vector<bool> fine, bool allows_unused,

@@ -1,4 +1,5 @@
-// Implements Arrivals: counts the gradients that each bucket still lacks, and finds parameters without a gradient.
+// Implements GradientTracker: counts the gradients that each bucket still lacks, and finds parameters without a
+// gradient.
 #include "tandem/parallel/sync/arrivals.h"
 
 #include <algorithm>

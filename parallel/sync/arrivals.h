@@ -1,4 +1,4 @@
-// Arrivals: counts the gradients of a backward, and decides when a bucket is full.
+// GradientTracker: counts the gradients of a backward, and decides when a bucket is full.
 #pragma once
 #include <memory>
 #include <optional>

@@ -47,10 +47,10 @@ class Gradients {
   /// Fills the slot of a parameter that gets no gradient in this backward: with its old gradient, or with zeros.
   /// @param keep  if true, keeps a copy of the old gradient, which hand_back() can restore
   void fill(size_t parameter, bool keep);
-  /// Copies the gradients in a reduced bucket to grad(). Restores gradients that were not averaged, if fill() kept
+  /// Copies the gradients in a reduced bucket to grad(). Restores gradients that were not averaged, if fill_slot() kept
   /// copies of them.
   void hand_back(size_t bucket, const std::vector<bool>& averaged);
-  /// Drops the copies that fill() kept.
+  /// Drops the copies that fill_slot() kept.
   void forget() { untouched_.clear(); }
 
  private:
@@ -64,7 +64,7 @@ class Gradients {
   std::vector<std::shared_ptr<autograd::AccumulateGrad>> accumulators_;
   std::vector<unsigned> hooks_;
   Buckets buckets_;
-  std::map<size_t, Tensor> untouched_;  // copies of old gradients that fill() kept, by parameter
+  std::map<size_t, Tensor> untouched_;  // copies of old gradients that fill_slot() kept, by parameter
 };
 
 }  // namespace tandem::nn::parallel::detail

@@ -41,7 +41,7 @@ class Transport {
   /// Returns whether this step has sent the bucket.
   bool is_sent(size_t bucket) const { return bucket < futures_.size() && futures_[bucket]; }
   /// Ends the step: waits for all buckets.
-  /// @param arrived  if not null, called with each bucket after its reduction
+  /// @param on_bucket_reduced  if not null, called with each bucket after its reduction
   void finish(const std::function<void(size_t bucket)>& arrived);
   /// Adds the times of the last step to `times`. On a GPU this waits until the step's communication is done.
   void add_times(ReduceTimes& times) const;

@@ -10,7 +10,7 @@ namespace tandem::tools {
 /// where N is the batch size. The reference for ddp_* accumulates the gradients of the shards' mean losses and
 /// multiplies them by 1 / ranks. Dropout is off, and batch norm is in evaluation mode. Under DDP all ranks must call
 /// this function; rank 0 gets the result, and the other ranks get 0.
-/// @param meddle  for tests: called with the network that was trained under `mode`, before the parameters are compared
+/// @param modify  for tests: called with the network that was trained under `mode`, before the parameters are compared
 double largest_difference(const DemoSettings& settings, const std::string& mode, const FashionMNIST& data, int steps,
                           const std::function<void(nn::Module&)>& meddle = {});
 

@@ -74,8 +74,8 @@ class Sinks {
   Output output(distributed::Descriptor from, bool is_error, int local);
   Sink& error() { return *sinks_[1]; }
   const std::vector<std::unique_ptr<Sink>>& all() const { return sinks_; }
-  /// Writes some of each sink's pending text. If a sink has an error message (see Sink::complaint), prints the message,
-  /// with the prefix `who`, to the launcher's stderr.
+  /// Writes some of each sink's pending text. If a sink has an error message (see Sink::take_error), prints the
+  /// message, with the prefix `who`, to the launcher's stderr.
   void write_some(const std::string& who);
   /// Prints to the launcher's stderr how many bytes each sink dropped. Called at the end of the job.
   void add_losses(const std::string& who);

@@ -1,5 +1,5 @@
-// Implements start_rank (fork and exec with a rank's environment and CPUs), Keeper (kills the processes of a job), and
-// likely_cause.
+// Implements start_rank (fork and exec with a rank's environment and CPUs), ProcessGroupGuard (kills the processes of a
+// job), and likely_cause.
 #include "tandem/tools/launch/process.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // Handles the processes of a job: starts ranks, explains how they ended, kills the processes that a launcher leaves
-// behind (Keeper), and receives the launcher's signals. Internal to ranks.cpp.
+// behind (ProcessGroupGuard), and receives the launcher's signals. Internal to ranks.cpp.
 #pragma once
 #include <sys/types.h>
 

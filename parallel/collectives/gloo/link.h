@@ -74,8 +74,8 @@ class GlooLink {
   void wait(const Operation& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
   /// Waits until a count in a peer's shared memory reaches `count`.
   void wait(const Operation& op, int peer, SharedMemory::Count what, uint64_t count);
-  /// Runs done(), which calls Gloo, and turns its exceptions into the group's failure. done() returns false if its wait
-  /// was aborted.
+  /// Runs call_gloo(), which calls Gloo, and turns its exceptions into the group's failure. call_gloo() returns false
+  /// if its wait was aborted.
   /// @param peer  rank that the failure names
   template <class F> void guard(const Operation& op, int peer, F&& done) {
     check(op.call);

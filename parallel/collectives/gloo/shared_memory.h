@@ -31,7 +31,7 @@ class SharedMemory {
   static constexpr int64_t kSlots = 4, kPieceBytes = 128 << 10;
 
   /// @param call_bytes  bytes of the header of a call; a rank writes one header for every other rank
-  /// @param wanted      if false, this rank has no segment, and contact() tells the other ranks so
+  /// @param enabled     if false, this rank has no segment, and contact() tells the other ranks so
   SharedMemory(int rank, int size, size_t call_bytes, bool wanted);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -52,7 +52,7 @@ class SharedMemory {
   /// Polls another rank's count for a short time. Returns whether it has reached `count`.
   bool comes_soon(int rank, Count what, uint64_t count) const;
   /// Sleeps until another rank's count reaches `count`. Returns false if `stop` is set; the thread that sets it must
-  /// then call nudge().
+  /// then call wake_waiters().
   /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
   /// has passed (then with the message kLate)
   bool wait(int rank, Count what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;

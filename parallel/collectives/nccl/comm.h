@@ -8,8 +8,8 @@
 
 namespace tandem::distributed::nccl {
 
-/// An NCCL communicator. Only one thread at a time may make calls, but other threads may call abort() and problem() at
-/// the same time.
+/// An NCCL communicator. Only one thread at a time may make calls, but other threads may call abort() and
+/// get_async_error() at the same time.
 class NcclComm {
  public:
   /// Connects to the other ranks.

@@ -30,7 +30,7 @@ class NcclWatch {
 
   /// Makes `what` the group's failure, unless there is an earlier one. Ends all operations in progress, and makes later
   /// waits for the device throw the failure, because results of these operations are invalid.
-  /// @param patience  time in which the other ranks may report which call they are in
+  /// @param grace_period  time in which the other ranks may report which call they are in
   void fail(const std::string& what, std::chrono::milliseconds patience = std::chrono::seconds(1));
   /// Records which ranks have left the group, by rank in the default group. May be called from any thread. A call that
   /// needs such a rank fails if it is still in progress two seconds later.

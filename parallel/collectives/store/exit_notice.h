@@ -12,7 +12,8 @@ namespace tandem::distributed {
 /// the rank is lost because its connection to the store ends.
 class ExitNotice {
  public:
-  /// @param ended  called at the exit, before this process closes a store that it hosts. It must end the group's work
+  /// @param on_exit_callback  called at the exit, before this process closes a store that it hosts. It must end the
+  /// group's work
   ///               in this process. `well` is true if the exit status is 0. `why` is the error that later calls of the
   ///               group throw
   ExitNotice(const Rendezvous& job, std::function<void(bool well, const std::string& why)> ended);

@@ -31,7 +31,7 @@ std::string place_key(const std::string& group, int rank) { return group + "/pla
 /// Key whose value describes the rank that came first. The other ranks compare their number of ranks with that value.
 std::string first_key(const std::string& group) { return group + "/first"; }
 std::string refused_key(const std::string& group) { return group + "/refused"; }
-/// Describes this process in the format that whereabouts() parses.
+/// Describes this process in the format that location_text() parses.
 std::string about_me(int size) {
   std::random_device random;
   return std::to_string(size) + " " + std::to_string(::getpid()) + " " + std::to_string(random()) + " " + host_name();

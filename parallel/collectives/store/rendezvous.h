@@ -22,7 +22,7 @@ struct Rendezvous {
   bool is_process = false;    // true if the rank is a process of its own, which the watchdog may end
   bool has_launcher = false;  // true if `tandem launch` has started the rank; it then reports the rank's exit status
   MembersPtr members = nullptr;
-  /// Value of Communicator::told(). Groups made from this group share it, because they all fail together.
+  /// Value of Communicator::failure_reported(). Groups made from this group share it, because they all fail together.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<FlightLog> flight = nullptr;  // flight record of this rank; if null, the group makes a new one
   bool shared_memory = true;                    // true if ranks on one machine may use shared memory; read by gloo only
@@ -61,7 +61,7 @@ std::string host_name();
 /// Returns the key that a rank of a group sets when it has joined.
 std::string came_key(const std::string& group, int rank);
 /// Describes where a rank runs, as text to append to an error: " (rank 1 is process 4711 on node-b)".
-/// @param came  value that the rank has set under came_key(); if there is none, the text is ""
+/// @param joined  value that the rank has set under came_key(); if there is none, the text is ""
 [[gnu::cold]] std::string whereabouts(int rank, const std::optional<std::string>& came);
 
 /// Tells the store that a rank leaves the group, so that it does not count as lost. `rank` is a rank of the default

@@ -27,11 +27,13 @@ std::vector<std::string> failure_keys(const std::string& group);
 /// before the rank has left its group. The server then publishes a failure of the outermost group that this group was
 /// made from, unless that group has failed already. All ranks that the store knows are ranks of the outermost group.
 ///
-/// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::end, excuse).
+/// A rank whose process ends with status 0 has left all its groups and is not lost (StoreClient::end,
+/// mark_ended_normally).
 class StoreServer {
  public:
-  /// @param patience  time between the loss of a rank and the publication of the failure. In this time a launcher may
-  ///                  publish the reason (set() of kFailureKey), or report that the rank ended with status 0 (excuse())
+  /// @param grace_period  time between the loss of a rank and the publication of the failure. In this time a launcher
+  ///                      may publish the reason (set() of kFailureKey), or report that the rank ended with status 0
+  ///                      (mark_ended_normally())
   /// @throws DistributedError naming the port when it is in use
   explicit StoreServer(std::string token, const std::string& address = "127.0.0.1", int port = 0,
                        std::chrono::milliseconds patience = {});

@@ -1,5 +1,5 @@
-// Implements anatomy(): splits each lane's step at the start and end of its events, and attributes each piece to a
-// phase, to waiting, or to neither.
+// Implements compute_time_breakdown(): splits each lane's step at the start and end of its events, and attributes each
+// piece to a phase, to waiting, or to neither.
 #include "tandem/tools/compare/measure/anatomy.h"
 
 #include <algorithm>

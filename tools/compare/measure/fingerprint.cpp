@@ -1,5 +1,5 @@
-// Implements hash_of, Fingerprints and first_difference: record hashes of operations' results, and compare two lists of
-// such hashes.
+// Implements hash_of, FingerprintObserver and first_difference: record hashes of operations' results, and compare two
+// lists of such hashes.
 #include "tandem/tools/compare/measure/fingerprint.h"
 
 #include <algorithm>

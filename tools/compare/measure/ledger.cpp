@@ -1,5 +1,5 @@
-// Implements ledger(): lists the bytes that were transferred, with the bytes that the formulas of docs/course.md
-// predict.
+// Implements list_transfers(): lists the bytes that were transferred, with the bytes that the formulas of
+// docs/course.md predict.
 #include <algorithm>
 #include <map>
 #include <numeric>

@@ -96,7 +96,7 @@ double step_once(Worker& worker, optim::Optimizer& optimizer, const Batches& bat
 /// Memory allocated on purpose (fault "memory"), in a given phase; freed at the step's end.
 class PlantedMemory {
  public:
-  /// @param planted  must outlive the memory trace, which keeps a pointer to the phase's name
+  /// @param fault    must outlive the memory trace, which keeps a pointer to the phase's name
   PlantedMemory(const Planted& planted, Device device) {
     const PhaseSpan phase(planted.phase.c_str());
     held_ = core::empty({planted.bytes}, kUInt8, device);
