@@ -203,6 +203,8 @@ TEST_CASE("index_put_ by its own elements reads them before it writes, and posit
                     Contains("index_put_: index 3 is out of bounds for dimension 0 with size 3"));
   CHECK_THROWS_WITH(y.index({whole({1, -4})}),
                     Contains("index: index -4 is out of bounds for dimension 0 with size 3"));
+  CHECK_THROWS_WITH(y.index_put_({at}, whole({5, 7, 9})),
+                    Contains("value tensor of shape (3,) cannot be broadcast to indexing result of shape (2,)"));
 }
 
 TEST_CASE("index_put_ and its like take positions that do not lie side by side", "[indexing]") {

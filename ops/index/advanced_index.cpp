@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/ops/define_op.h"
+#include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/nonzero.h"
 
 namespace tandem {
@@ -127,7 +128,9 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
   }
   p.at = positions[0];
   for (size_t k = 1; k < dims.size(); ++k) {
-    broadcast_shapes(op, p.at.sizes(), positions[k].sizes());
+    TANDEM_CHECK_AS(IndexError, broadcasts(p.at.sizes(), positions[k].sizes()), op,
+                    ": shape mismatch: indexing tensors could not be broadcast together with shapes ", p.at.sizes(),
+                    ", ", positions[k].sizes());
     p.at = p.at * x.size(dims[k]) + positions[k];
   }
   return p;

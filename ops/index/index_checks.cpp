@@ -1,6 +1,7 @@
 // Checks of indices and sources, and conversion of negative positions to non-negative ones: checked_places, from_front.
 #include "tandem/ops/index/index_checks.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "tandem/ops/define_op.h"
@@ -22,6 +23,13 @@ Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor
                  " apart from dimension ", dim);
   }
   return checked_index(op, x, index);
+}
+bool broadcasts(IntArrayRef a, IntArrayRef b) {
+  for (size_t k = 1; k <= std::min(a.size(), b.size()); ++k) {
+    const int64_t x = a[a.size() - k], y = b[b.size() - k];
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
 }
 void check_vector_index(const char* op, const Tensor& x, const Tensor& index) {
   TANDEM_CHECK(index.dim() <= 1, op, ": Index is supposed to be a vector, but got dim: ", index.dim(),
