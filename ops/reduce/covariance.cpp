@@ -15,11 +15,15 @@ Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& awe
   TANDEM_CHECK(dtype() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor x = (dim() < 2 ? reshape({1, -1}) : *this).to(is_floating_point() ? dtype() : get_default_dtype());
   const int64_t count = x.size(1);
-  for (const Tensor& w : {fweights, aweights})
-    TANDEM_CHECK(
-        !w.defined() || (w.dim() == 1 && w.numel() == count),
-        "cov(): expected fweights and aweights to have the same numel as there are observations in the input but got ",
-        w.defined() ? w.sizes() : IntArrayRef(), " != ", count);
+  const auto check_weights = [&](const char* name, const Tensor& w) {
+    if (!w.defined()) return;
+    TANDEM_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name, " with ",
+                 w.dim(), " dimensions");
+    TANDEM_CHECK(w.dim() == 1 && w.numel() == count, "cov(): expected ", name,
+                 " to have the same numel as there are observations in the input but got ", w.numel(), " != ", count);
+  };
+  check_weights("fweights", fweights);
+  check_weights("aweights", aweights);
   TANDEM_CHECK(!fweights.defined() || is_integer(fweights.dtype()),
                "cov(): expected fweights to have integral dtype but got fweights with ", fweights.dtype(), " dtype");
   TANDEM_CHECK(!aweights.defined() || aweights.is_floating_point(),

@@ -12,7 +12,6 @@ TANDEM_CAST_POLICY(float32, trace);
 TANDEM_CAST_POLICY(none, block_diag, diag, diag_embed, diagflat, diagonal, linalg_diagonal);
 
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
-  TANDEM_CHECK(dim() >= 2, "diagonal: x must have at least 2 dimensions, got ", sizes());
   const int64_t a = wrap_dim("diagonal", dim1, dim()), b = wrap_dim("diagonal", dim2, dim());
   TANDEM_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   const int64_t rows = size(a) - std::max<int64_t>(-offset, 0), columns = size(b) - std::max<int64_t>(offset, 0);
@@ -35,7 +34,6 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
                      });
 }
 Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
-  TANDEM_CHECK(dim() >= 1, "diag_embed: x must have at least 1 dimension, got a scalar");
   const int64_t a = wrap_dim("diag_embed", dim1, dim() + 1), b = wrap_dim("diag_embed", dim2, dim() + 1);
   TANDEM_CHECK(a != b, "diag_embed: diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Shape sizes = this->sizes();

@@ -37,9 +37,10 @@ const Tensor& Tensor::resize_as_(const Tensor& other, std::optional<MemoryFormat
   return resize_(other.sizes(), preserve ? std::optional(other.suggest_memory_format()) : format);
 }
 void Tensor::set_data(const Tensor& source) const {
-  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(),
-               "set_data: the tensors have incompatible tensor type: x is ", dtype(), " on ", device(),
-               " and the source is ", source.dtype(), " on ", source.device());
+  TANDEM_CHECK(
+      source.dtype() == dtype() && source.device() == device(),
+      "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ",
+      dtype(), " on ", device(), " and ", source.dtype(), " on ", source.device());
   impl()->take_layout(*source.impl());
 }
 Tensor& Tensor::set_(const Tensor& source) const {
