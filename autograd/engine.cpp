@@ -163,8 +163,8 @@ void run_on_workers(const std::shared_ptr<GraphTask>& task, std::vector<NodePtr>
 /// gradients accumulate into all leaves.
 void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain, bool create,
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& only) {
-  TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: ", tensors.size(),
-               " tensors but ", grad_tensors.size(), " gradients");
+  TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: got ", tensors.size(),
+               " tensors and ", grad_tensors.size(), " gradients");
   const auto task = std::make_shared<GraphTask>();
   task->create = create;
   task->retain = retain.value_or(create);
@@ -178,15 +178,16 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
   std::vector<Tensor> seeds;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
-    TANDEM_CHECK(t.defined() && t.requires_grad(), "backward: tensor ", i,
-                 " does not require a gradient and has no history");
+    TANDEM_CHECK(t.defined() && t.requires_grad(), "backward: element ", i,
+                 " of tensors does not require grad and does not have a grad_fn");
     Tensor seed = grad_tensors.empty() ? Tensor() : grad_tensors[i];
     if (!seed.defined()) {
-      TANDEM_CHECK(t.numel() == 1, "backward: the tensor is ", t.sizes(),
-                   "; without a gradient argument it must have one element");
+      TANDEM_CHECK(t.numel() == 1, "backward: grad can be implicitly created only for scalar outputs, got ", t.sizes(),
+                   "; pass a gradient");
       seed = core::empty_like(t, t.dtype(), t.device()).fill_(1);
     }
-    TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: the gradient is ", seed.sizes(), " for a tensor of ", t.sizes());
+    TANDEM_CHECK(seed.sizes() == t.sizes(), "backward: Mismatch in shape: grad_output[", i, "] has a shape of ",
+                 seed.sizes(), " and output[", i, "] has a shape of ", t.sizes());
     roots.push_back(gradient_edge(t));
     seeds.push_back(std::move(seed));
   }
@@ -243,8 +244,8 @@ void backward(TensorList tensors, TensorList grad_tensors, std::optional<bool> r
   if (grad_tensors.size() == 1 && !grad_tensors[0].defined()) grad_tensors = {};
   std::vector<NodePtr> only;
   for (const Tensor& input : inputs) {
-    TANDEM_CHECK(input.defined() && input.requires_grad(), "backward: input ", only.size(),
-                 " does not require a gradient");
+    TANDEM_CHECK(input.defined() && input.requires_grad(),
+                 "backward: One of the differentiated Tensors does not require grad: input ", only.size());
     input.retain_grad();  // no effect on leaves: their accumulator stores the gradient
     only.push_back(gradient_edge(input).function);
   }
@@ -255,14 +256,16 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
                    bool create_graph, bool allow_unused) {
   std::vector<Edge> targets;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TANDEM_CHECK(inputs[i].requires_grad(), "grad: input ", i, " does not require a gradient");
+    TANDEM_CHECK(inputs[i].requires_grad(), "grad: One of the differentiated Tensors does not require grad: input ", i);
     targets.push_back(gradient_edge(inputs[i]));
   }
   variable_list captured(inputs.size());
   execute(outputs, grad_outputs, retain_graph, create_graph, targets, &captured, {});
   for (size_t i = 0; i < captured.size(); ++i)
-    TANDEM_CHECK(captured[i].defined() || allow_unused, "grad: the outputs do not depend on input ", i,
-                 "; pass allow_unused=true for an undefined gradient");
+    TANDEM_CHECK(captured[i].defined() || allow_unused,
+                 "grad: One of the differentiated Tensors appears to not have been used in the graph. Set "
+                 "allow_unused=True if this is the desired behavior: input ",
+                 i);
   return captured;
 }
 
@@ -280,7 +283,7 @@ bool detail::accumulates_into(const AccumulateGrad& leaf) {
 bool detail::is_backward_running() { return current_task != nullptr; }
 
 void detail::queue_callback(std::function<void()> callback) {
-  TANDEM_CHECK(current_task, "queue_callback: no backward is running on this thread");
+  TANDEM_CHECK(current_task, "queue_callback: Final callbacks can only be installed during backward pass");
   const std::lock_guard lock(current_task->mutex);
   current_task->callbacks.push_back(std::move(callback));
 }

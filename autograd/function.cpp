@@ -70,10 +70,12 @@ variable_list CustomNode::finish(variable_list outputs) {
   const variable_list inputs = std::move(inputs_), dirty = std::move(context.dirty_),
                       flat = std::move(context.non_differentiable_), to_save = std::move(context.to_save_);
   for (const Tensor& changed : dirty) {
-    TANDEM_CHECK(holds(outputs, changed), "Function: an input of ", changed.sizes(),
-                 " was given to mark_dirty, but forward did not return it; it must return what it changes in place");
-    TANDEM_CHECK(holds(inputs, changed), "Function: a tensor of ", changed.sizes(),
-                 " was given to mark_dirty that is no argument of forward");
+    TANDEM_CHECK(holds(outputs, changed),
+                 "Function: Some elements marked as dirty during the forward method were not returned as output. The "
+                 "inputs that are modified inplace must all be outputs of the Function, but ",
+                 changed.sizes(), " is not");
+    TANDEM_CHECK(holds(inputs, changed), "Function: mark_dirty was given a tensor of ", changed.sizes(),
+                 " that is not an argument of forward");
   }
   if (!wanted_) return outputs;
   variable_list kept = outputs;  // for each output, the tensor to save if forward wants to save the output
@@ -121,8 +123,9 @@ Grads CustomNode::apply(Grads&& grads) {
   variable_list all = call_backward(std::move(grads)), of_tensors;
   // Arguments of forward that apply() left at their defaults have no gradient either.
   while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();
-  TANDEM_CHECK(all.size() == is_tensor_.size(), "Function: backward returned ", all.size(), " gradients for ",
-               is_tensor_.size(), " arguments of forward; return an undefined Tensor for those that have none");
+  TANDEM_CHECK(all.size() == is_tensor_.size(),
+               "Function: backward returned an incorrect number of gradients (expected ", is_tensor_.size(), ", got ",
+               all.size(), "); return an undefined Tensor for an argument of forward without a gradient");
   for (size_t i = 0; i < all.size(); ++i)
     if (is_tensor_[i]) of_tensors.push_back(std::move(all[i]));
   return of_tensors;

@@ -32,7 +32,7 @@ Tensor sum_in_order(std::vector<Arrival>& arrivals) {
 
 /// Checks a gradient where it is computed, so that errors name the backward that returned it. Converts it to the
 /// tensor's dtype, and sums it over dimensions that were broadcast.
-Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
+Tensor fit(const Node& from, const Node& to, uint32_t index, uint32_t slot, Tensor grad) {
   const Node::Slot& want = to.slot(slot);
   if (grad.sizes() != want.sizes) {
     const IntArrayRef have = grad.sizes(), wanted = want.sizes;
@@ -41,13 +41,13 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
       const int64_t w = wanted[wanted.size() - i];
       expands = w == 1 || w == have[have.size() - i];
     }
-    TANDEM_CHECK(expands, "backward of ", from.name(), " returned a gradient of ", have, " for a tensor of ", wanted,
-                 "; accepted: that shape, or one that it broadcasts to");
+    TANDEM_CHECK(expands, "backward of ", from.name(), " returned an invalid gradient at index ", index, " - got ",
+                 have, " but expected shape compatible with ", wanted);
     grad = sum_to_size(grad, want.sizes);
   }
   if (grad.dtype() != want.dtype) grad = grad.to(want.dtype);
-  TANDEM_CHECK(grad.device() == want.device, "backward of ", from.name(), " returned a gradient on ", grad.device(),
-               " for a tensor on ", want.device);
+  TANDEM_CHECK(grad.device() == want.device, "backward of ", from.name(), " returned an invalid gradient at index ",
+               index, " - expected device ", want.device, " but got ", grad.device());
   return grad;
 }
 
@@ -55,7 +55,8 @@ Tensor fit(const Node& from, const Node& to, uint32_t slot, Tensor grad) {
 void check_no_nan(const Node& node, const Grads& grads) {
   for (size_t i = 0; i < grads.size(); ++i)
     TANDEM_CHECK(!grads[i].defined() || !grads[i].is_floating_point() || !grads[i].isnan().any().item<bool>(),
-                 "backward of ", node.name(), " returned NaN in the gradient of input ", i, ", of ", grads[i].sizes());
+                 "backward of ", node.name(), " returned nan values in its ", i, "th output, a gradient of ",
+                 grads[i].sizes());
 }
 Grads apply_traced(Node& node, Grads&& grads) {
   const MakerGuard maker(node.name(), node.forward_place());
@@ -141,7 +142,7 @@ void prune(GraphTask& task, const std::set<const Node*>& targets) {
 
 void deliver(GraphTask& task, const Node& from, uint64_t sequence, size_t visit, uint32_t edge_number, const Edge& edge,
              Tensor grad) {
-  grad = fit(from, *edge.function, edge.input_nr, std::move(grad));
+  grad = fit(from, *edge.function, edge_number, edge.input_nr, std::move(grad));
   const cuda::Streams& streams = streams_for(task, *edge.function);
   hand_over(grad, streams);
   std::unique_lock lock(task.mutex, std::defer_lock);
@@ -222,7 +223,8 @@ std::vector<NodePtr> run_unnamed(GraphTask& task, const NodePtr& node) {
   if (any && pending.needed) {
     results = apply_named(*node, std::move(grads));
     TANDEM_CHECK(results.size() <= node->edges().size() || node->edges().empty(), "backward of ", node->name(),
-                 " returned ", results.size(), " gradients for ", node->edges().size(), " inputs");
+                 " returned an invalid number of gradients - got ", results.size(), ", but expected ",
+                 node->edges().size());
     if (!task.retain) node->release();
   }
   std::vector<NodePtr> ready;

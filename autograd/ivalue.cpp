@@ -18,7 +18,7 @@ ValueContainer* ValueContainer::of(const IValue& value) { return value.container
 void ValueContainer::adopt(const IValue& value) {
   ValueContainer* const inner = of(value);
   if (!inner) return;
-  TANDEM_CHECK(inner->depth < kMaxDepth, "lists, tuples and dicts lie within each other deeper than ", kMaxDepth,
+  TANDEM_CHECK(inner->depth < kMaxDepth, "IValue: lists, tuples and dicts are nested deeper than ", kMaxDepth,
                " levels");
   inner->inside = true;
   depth = std::max(depth, inner->depth + 1);
@@ -28,7 +28,7 @@ void ValueContainer::append(IValue value) {
   elements.push_back(std::move(value));
 }
 void ValueContainer::insert(IValue key, IValue value) {
-  TANDEM_CHECK(key.isString() || key.isInt(), "a key of a dict is ", key.tagKind(), "; accepted: strings and ints");
+  TANDEM_CHECK(key.isString() || key.isInt(), "IValue: a dict key is ", key.tagKind(), "; accepted: strings and ints");
   adopt(value);
   const auto [at, is_new] = index_.emplace(key, entries.size());
   if (is_new)

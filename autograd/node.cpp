@@ -40,10 +40,11 @@ struct detail::PackedTensor {
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) : is_output_(is_output) {
   if (!tensor.defined()) return;
-  TANDEM_CHECK(
-      !tensor.is_inference(), "a tensor of ", tensor.sizes(),
-      " is an inference tensor, which cannot be saved for backward; take a clone() of it, which is an ordinary "
-      "tensor, or a NoGradGuard in the place of InferenceMode");
+  TANDEM_CHECK(!tensor.is_inference(),
+               "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+               "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+               "use it in autograd, or use NoGradGuard instead of InferenceMode. Got a tensor of ",
+               tensor.sizes());
   version_ = tensor._version();
   if (is_output) slot_ = meta(tensor).slot;
   if (const auto& hooks = RankContext::current().saved_tensor_hooks) {
@@ -63,7 +64,7 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
     const NoGradGuard guard;
     const Tensor data = packed_->hooks->unpack(packed_->value);
     TANDEM_CHECK(data.defined(), "backward of ", owner,
-                 ": the unpack hook of a saved tensor returned an undefined one");
+                 ": the unpack hook of a saved tensor returned an undefined tensor");
     Tensor out = core::alias(data);
     if (packed_->edge.function) {
       meta(out).node = packed_->edge.function;
@@ -72,9 +73,10 @@ Tensor SavedTensor::unpack(const std::string& owner) const {
     return out;
   }
   if (!tensor_.defined()) return {};
-  TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner, " needs a tensor of shape ", tensor_.sizes(),
-               " that was changed in place since: it is at version ", tensor_._version(), ", saved at version ",
-               version_, "; change a clone instead");
+  TANDEM_CHECK(tensor_._version() == version_, "backward of ", owner,
+               ": one of the variables needed for gradient computation has been modified by an inplace operation: [",
+               tensor_.dtype(), " ", tensor_.sizes(), "] is at version ", tensor_._version(), "; expected version ",
+               version_, " instead. Modify a clone instead");
   return tensor_;
 }
 Tensor SavedTensor::unpack(const Node& owner) const {
@@ -151,7 +153,7 @@ unsigned Node::add_hook(uint32_t slot, TensorHook hook) {
   return static_cast<unsigned>(hooks_.size() - 1);
 }
 void Node::remove_hook(unsigned position) {
-  TANDEM_CHECK(position < hooks_.size(), "remove_hook: there is no hook ", position);
+  TANDEM_CHECK(position < hooks_.size(), "remove_hook: Invalid index, no hook at position ", position);
   hooks_[position].second = nullptr;
 }
 void Node::forget(const std::shared_ptr<Tensor>& cell) {
@@ -163,9 +165,11 @@ Tensor detail::apply_hooks(Tensor grad, const std::string& where, const std::fun
     if (!hook) continue;
     Tensor replaced = hook(grad);
     if (!replaced.defined()) continue;
-    TANDEM_CHECK(replaced.sizes() == grad.sizes() && replaced.device() == grad.device(), "a hook on ", where,
-                 " returned ", replaced.sizes(), " on ", replaced.device(), " for a gradient of ", grad.sizes(), " on ",
-                 grad.device(), "; shape and device must stay");
+    TANDEM_CHECK(replaced.sizes() == grad.sizes(), "a hook on ", where, " has changed the size of value: it returned ",
+                 replaced.sizes(), " for a gradient of ", grad.sizes());
+    TANDEM_CHECK(replaced.device() == grad.device(), "a hook on ", where,
+                 " has changed the device of value: it returned a tensor on ", replaced.device(), " for a gradient on ",
+                 grad.device());
     grad = std::move(replaced);
   }
   return grad;

@@ -139,8 +139,11 @@ class Node : public std::enable_shared_from_this<Node> {
   bool task_should_compute_output(size_t input) const;
   /// Saved tensor number i. @throws Error if the saved tensors were released
   const detail::SavedTensor& saved(size_t i) const {
-    TANDEM_CHECK(!released_, "backward through ", name_,
-                 " a second time: its saved tensors were released; pass retain_graph=true the first time");
+    TANDEM_CHECK(
+        !released_, "backward of ", name_,
+        ": Trying to backward through the graph a second time (or directly access saved tensors after they have "
+        "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+        "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time");
     return saved_.at(i);
   }
 

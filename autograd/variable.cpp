@@ -49,10 +49,11 @@ const NodePtr& grad_fn(const Tensor& t) {
   if (m->base.defined() && m->node_version != t._version()) {
     if (!m->node && !m->base.requires_grad()) return m->node;
     check_made("a use of it", t, *m, "its base or another view of its base has been");
-    TANDEM_CHECK(
-        !m->part_of || !m->node, m->part_of, ": a view of ", t.sizes(), " is used after it, or the tensor of ",
-        m->base.sizes(),
-        " that it is a view of, was changed in place; take the view again after the change, or change a clone");
+    TANDEM_CHECK(!m->part_of || !m->node, "Output of ", m->part_of,
+                 " is a view and its base or another view of its base has been modified inplace. This view is the "
+                 "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                 "modified inplace. Take the view, of ",
+                 t.sizes(), ", again after the change, or change a clone");
     if (grad_fn(m->base) || (!m->node && m->base.requires_grad())) {
       auto backward = [geometry = ViewGeometry(m->base, t)](const Context&, const Tensor& dy) -> Grads {
         return {as_strided_backward(dy, geometry)};
@@ -91,7 +92,7 @@ void set_view_of(const Tensor& view, const Tensor& x) {
 std::shared_ptr<AccumulateGrad> detail::grad_accumulator(const Tensor& leaf) {
   Meta& m = meta(leaf);
   TANDEM_CHECK(!grad_fn(leaf) && m.requires_grad,
-               "grad_accumulator: the tensor must be a leaf that requires a gradient");
+               "grad_accumulator() should be only called on leaf Variables that require a gradient");
   const std::lock_guard lock(m.mutex);
   std::shared_ptr<AccumulateGrad> existing = m.accumulator.lock();
   // An accumulator from before the leaf changed its dtype or device is of no use for a new graph.
@@ -180,26 +181,32 @@ unsigned AccumulateGrad::add_post_hook(std::function<void(const Tensor&)> hook) 
 }
 void AccumulateGrad::remove_post_hook(unsigned position) {
   const std::lock_guard lock(mutex_);
-  TANDEM_CHECK(position < post_hooks_.size(), "remove_post_hook: there is no hook ", position);
+  TANDEM_CHECK(position < post_hooks_.size(), "remove_post_hook: Invalid index, no hook at position ", position);
   post_hooks_[position] = nullptr;
 }
 
 void check_writable(const char* op, const Tensor& x) {
   for (int64_t d = 0; d < x.dim() && x.numel() > 0; ++d)
-    TANDEM_CHECK(x.stride(d) != 0 || x.size(d) <= 1, op, ": x of ", x.sizes(), " with strides ", x.strides(),
-                 " holds elements more than once; write to a clone instead");
+    TANDEM_CHECK(x.stride(d) != 0 || x.size(d) <= 1, op,
+                 ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                 "location. Please clone() the tensor before performing the operation. Got ",
+                 x.sizes(), " with strides ", x.strides());
 }
 void check_inplace(const char* op, const Tensor& x) {
   Meta* m = find_meta(x);
   if (m) check_made(op, x, *m, "is being");
-  TANDEM_CHECK(!m || !m->part_of, op, ": x of ", x.sizes(), " is one of the parts that ", m->part_of,
-               "() made of a tensor, which must not be changed in place where gradients are recorded; change that "
-               "tensor, a narrow() or select() of it, or a clone of the part");
+  TANDEM_CHECK(!m || !m->part_of, op, ": Output of ", m->part_of,
+               " is a view and is being modified inplace. This view is the output of a function that returns multiple "
+               "views. Such functions do not allow the output views to be modified inplace. Use an out-of-place "
+               "operation, or modify a narrow() or select() of the base, or a clone. Got ",
+               x.sizes());
   const bool leaf = !grad_fn(x) && m && m->requires_grad;
-  TANDEM_CHECK(!leaf, op, ": a leaf of shape ", x.sizes(),
-               " that requires a gradient must not be changed in place; use a NoGradGuard");
-  TANDEM_CHECK(!m || !m->base.defined() || grad_fn(m->base) || !m->base.requires_grad(), op,
-               ": a view of a leaf that requires a gradient must not be changed in place; use a NoGradGuard");
+  TANDEM_CHECK(!leaf, op,
+               ": a leaf Variable that requires grad is being used in an in-place operation. Use a NoGradGuard. Got ",
+               x.sizes());
+  TANDEM_CHECK(
+      !m || !m->base.defined() || grad_fn(m->base) || !m->base.requires_grad(), op,
+      ": a view of a leaf Variable that requires grad is being used in an in-place operation. Use a NoGradGuard");
 }
 
 void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
@@ -233,8 +240,10 @@ void assign(const char* op, Tensor& x, const Tensor& y, Old before) {
   // The base gets a new history: the old base with y written over the part that x views. grad_fn() makes x's own node
   // from this history on demand.
   const Tensor base = m->base;
-  TANDEM_CHECK(!may_overlap(base.sizes(), base.strides()), op, ": the tensor is a view of ", base.sizes(),
-               " with strides ", base.strides(), ", which holds elements more than once; change a clone instead");
+  TANDEM_CHECK(!may_overlap(base.sizes(), base.strides()), op,
+               ": unsupported operation: more than one element of the written-to tensor refers to a single memory "
+               "location. Please clone() the tensor before performing the operation. Its base is ",
+               base.sizes(), " with strides ", base.strides());
   auto backward = [g = ViewGeometry(base, x)](const Context& ctx, const Tensor& dy) -> Grads {
     Tensor line = g.lay_out(dy), rest;
     const Tensor part = line.as_strided(g.sizes, g.strides, g.offset).clone();
@@ -264,11 +273,15 @@ const Tensor& Tensor::requires_grad_(bool wanted) const {
   const bool leaf = is_leaf();
   const autograd::Meta* const m = find_meta(*this);
   if (wanted == (!leaf || (m && m->requires_grad))) return *this;
-  TANDEM_CHECK(!wanted || is_floating_point(), "requires_grad_: dtype is ", dtype(), "; accepted: floating point");
+  TANDEM_CHECK(!wanted || is_floating_point(),
+               "requires_grad_: only Tensors of floating point dtype can require gradients, got ", dtype());
+  TANDEM_CHECK(!wanted || !is_inference() || InferenceMode::is_enabled(),
+               "requires_grad_: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; "
+               "use a clone(). Got ",
+               sizes());
   TANDEM_CHECK(
-      !wanted || !is_inference() || InferenceMode::is_enabled(), "requires_grad_: x of ", sizes(),
-      " is an inference tensor, which cannot require a gradient outside of InferenceMode; take a clone() of it");
-  TANDEM_CHECK(leaf, "requires_grad_: only a leaf's flag can be changed; use detach() for a part of a graph");
+      leaf,
+      "requires_grad_: you can only change requires_grad flags of leaf variables; use detach() for a part of a graph");
   meta(*this).requires_grad = wanted;
   return *this;
 }
@@ -300,7 +313,7 @@ void Tensor::zero_grad(bool set_to_none) const {
 Tensor Tensor::detach() const { return core::alias(*this); }
 Tensor& Tensor::detach_() const {
   if (autograd::Meta* m = find_meta(self())) {
-    TANDEM_CHECK(!m->base.defined(), "detach_: a view cannot be detached in place; use detach()");
+    TANDEM_CHECK(!m->base.defined(), "detach_: Can't detach views in-place. Use detach() instead");
     m->node = nullptr;
     m->requires_grad = false;
   }
@@ -313,18 +326,18 @@ Tensor Tensor::data() const {
 }
 
 unsigned Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) const {
-  TANDEM_CHECK(requires_grad(), "register_hook: the tensor does not require a gradient");
+  TANDEM_CHECK(requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient");
   if (const auto& node = autograd::grad_fn(*this)) return node->add_hook(meta(*this).slot, std::move(hook));
   meta(*this).hooks.push_back(std::move(hook));
   return static_cast<unsigned>(meta(*this).hooks.size() - 1);
 }
 void Tensor::remove_hook(unsigned position) const {
   if (const auto& node = autograd::grad_fn(*this)) return node->remove_hook(position);
-  TANDEM_CHECK(position < meta(*this).hooks.size(), "remove_hook: there is no hook ", position);
+  TANDEM_CHECK(position < meta(*this).hooks.size(), "remove_hook: Invalid index, no hook at position ", position);
   meta(*this).hooks[position] = nullptr;
 }
 void Tensor::retain_grad() const {
-  TANDEM_CHECK(requires_grad(), "retain_grad: the tensor does not require a gradient");
+  TANDEM_CHECK(requires_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
   if (is_leaf()) return;
   auto& retained = meta(*this).retained;
   if (retained) return;

@@ -15,12 +15,12 @@
 /// Declares `void op(parameters)`, a kernel that only the CPU has. TANDEM_DISPATCH calls it like any other kernel, but
 /// throws for tensors on CUDA. Next to each such declaration, a function (has_...) returns whether the kernel supports
 /// the tensors.
-#define TANDEM_CPU_KERNEL(op, ...)                                                              \
-  namespace tandem::kernels::cpu {                                                              \
-  void op(__VA_ARGS__);                                                                         \
-  }                                                                                             \
-  namespace tandem::kernels::cuda {                                                             \
-  template <class... Arguments> [[noreturn]] void op(const Arguments&...) {                     \
-    TANDEM_FAIL(#op, ": the tensors are on CUDA, which has no such kernel; accepted: the CPU"); \
-  }                                                                                             \
+#define TANDEM_CPU_KERNEL(op, ...)                                              \
+  namespace tandem::kernels::cpu {                                              \
+  void op(__VA_ARGS__);                                                         \
+  }                                                                             \
+  namespace tandem::kernels::cuda {                                             \
+  template <class... Arguments> [[noreturn]] void op(const Arguments&...) {     \
+    TANDEM_FAIL(#op, ": not implemented on CUDA; move the tensors to the CPU"); \
+  }                                                                             \
   }

@@ -35,7 +35,7 @@ auto run_first(const Problem& problem, Operands&&... operands) {
     return ((list[i].serves(problem) && is_given(result = list[i].run(problem, operands...))) || ...);
   };
   TANDEM_CHECK(serve(std::make_index_sequence<std::size(list)>()),
-               "no implementation serves the problem; the last in the list is ", std::rbegin(list)->name);
+               "no implementation accepts these arguments; the last one tried is ", std::rbegin(list)->name);
   return result;
 }
 

@@ -11,8 +11,8 @@ template <class Visitor> void visit_floating(const char* op, DType dtype, Visito
   if (dtype == kFloat32) return visitor.template operator()<float>();
   if (dtype == kFloat64) return visitor.template operator()<double>();
   if (dtype == kFloat16) return visitor.template operator()<Half>();
-  TANDEM_CHECK_AS(NotImplementedError, dtype == kBFloat16, op, ": does not exist for ", dtype,
-                  "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, dtype == kBFloat16, op, ": not implemented for '", dtype,
+                  "'; accepted: floating point");
   visitor.template operator()<BFloat16>();
 }
 

@@ -15,38 +15,40 @@ inline Tensor contiguous_detached(const Tensor& x) {
   return x.contiguous();
 }
 inline void check_real(const char* op, const Tensor& x) {
-  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
-                  "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": not implemented for '", x.dtype(),
+                  "'; accepted: floating point");
 }
 /// Checks that both tensors have one dtype. Every operation that does not promote its operands calls this function, so
 /// that a cast policy can act in one place.
 /// @throws Error that names op and both tensors unless they are of one dtype
 inline void check_same_dtype(const char* op, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b) {
-  TANDEM_CHECK(a.dtype() == b.dtype(), op, ": ", a_name, " is ", a.dtype(), " and ", b_name, " is ", b.dtype(),
-               "; both must be of one dtype");
+  TANDEM_CHECK(a.dtype() == b.dtype(), op, ": expected ", a_name, " and ", b_name,
+               " to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
 }
 /// Checks that both tensors have one dtype and are on one device. @throws Error if they do not
 inline void check_same_dtype_and_device(const char* op, const char* a_name, const Tensor& a, const char* b_name,
                                         const Tensor& b) {
-  TANDEM_CHECK(a.device() == b.device(), op, ": ", a_name, " is on ", a.device(), " and ", b_name, " on ", b.device(),
-               "; both must be on one device");
+  TANDEM_CHECK(a.device() == b.device(), op, ": Expected all tensors to be on the same device, but got ", b_name,
+               " is on ", b.device(), ", different from other tensors on ", a.device());
   check_same_dtype(op, a_name, a, b_name, b);
 }
 /// Checks the operands of a product. @throws Error unless both have one device and one dtype other than bool
 inline void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_same_dtype_and_device(op, "a", a, "b", b);
-  TANDEM_CHECK(a.dtype() != kBool, op, ": a and b are bool; accepted: one dtype of numbers for both");
+  TANDEM_CHECK(a.dtype() != kBool, op, ": not implemented for '", a.dtype(), "'; accepted: numbers");
 }
 /// Checks an optional weight, bias or statistic of a layer; an undefined `part` is accepted.
 /// @throws Error unless `part` has `size` elements, is on x's device and has x's dtype. If x has a half dtype, float32
 /// is accepted too
 inline void check_part(const char* op, const char* name, const Tensor& part, int64_t size, const Tensor& x) {
-  TANDEM_CHECK(!part.defined() || (part.numel() == size && part.device() == x.device()), op, ": ", name, " is ",
-               part.sizes(), " on ", part.device(), "; accepted: ", size, " elements on ", x.device(), ", as x of ",
-               x.sizes(), " has");
+  TANDEM_CHECK(!part.defined() || part.numel() == size, op, ": ", name, " should contain ", size, " elements not ",
+               part.numel(), ", got ", part.sizes(), " for x of ", x.sizes());
+  TANDEM_CHECK(!part.defined() || part.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got ", name, " is on ", part.device(),
+               ", different from other tensors on ", x.device());
   TANDEM_CHECK(!part.defined() || part.dtype() == x.dtype() || (is_half(x.dtype()) && part.dtype() == kFloat32), op,
-               ": ", name, " is ", part.dtype(), " and x is ", x.dtype(), "; both must be of one dtype",
-               is_half(x.dtype()) ? ", or it of float32" : "");
+               ": expected x and ", name, " to have the same dtype, but got: ", x.dtype(), " != ", part.dtype(),
+               is_half(x.dtype()) ? "; float32 is accepted too" : "");
 }
 /// Returns the dtype in which kernels accumulate elements of `dtype`. Statistics, losses and weights, which exist once
 /// per row or channel, have this dtype too.
@@ -83,7 +85,7 @@ inline void check_holds(const char* op, DType type, const Scalar& s) {
       return s.to_int64() >= (std::is_signed_v<T> ? int64_t{least} : -int64_t{most}) && s.to_int64() <= int64_t{most};
     }
   });
-  TANDEM_CHECK(holds, op, ": the number ", s, " does not fit ", type);
+  TANDEM_CHECK(holds, op, ": value cannot be converted to type ", type, " without overflow: ", s);
 }
 
 /// Returns the number of dimensions of x, or 1 for a 0-dim tensor, which is indexed like a vector of one element.
@@ -101,9 +103,11 @@ inline Tensor around(const Tensor& x, int64_t dim) {
 
 /// Returns the index as int64, the dtype that kernels take. @throws Error unless it is int64 or int32 and on x's device
 inline Tensor checked_index(const char* op, const Tensor& x, const Tensor& index) {
-  TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op, ": index is ", index.dtype(),
-               "; accepted: int64 and int32");
-  TANDEM_CHECK(index.device() == x.device(), op, ": index is on ", index.device(), " and x on ", x.device());
+  TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op,
+               ": Expected dtype int32/int64 for index but got: ", index.dtype());
+  TANDEM_CHECK(index.device() == x.device(), op,
+               ": Expected all tensors to be on the same device, but got index is on ", index.device(),
+               ", different from other tensors on ", x.device());
   return index.to(kInt64);
 }
 

@@ -70,8 +70,9 @@ bool gradcheck(const GradcheckFunction& f, const variable_list& inputs, double e
         const Tensor dense = analytic.defined() ? analytic.detach().contiguous() : zeros(x.sizes(), x.options());
         for (int64_t e = 0; e < x.numel(); ++e) {
           const double n = numeric[static_cast<size_t>(e)][o].data<double>()[k], a = dense.data<double>()[e];
-          TANDEM_CHECK(std::abs(n - a) <= atol + rtol * std::abs(n), "gradcheck: d output ", o, "[", k, "] / d input ",
-                       i, "[", e, "]: numeric ", n, ", analytic ", a);
+          TANDEM_CHECK(std::abs(n - a) <= atol + rtol * std::abs(n), "gradcheck: Jacobian mismatch for output ", o,
+                       " with respect to input ", i, ": d output ", o, "[", k, "] / d input ", i, "[", e,
+                       "]: numerical ", n, ", analytical ", a);
         }
       }
     }

@@ -11,8 +11,10 @@ namespace tandem::detail {
 template <class Compute>
 Tensor& formula_inplace(const char* op, Tensor& x, autograd::TensorRefs others, Compute compute) {
   const auto checked = [&](const Tensor& y) {
-    TANDEM_CHECK(y.sizes() == x.sizes() && category(y.dtype()) <= category(x.dtype()), op, ": x is ", x.dtype(),
-                 x.sizes(), " and the result ", y.dtype(), y.sizes(), "; x must hold it as it is");
+    TANDEM_CHECK(y.sizes() == x.sizes(), op, ": output with shape ", x.sizes(), " doesn't match the broadcast shape ",
+                 y.sizes());
+    TANDEM_CHECK(category(y.dtype()) <= category(x.dtype()), op, ": result type ", y.dtype(),
+                 " can't be cast to the desired output type ", x.dtype());
     return y.to(x.dtype());
   };
   const auto direct = [&] {

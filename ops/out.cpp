@@ -25,22 +25,23 @@ bool overlaps(const Tensor& target, const Tensor& source) {
 
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs) {
   TANDEM_CHECK(!autograd::any_wants_grad({out}) && !autograd::any_wants_grad(inputs), op,
-               ": a tensor requires a gradient, and forms with an output record none; accepted: tensors without, or a "
-               "NoGradGuard");
+               ": functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+               "requires grad; detach() it or use a NoGradGuard");
 }
 bool prepare_out(const char* op, Tensor& out, IntArrayRef sizes, DType dtype, Device device) {
   check_changeable(op, out);
-  TANDEM_CHECK(out.device() == device, op, ": out is on ", out.device(), " and the result on ", device,
-               "; both must be on one device");
-  TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": the result is ", dtype, ", which out of ", out.dtype(),
-               " cannot hold");
+  TANDEM_CHECK(out.device() == device, op, ": Expected all tensors to be on the same device, but got out is on ",
+               out.device(), ", different from other tensors on ", device);
+  TANDEM_CHECK(category(dtype) <= category(out.dtype()), op, ": result type ", dtype,
+               " can't be cast to the desired output type ", out.dtype());
   const bool resized = out.sizes() != sizes;
   if (resized) {
     static std::atomic<bool> warned{false};
     if (out.numel() != 0 && !warned.exchange(true)) {
       std::ostringstream text;
-      text << "tandem: warning: " << op << ": out is " << out.sizes() << " and the result " << sizes
-           << "; out gets the result's sizes. Give it these, or no elements. (This is said once.)\n";
+      text << "tandem: warning: " << op << ": An output with one or more elements was resized since it had shape "
+           << out.sizes() << ", which does not match the required output shape " << sizes
+           << ". Pass an output of that shape or without elements. (This warning is printed once.)\n";
       std::fputs(text.str().c_str(), stderr);
     }
     out.resize_(sizes);

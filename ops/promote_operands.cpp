@@ -14,14 +14,16 @@ void check_divisor(const char* op, const Tensor& b, const Shape& sizes) {
 }
 
 void check_inplace_result(const char* op, const Tensor& x, const Tensor& other, DType result) {
-  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": x is ", x.sizes(), " and the other ",
-               other.sizes(), "; x cannot grow");
-  TANDEM_CHECK(category(result) <= category(x.dtype()), op, ": the result is ", result, ", which x of ", x.dtype(),
-               " cannot hold");
+  TANDEM_CHECK(broadcast_shapes(op, x.sizes(), other.sizes()) == x.sizes(), op, ": output with shape ", x.sizes(),
+               " doesn't match the broadcast shape ", broadcast_shapes(op, x.sizes(), other.sizes()),
+               "; the other operand is ", other.sizes());
+  TANDEM_CHECK(category(result) <= category(x.dtype()), op, ": result type ", result,
+               " can't be cast to the desired output type ", x.dtype());
 }
 void check_number_held(const char* op, const Tensor& x, const Scalar& s) {
   const bool holds = x.is_floating_point() || (x.dtype() == kBool ? s.is_boolean() : !s.is_floating_point());
-  TANDEM_CHECK(holds, op, ": x of ", x.dtype(), " cannot hold ", s);
+  TANDEM_CHECK(holds, op, ": result type ", result_type(x, s), " can't be cast to the desired output type ", x.dtype(),
+               "; the number is ", s);
 }
 DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
   std::optional<DType> ranked, plain;
@@ -35,15 +37,20 @@ DType result_type(const Tensor& x, const Tensor& a, const Tensor& b) {
 
 }  // namespace detail
 
-void check_subtraction(const char* op, bool either_is_bool) {
+void check_subtraction(const char* op, bool either_is_bool, bool both_are_bool) {
+  TANDEM_CHECK_AS(NotImplementedError, !both_are_bool, op,
+                  ": Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                  "`logical_xor()` operator instead");
   TANDEM_CHECK_AS(NotImplementedError, !either_is_bool, op,
-                  ": bool tensors cannot be subtracted; use logical_xor or logical_not");
+                  ": Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                  "mask, use the `~` or `logical_not()` operator instead");
 }
 void check_alpha(const char* op, DType result, const Scalar& alpha) {
-  TANDEM_CHECK(!alpha.is_boolean() || result == kBool, op, ": alpha is a bool and the result ", result,
-               "; accepted: a number");
-  TANDEM_CHECK(!alpha.is_floating_point() || is_floating_point(result), op, ": alpha is the floating-point number ",
-               alpha, " and the result ", result, "; accepted: an integer");
+  TANDEM_CHECK(!alpha.is_boolean() || result == kBool, op,
+               ": Boolean alpha only supported for Boolean results, got a result of ", result);
+  TANDEM_CHECK(!alpha.is_floating_point() || is_floating_point(result), op,
+               ": For integral input tensors, argument alpha must not be a floating point number, got ", alpha,
+               " for a result of ", result);
   detail::check_holds(op, result, alpha);
 }
 

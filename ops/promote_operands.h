@@ -8,7 +8,7 @@ namespace tandem {
 /// Checks the alpha of add and sub. @throws Error that names op if alpha is a bool and the result is not, if alpha is a
 /// floating-point number and the result is not, or if alpha is outside the range of the result's dtype
 void check_alpha(const char* op, DType result, const Scalar& alpha);
-void check_subtraction(const char* op, bool either_is_bool);
+void check_subtraction(const char* op, bool either_is_bool, bool both_are_bool = false);
 
 namespace detail {
 
@@ -47,20 +47,20 @@ inline void check_accepted(const char* op, Accepts accepts, DType type) {
     case Accepts::rounded:
     case Accepts::divided:
     case Accepts::powers:
-      TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": dtype is bool; accepted: numbers");
+      TANDEM_CHECK_AS(NotImplementedError, type != kBool, op, ": not implemented for '", type, "'; accepted: numbers");
       break;
     case Accepts::real:
     case Accepts::stepped:
-      TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": dtype is ", type,
-                      "; accepted: floating point");
+      TANDEM_CHECK_AS(NotImplementedError, is_floating_point(type), op, ": not implemented for '", type,
+                      "'; accepted: floating point");
       break;
     case Accepts::integers:
-      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": dtype is ", type,
-                      "; accepted: integers");
+      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type) && type != kBool, op, ": not implemented for '",
+                      type, "'; accepted: integers");
       break;
     case Accepts::integral:
-      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type), op, ": dtype is ", type,
-                      "; accepted: integers and bool");
+      TANDEM_CHECK_AS(NotImplementedError, !is_floating_point(type), op, ": not implemented for '", type,
+                      "'; accepted: integers and bool");
       break;
     default: break;
   }
@@ -77,8 +77,9 @@ inline Tensor placed(const Tensor& x, Device device) {
 inline Device common_device(const char* op, const Tensor& a, const Tensor& b) {
   if (a.is_cuda() && b.is_cpu() && b.dim() == 0) return a.device();
   if (b.is_cuda() && a.is_cpu() && a.dim() == 0) return b.device();
-  TANDEM_CHECK(a.device() == b.device(), op, ": a is on ", a.device(), " and b on ", b.device(),
-               "; both must be on one device");
+  TANDEM_CHECK(a.device() == b.device(), op,
+               ": Expected all tensors to be on the same device, but found at least two devices, ", a.device(), " and ",
+               b.device());
   return a.device();
 }
 /// Converts x to `type`, and moves it to `device` if move_scalar_to() does. In nearly every call x is returned
@@ -113,7 +114,8 @@ inline Operands real_operands(const char* op, const Tensor& a, const Tensor& b) 
 
 /// @throws NotImplementedError that names op, for half types
 inline void check_precise(const char* op, DType dtype) {
-  TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": dtype is ", dtype, "; accepted: float32 and float64");
+  TANDEM_CHECK_AS(NotImplementedError, !is_half(dtype), op, ": not implemented for '", dtype,
+                  "'; accepted: float32 and float64");
 }
 
 /// Checks an in-place operation. @throws Error unless x keeps its sizes, and its dtype can hold the result

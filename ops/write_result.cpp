@@ -9,8 +9,8 @@ Tensor& write_result(const char* op, Tensor& out, const Tensor& y) {
   return assign_out(op, out, y, [&] { return y; });
 }
 void write_results(const char* op, TensorList out, const std::vector<Tensor>& parts) {
-  TANDEM_CHECK(out.size() == parts.size(), op, ": there are ", out.size(), " outputs and ", parts.size(),
-               " parts; accepted: the same number of both");
+  TANDEM_CHECK(out.size() == parts.size(), op, ": got ", out.size(), " output tensors for ", parts.size(),
+               " results; pass one for each");
   for (size_t i = 0; i < parts.size(); ++i) {
     Tensor each = out[i];  // a second handle to the tensor out[i]
     write_result(op, each, parts[i]);

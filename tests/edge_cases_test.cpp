@@ -153,7 +153,7 @@ TEST_CASE("products and pools of integers are integers", "[edges]") {
   CHECK(avg_pool1d(counted({1, 1, 4}, kInt64), 2).flatten().equal(tensor({0, 2})));
   CHECK(avg_pool3d(counted({1, 1, 2, 2, 2}, kInt64), 2).item<int64_t>() == 3);
   CHECK(max_pool2d(full({1, 1, 2, 2}, int64_t{1} << 60), 2).item<int64_t>() == int64_t{1} << 60);
-  CHECK_THROWS_WITH(avg_pool2d(image.to(kInt32), 2), Contains("dtype is int32; accepted: floating point"));
+  CHECK_THROWS_WITH(avg_pool2d(image.to(kInt32), 2), Contains("not implemented for 'int32'; accepted: floating point"));
 }
 
 TEST_CASE("a mean keeps nothing, so that a second backward may go through it", "[edges]") {
@@ -233,7 +233,8 @@ TEST_CASE("any integer of no dimension indexes, and uint8 is a mask", "[edges]")
   Tensor y = zeros({3});
   y.index_put_({tensor({1, 0, 1}, kUInt8)}, 4);
   CHECK(y.equal(tensor({4.f, 0.f, 4.f})));
-  CHECK_THROWS_WITH(x.index({tensor({1, 0}, kInt16)}), Contains("index is int16"));
+  CHECK_THROWS_WITH(x.index({tensor({1, 0}, kInt16)}),
+                    Contains("tensors used as indices must be long, int, byte or bool tensors, got int16"));
 }
 
 TEST_CASE("index_put_ drops leading dimensions of 1 that a value has too many", "[edges]") {
@@ -278,7 +279,7 @@ TEST_CASE("any and all over an empty list of dimensions are the elements' own", 
 TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
   const Tensor x = ones({2}), image = zeros({1, 2, 4, 4});
   test::check({
-      {"to", [&] { x.to(TensorOptions(kFloat64).requires_grad(true)); }, {"to: the options say requires_grad(true)"}},
+      {"to", [&] { x.to(TensorOptions(kFloat64).requires_grad(true)); }, {"to: the options have requires_grad(true)"}},
       {"Hardtanh",
        [] { nn::Hardtanh(nn::HardtanhOptions().min_val(1).max_val(1)); },
        {"Hardtanh: max_val must be greater than min_val, but got max_val 1 and min_val 1"}},
@@ -293,7 +294,7 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
        [] {
          tensor({{1, 2}, {3., 4.}});
        },
-       {"tensor: the lists hold int64 and float32; accepted: numbers of one"}},
+       {"tensor: Expected all elements of the tensor to have the same scalar type: int64, but got", "float32"}},
       {"index", [&] { x.index(ArrayRef<indexing::TensorIndex>()); }, {"index: the list of indices is empty"}},
       {"index_put_", [&] { x.index_put_(ArrayRef<indexing::TensorIndex>(), x); }, {"index_put_: the list of indices"}},
       {"ParameterDict",
@@ -313,7 +314,7 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
        [] {
          unique_dim(zeros({0, 0}), 0);
        },
-       {"slices of no elements"}},
+       {"There are 0 sized dimensions"}},
       {"conv1d",
        [&] {
          conv1d(image[0], ones({0, 4, 2}));
@@ -351,7 +352,7 @@ TEST_CASE("what has no elements is accepted where PyTorch accepts it, and keeps 
   CHECK(x.scatter(0, bytes, none).equal(x));
   CHECK(x.scatter_add(0, zeros({0}), none).equal(x));
   CHECK(x.scatter_reduce(0, zeros({0}, kInt8), none, "prod").equal(x));
-  CHECK_THROWS_WITH(x.index_select(0, zeros({0})), Contains("int64 and int32"));
+  CHECK_THROWS_WITH(x.index_select(0, zeros({0})), Contains("Expected dtype int32/int64 for index"));
 
   const Tensor taken = ones({2}).requires_grad_();
   ones({2, 1}).masked_scatter(zeros({2, 0}, kBool), taken).sum().backward();
@@ -400,7 +401,8 @@ TEST_CASE("normalisations and pads refuse no channels and no pixels where PyTorc
 TEST_CASE("distances and cross products are those of one dtype", "[edges]") {
   CHECK_THROWS_WITH(cdist(ones({2, 3}), ones({2, 3}, kFloat64)), Contains("float32") && Contains("float64"));
   CHECK_THROWS_WITH(ones({3}).cross(ones({3}, kBFloat16)), Contains("float32") && Contains("bfloat16"));
-  CHECK_THROWS_WITH(linalg_cross(ones({3}), ones({3}, kInt64)), Contains("both must be of one dtype"));
+  CHECK_THROWS_WITH(linalg_cross(ones({3}), ones({3}, kInt64)),
+                    Contains("to have the same dtype, but got: float32 != int64"));
 }
 
 TEST_CASE("addr gives the dtype that its three operands promote to", "[edges]") {

@@ -11,7 +11,8 @@ using namespace tandem;
 using tandem::test::check;
 
 namespace {
-/// Each call throws, and the message begins with the name of the op that was called, not of one that it is made of.
+/// Each call throws, and the message begins with the name of the op that was called, not of one that it is made of:
+/// "op: ", "op(): " or "op expects".
 void check_begins(const std::vector<std::pair<const char*, std::function<void()>>>& calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& [op, call] = calls[i];
@@ -22,7 +23,9 @@ void check_begins(const std::vector<std::pair<const char*, std::function<void()>
       message = error.what();
     }
     INFO("call " << i << " of " << op << ": " << message);
-    CHECK(message.rfind(std::string(op) + ": ", 0) == 0);
+    const size_t end = std::string(op).size();
+    CHECK(message.rfind(op, 0) == 0);
+    CHECK((message.size() > end && std::string(":( ").find(message[end]) != std::string::npos));
   }
 }
 }  // namespace
@@ -121,8 +124,10 @@ TEST_CASE("an op that is made of others is named itself", "[errors]") {
        [&] {
          x.var({0, 0});
        },
-       {"var: dimension 0 is named twice"}},
-      {"std", [&] { x.to(kInt64).std(); }, {"std: dtype is int64; accepted: floating point"}},
+       {"var: dim 0 appears multiple times in the list of dims"}},
+      {"std",
+       [&] { x.to(kInt64).std(); },
+       {"std: std and var only support floating point and complex dtypes, got int64"}},
       {"mT", [&] { row.mT(); }, {"tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."}},
       {"fill_",
        [&] { ones({3}).fill_(row); },
@@ -137,7 +142,9 @@ TEST_CASE("an op that is made of others is named itself", "[errors]") {
       {"weights of positives",
        [&] { binary_cross_entropy_with_logits(x, unit, {}, ones({4})); },
        {"binary_cross_entropy_with_logits: ", "(2, 3)", "(4,)"}},
-      {"targets", [&] { binary_cross_entropy(unit, far); }, {"target holds values from 1.5 to 1.5; accepted: 0 to 1"}},
+      {"targets",
+       [&] { binary_cross_entropy(unit, far); },
+       {"all elements of target should be between 0 and 1, got values from 1.5 to 1.5"}},
   });
 }
 
@@ -146,14 +153,18 @@ TEST_CASE("parts of another dtype than the input are refused where PyTorch refus
   check({
       {"batch_norm",
        [&] { batch_norm(x, wide, {}, {}, {}, true); },
-       {"batch_norm: weight is float64 and x is float32"}},
-      {"layer_norm", [&] { layer_norm(half, {3}, {}, wide); }, {"bias is float64", "or it of float32"}},
+       {"batch_norm: expected x and weight to have the same dtype, but got: float32 != float64"}},
+      {"layer_norm",
+       [&] { layer_norm(half, {3}, {}, wide); },
+       {"expected x and bias to have the same dtype", "float32 is accepted too"}},
       {"layer_norm, sizes",
        [&] {
          layer_norm(x, {3}, ones({1, 3}));
        },
        {"Expected weight to be of same shape as normalized_shape, but got weight of shape (1, 3)"}},
-      {"nll_loss", [&] { nll_loss(x, zeros({2}, kInt64), wide); }, {"nll_loss: weight is float64"}},
+      {"nll_loss",
+       [&] { nll_loss(x, zeros({2}, kInt64), wide); },
+       {"nll_loss: expected x and weight to have the same dtype, but got: float32 != float64"}},
       {"class weights",
        [&] {
          nll_loss(ones({2, 1}), zeros({2}, kInt64), ones({}));
@@ -163,12 +174,12 @@ TEST_CASE("parts of another dtype than the input are refused where PyTorch refus
        [&] {
          x.allclose(ones({2, 3}, kFloat64));
        },
-       {"allclose: x is float32 and other is float64"}},
+       {"allclose: expected x and other to have the same dtype, but got: float32 != float64"}},
       {"target",
        [&] {
          binary_cross_entropy(unit, ones({2, 3}, kFloat64));
        },
-       {"x is float32 and target is float64"}},
+       {"expected x and target to have the same dtype, but got: float32 != float64"}},
       {"target beside logits",
        [&] {
          binary_cross_entropy_with_logits(x, ones({2, 3}, kInt64));
@@ -227,13 +238,15 @@ TEST_CASE("operations made of others refuse in their own names", "[errors]") {
          movedim(a, {0, 0}, {0, 1});
        },
        {"movedim", "(0, 0)"}},
-      {"tensor_split", [&] { tensor_split(scalar, 2); }, {"tensor_split", "scalar"}},
+      {"tensor_split", [&] { tensor_split(scalar, 2); }, {"tensor_split", "0 dims"}},
       {"hsplit", [&] { hsplit(a, 2); }, {"hsplit", "(2, 3)", "2"}},
       {"vsplit", [&] { vsplit(v, 1); }, {"vsplit", "(3,)"}},
       {"diagonal", [&] { diagonal(a, 0, 1, -1); }, {"diagonal", "1"}},
       {"diag", [&] { diag(scalar); }, {"diag", "()"}},
       {"trace", [&] { trace(v); }, {"trace", "(3,)"}},
-      {"repeat_interleave", [&] { repeat_interleave(ones({}), 2, 0); }, {"repeat_interleave", "dimension 0"}},
+      {"repeat_interleave",
+       [&] { repeat_interleave(ones({}), 2, 0); },
+       {"repeat_interleave", "Dimension specified as 0"}},
       {"repeat_interleave", [&] { repeat_interleave(v, ones({2}, kInt64), 0); }, {"repeat_interleave", "2", "3"}},
       {"meshgrid",
        [&] {

@@ -16,14 +16,15 @@ TEST_CASE("resize_ keeps the elements in the order of memory", "[shapes]") {
   const Tensor part = x.narrow(0, 1, 2);
   part.resize_({2});
   CHECK(part.data_ptr() == x.select(0, 1).data_ptr());
-  CHECK_THROWS_WITH(part.resize_({100}), Contains("resize_: (100,) needs 100 elements") && Contains("share"));
+  CHECK_THROWS_WITH(part.resize_({100}), Contains("resize_: Trying to resize storage that is not resizable") &&
+                                             Contains("(100,) needs 100 elements"));
   Tensor like = zeros({1, 2, 3, 4}).to(kChannelsLast);
   CHECK(zeros({1}).resize_as_(like, MemoryFormat::Preserve).strides() == like.strides());
   CHECK(zeros({1}).resize_as_(like).is_contiguous());
   CHECK(zeros({1}).resize_({1, 2, 3, 4}, MemoryFormat::ChannelsLast).strides() == like.strides());
   Tensor wanted = ones({3}).requires_grad_();
-  CHECK_THROWS_WITH(wanted.resize_({2}), Contains("resize_: the tensor requires a gradient"));
-  CHECK_THROWS_WITH(wanted.set_(ones({2})), Contains("set_: the tensor requires a gradient"));
+  CHECK_THROWS_WITH(wanted.resize_({2}), Contains("resize_: cannot resize variables that require grad"));
+  CHECK_THROWS_WITH(wanted.set_(ones({2})), Contains("set_: cannot resize variables that require grad"));
   Tensor alike = zeros({2});
   CHECK(alike.set_(x).is_set_to(x));
   CHECK(alike.is_alias_of(x));
@@ -31,7 +32,7 @@ TEST_CASE("resize_ keeps the elements in the order of memory", "[shapes]") {
   CHECK(alike.equal(x));
   CHECK(alike.set_().sizes() == IntArrayRef({0}));
   CHECK(!alike.is_alias_of(x));
-  CHECK_THROWS_WITH(alike.set_(ones({2}, kInt64)), Contains("set_: source is int64"));
+  CHECK_THROWS_WITH(alike.set_(ones({2}, kInt64)), Contains("set_: Could not set tensor of type int64"));
 }
 
 TEST_CASE("views in place change the tensor that they are called on, and its history", "[shapes]") {
@@ -42,7 +43,8 @@ TEST_CASE("views in place change the tensor that they are called on, and its his
   CHECK(other.equal(arange(6, kFloat32).view({2, 3}).t()));
   CHECK(x.unsqueeze_(0).squeeze_(0).transpose_(0, 1).equal(arange(6, kFloat32).view({2, 3})));
   Tensor leaf = ones({2, 3}).requires_grad_();
-  CHECK_THROWS_WITH(leaf.t_(), Contains("t_: a leaf of shape (2, 3)"));
+  CHECK_THROWS_WITH(leaf.t_(),
+                    Contains("t_: a leaf Variable that requires grad is being used in an in-place operation"));
   {
     const NoGradGuard guard;
     leaf.t_();
@@ -76,7 +78,8 @@ TEST_CASE("a tensor says what it is", "[shapes]") {
   CHECK(!x.is_same_size(ones({3, 2})));
   CHECK(is_nonzero(tensor({0.5})));
   CHECK(!is_nonzero(tensor(false)));
-  CHECK_THROWS_WITH(x.is_nonzero(), Contains("is_nonzero: the tensor is (2, 3)"));
+  CHECK_THROWS_WITH(x.is_nonzero(),
+                    Contains("is_nonzero: Boolean value of Tensor with more than one value is ambiguous"));
   CHECK(can_cast(kFloat16, kBFloat16));
   CHECK(can_cast(kInt64, kUInt8));
   CHECK(!can_cast(kFloat32, kInt64));
@@ -139,33 +142,49 @@ TEST_CASE("positions in a flattened tensor may lie in any shape", "[indexing]") 
 TEST_CASE("indexing names what clashes", "[indexing][errors]") {
   Tensor x = ones({2, 3});
   const Tensor i = tensor({0, 1});
-  CHECK_THROWS_WITH(x.index_fill(0, i.to(kFloat32), 1), Contains("index_fill: index is float32"));
+  CHECK_THROWS_WITH(x.index_fill(0, i.to(kFloat32), 1),
+                    Contains("index_fill: Expected dtype int32/int64 for index but got: float32"));
   CHECK_THROWS_WITH(x.index_fill(0, tensor({2}), 1), Contains("2"));
-  CHECK_THROWS_WITH(x.index_copy(0, i, ones({3, 3})), Contains("index_copy: source is (3, 3)") && Contains("(2, 3)"));
-  CHECK_THROWS_WITH(x.index_reduce(0, i, x, "sum"), Contains("index_reduce: reduce is \"sum\"") && Contains("amax"));
-  CHECK_THROWS_WITH(x.scatter_reduce(0, i, x, "prod"), Contains("scatter_reduce: index is (2,)"));
-  CHECK_THROWS_WITH(x.scatter(0, i.view({1, 2}), x, "divide"), Contains("scatter: reduce is \"divide\""));
-  CHECK_THROWS_WITH(x.put_(i, ones({3})), Contains("put: source is (3,) and index (2,)"));
-  CHECK_THROWS_WITH(x.put_(i, i), Contains("put: x is float32 and source is int64"));
+  CHECK_THROWS_WITH(x.index_copy(0, i, ones({3, 3})),
+                    Contains("index_copy: Number of indices (2) should be equal to source.size(dim) (3)"));
+  CHECK_THROWS_WITH(x.index_reduce(0, i, x, "sum"),
+                    Contains("index_reduce: Expected reduce to be one of prod, mean, amax or amin but got sum"));
+  CHECK_THROWS_WITH(x.scatter_reduce(0, i, x, "prod"),
+                    Contains("scatter_reduce: Expected index (2,) to be no larger than self (2, 3)"));
+  CHECK_THROWS_WITH(x.scatter(0, i.view({1, 2}), x, "divide"),
+                    Contains("scatter: reduce argument must be either add or multiply, got divide"));
+  CHECK_THROWS_WITH(x.put_(i, ones({3})),
+                    Contains("put: Expected source and index to have the same number of elements"));
+  CHECK_THROWS_WITH(x.put_(i, i),
+                    Contains("put: expected x and source to have the same dtype, but got: float32 != int64"));
   CHECK_THROWS_WITH(x.take(tensor({6})), Contains("take"));
-  CHECK_THROWS_WITH(take_along_dim(x, i, 0), Contains("take_along_dim: x is (2, 3) and indices (2,)"));
-  CHECK_THROWS_WITH(select_scatter(x, ones({3}), 1, 0), Contains("select_scatter: source is (3,); accepted: (2,)"));
+  CHECK_THROWS_WITH(take_along_dim(x, i, 0),
+                    Contains("take_along_dim(): input and indices should have the same number of dimensions"));
+  CHECK_THROWS_WITH(select_scatter(x, ones({3}), 1, 0),
+                    Contains("select_scatter: expected src to have a size equal to the slice of self. src size = (3,), "
+                             "slice size = (2,)"));
   CHECK_THROWS_WITH(masked_scatter(x, x > 0, ones({4})), Contains("masked_scatter"));
-  CHECK_THROWS_WITH(x.masked_scatter_(ones({4, 2, 3}, kBool), x), Contains("masked_scatter_: x is (2, 3)"));
-  CHECK_THROWS_WITH(searchsorted(x, ones({3, 1})), Contains("searchsorted: the sequence is (2, 3)"));
-  CHECK_THROWS_WITH(searchsorted(x, x, false, true, "left"), Contains("must agree"));
+  CHECK_THROWS_WITH(x.masked_scatter_(ones({4, 2, 3}, kBool), x),
+                    Contains("masked_scatter_: output with shape (2, 3) doesn't match the broadcast shape (4, 2, 3)"));
+  CHECK_THROWS_WITH(searchsorted(x, ones({3, 1})),
+                    Contains("searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions"));
+  CHECK_THROWS_WITH(searchsorted(x, x, false, true, "left"), Contains("side and right can't be set to opposites"));
   CHECK_THROWS_WITH(isin(tensor(true), i), Contains("isin: elements are bool"));
-  CHECK_THROWS_WITH(bincount(tensor({1, -2})), Contains("bincount: x holds -2"));
-  CHECK_THROWS_WITH(histc(i), Contains("histc: dtype is int64"));
-  CHECK_THROWS_WITH(histc(x / 0.0), Contains("histc: the range is inf"));
-  CHECK_THROWS_WITH(x.unfold(0, 3, 1), Contains("unfold: size is 3"));
-  CHECK_THROWS_WITH(x.sum_to_size({3, 3}), Contains("sum_to_size: (3, 3)"));
-  CHECK_THROWS_WITH(x.squeeze({0, -2}), Contains("twice"));
-  CHECK_THROWS_WITH(renorm(ones({3}), 2, 0, 1), Contains("renorm: x is (3,)"));
-  CHECK_THROWS_WITH(gradient(x, IntArrayRef(0), 2), Contains("gradient: x is (2, 3) and edge_order 2"));
-  CHECK_THROWS_WITH(zeros({2, 3, 2}).fill_diagonal_(1), Contains("fill_diagonal_: x is (2, 3, 2)"));
-  CHECK_THROWS_WITH(hann_window(3, kInt64), Contains("dtype is int64"));
-  CHECK_THROWS_WITH(range(0, 3, -1), Contains("range: steps of -1 do not lead from 0 to 3"));
+  CHECK_THROWS_WITH(bincount(tensor({1, -2})),
+                    Contains("bincount only supports 1-d non-negative integral inputs, got an element -2"));
+  CHECK_THROWS_WITH(histc(i), Contains("histc: not implemented for 'int64'"));
+  CHECK_THROWS_WITH(histc(x / 0.0), Contains("histc: range of [inf"));
+  CHECK_THROWS_WITH(x.unfold(0, 3, 1), Contains("unfold: maximum size for tensor at dimension 0 is 2 but size is 3"));
+  CHECK_THROWS_WITH(x.sum_to_size({3, 3}), Contains("sum_to_size: size {(3, 3)} is not expandable to size {(2, 3)}"));
+  CHECK_THROWS_WITH(x.squeeze({0, -2}), Contains("dim 0 appears multiple times in the list of dims"));
+  CHECK_THROWS_WITH(renorm(ones({3}), 2, 0, 1),
+                    Contains("renorm: input needs at least 2 dimensions, got 1 dimensions"));
+  CHECK_THROWS_WITH(gradient(x, IntArrayRef(0), 2),
+                    Contains("gradient expected each dimension size to be at least edge_order+1, got (2, 3)"));
+  CHECK_THROWS_WITH(zeros({2, 3, 2}).fill_diagonal_(1),
+                    Contains("fill_diagonal_: all dimensions of input must be of equal length, got (2, 3, 2)"));
+  CHECK_THROWS_WITH(hann_window(3, kInt64), Contains("hann_window expects floating point dtypes, got: int64"));
+  CHECK_THROWS_WITH(range(0, 3, -1), Contains("range: upper bound and lower bound inconsistent with step sign"));
 }
 
 TEST_CASE("index_put_ by its own elements reads them before it writes, and positions count from the end",
@@ -181,8 +200,11 @@ TEST_CASE("index_put_ by its own elements reads them before it writes, and posit
   CHECK(y.index({at}).equal(whole({5, 7})));
   CHECK(y.index({zeros({0}, kInt64)}).numel() == 0);
   CHECK_THROWS_WITH(y.index_put_({whole({1, 3})}, whole({5, 7})),
-                    Contains("index_put_: positions from 1 to 3 for dimension 0 of (3,); accepted: -3 to 2"));
-  CHECK_THROWS_WITH(y.index({whole({1, -4})}), Contains("index: positions from -4 to 1"));
+                    Contains("index_put_: index 3 is out of bounds for dimension 0 with size 3"));
+  CHECK_THROWS_WITH(y.index({whole({1, -4})}),
+                    Contains("index: index -4 is out of bounds for dimension 0 with size 3"));
+  CHECK_THROWS_WITH(y.index_put_({at}, whole({5, 7, 9})),
+                    Contains("value tensor of shape (3,) cannot be broadcast to indexing result of shape (2,)"));
 }
 
 TEST_CASE("index_put_ and its like take positions that do not lie side by side", "[indexing]") {

@@ -95,7 +95,7 @@ TEST_CASE("reflectors give one product with and without a gradient", "[linalg]")
   CHECK(close(ormqr(x, tau, c, true, true), q.mT().matmul(c)));
   CHECK_THROWS_WITH(ormqr(x, tau, wide), Contains("ormqr") && Contains("(2, 2, 4)"));
   const auto [y, t] = geqrf(a.clone().requires_grad_());
-  CHECK_THROWS_WITH(y.sum().backward(), Contains("geqrf") && Contains("no gradient"));
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("the derivative for 'geqrf' is not implemented"));
 }
 
 TEST_CASE("singular matrices give errors, or what PyTorch gives", "[linalg]") {
@@ -103,7 +103,7 @@ TEST_CASE("singular matrices give errors, or what PyTorch gives", "[linalg]") {
   const Tensor zero = zeros({2, 2}, real64()), one = tensor({{1., 2.}, {2., 4.}}, real64());
   const Tensor batch = stack({identity(2), zero});
   CHECK_THROWS_AS(L::inv(batch), LinAlgError);
-  CHECK_THROWS_WITH(L::inv(batch), Contains("linalg_inv") && Contains("matrix 1 of 2") && Contains("singular"));
+  CHECK_THROWS_WITH(L::inv(batch), Contains("linalg_inv") && Contains("(Batch element 1)") && Contains("singular"));
   CHECK_THROWS_WITH(L::solve(zero, ones({2}, real64())), Contains("linalg_solve") && Contains("singular"));
   CHECK_THROWS_AS(L::lu_factor(zero), LinAlgError);
   CHECK_NOTHROW(L::lu(zero));
@@ -153,7 +153,7 @@ TEST_CASE("matrices without elements go through", "[linalg]") {
 TEST_CASE("what is not finite is refused or stays", "[linalg]") {
   if (without_lapack()) return;
   const Tensor bad = full({2, 2}, kNan, real64());
-  CHECK_THROWS_WITH(L::svd(bad), Contains("linalg_svd") && Contains("not finite"));
+  CHECK_THROWS_WITH(L::svd(bad), Contains("linalg_svd") && Contains("contained non-finite values"));
   CHECK(L::det(bad).isnan().item<bool>());
   CHECK(L::matrix_exp(bad).isnan().all().item<bool>());
   CHECK(L::matrix_norm(bad).isnan().item<bool>());
@@ -178,7 +178,8 @@ TEST_CASE("least squares of every driver, of full rank and below", "[linalg]") {
   CHECK(close(std::get<0>(L::lstsq(thin, b[0], 1e-10, "gelsd")), L::pinv(thin, 1e-10).matmul(b[0])));
   CHECK(std::get<1>(L::lstsq(thin, b[0], 1e-10, "gelsd")).numel() == 0);
   CHECK(close(std::get<0>(L::lstsq(a[0], b[0].select(1, 0))), best[0].select(1, 0)));
-  CHECK_THROWS_WITH(L::lstsq(a, b, {}, "qr"), Contains("driver is \"qr\""));
+  CHECK_THROWS_WITH(L::lstsq(a, b, {}, "qr"),
+                    Contains("parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got qr"));
   // Bounds for singular values: given as numbers, tensors, or by the default.
   const Tensor d = tensor({3., 1e-3, 0.}, real64()).diag();
   CHECK(L::matrix_rank(d).item<int64_t>() == 2);
@@ -209,28 +210,33 @@ TEST_CASE("linear algebra refuses what it does not take, and says what it takes"
   CHECK_THROWS_WITH(L::eigvals(a), Contains("complex"));
   CHECK_THROWS_WITH(L::inv(a.to(kFloat16)), Contains("linalg_inv") && Contains("float16") && Contains("float32"));
   CHECK_THROWS_WITH(L::det(ones({3, 3}, kInt64)), Contains("linalg_det") && Contains("int64"));
-  CHECK_THROWS_WITH(L::inv(ones({2, 3}, real64())), Contains("(2, 3)") && Contains("square"));
+  CHECK_THROWS_WITH(L::inv(ones({2, 3}, real64())),
+                    Contains("must be batches of square matrices, but they are 2 by 3 matrices"));
   CHECK_THROWS_WITH(L::svd(ones({3}, real64())), Contains("linalg_svd") && Contains("(3,)"));
-  CHECK_THROWS_WITH(L::svd(a, true, "gesvd"), Contains("driver is \"gesvd\""));
-  CHECK_THROWS_WITH(L::solve(a, ones({2, 1}, real64())), Contains("linalg_solve") && Contains("(2, 1)"));
-  CHECK_THROWS_WITH(L::solve(a, ones({3}, real64()), false), Contains("from the left only"));
+  CHECK_THROWS_WITH(L::svd(a, true, "gesvd"), Contains("keyword argument `driver=` is only supported on CUDA inputs"));
+  CHECK_THROWS_WITH(
+      L::solve(a, ones({2, 1}, real64())),
+      Contains("linalg_solve: Incompatible shapes of A and B for the equation AX = B (") && Contains("2x1)"));
+  CHECK_THROWS_WITH(L::solve(a, ones({3}, real64()), false),
+                    Contains("Incompatible shapes of A and B for the equation XA = B"));
   CHECK_THROWS_WITH(L::solve(a, ones({3}, kFloat32)), Contains("float32") && Contains("float64"));
-  CHECK_THROWS_WITH(L::qr(a, "full"), Contains("mode is \"full\""));
-  CHECK_THROWS_WITH(L::eigh(a, "X"), Contains("UPLO is \"X\""));
-  CHECK_THROWS_WITH(L::lu(a, false), Contains("pivot is false"));
-  CHECK_THROWS_WITH(L::matrix_norm(a, 3), Contains("ord is 3"));
-  CHECK_THROWS_WITH(L::matrix_norm(a, "max"), Contains("ord is \"max\""));
-  CHECK_THROWS_WITH(L::norm(ones({2, 2, 2}), 2), Contains("one or two dimensions"));
-  CHECK_THROWS_WITH(L::norm(a, "nuc", 1), Contains("only matrices have"));
+  CHECK_THROWS_WITH(L::qr(a, "full"), Contains("unrecognized mode 'full'"));
+  CHECK_THROWS_WITH(L::eigh(a, "X"), Contains("Expected UPLO argument to be 'L' or 'U', but got X"));
+  CHECK_THROWS_WITH(L::lu(a, false), Contains("LU without pivoting is not implemented"));
+  CHECK_THROWS_WITH(L::matrix_norm(a, 3), Contains("Order 3 not supported"));
+  CHECK_THROWS_WITH(L::matrix_norm(a, "max"), Contains("Order max not supported"));
+  CHECK_THROWS_WITH(L::norm(ones({2, 2, 2}), 2), Contains("the input must be 1D or 2D. Got 3D"));
+  CHECK_THROWS_WITH(L::norm(a, "nuc", 1), Contains("The input tensor A must have at least 2 dimensions"));
   CHECK_THROWS_WITH(L::tensorinv(ones({2, 2, 3}, real64())), Contains("linalg_tensorinv"));
-  CHECK_THROWS_WITH(L::vander(ones({3}), 1), Contains("N is 1"));
+  CHECK_THROWS_WITH(L::vander(ones({3}), 1), Contains("N must be greater than 1"));
   CHECK(L::norm(a).item<double>() == Approx(std::sqrt(3.)));
   CHECK(L::norm(tensor({3, 4}), nullopt, nullopt, false, kFloat32).item<float>() == 5);
   CHECK(L::matrix_power(tensor({{1, 1}, {1, 0}}), 10).equal(tensor({{89, 55}, {55, 34}})));
   if (without_lapack()) return;
   const Tensor tall = ones({3, 2}, real64()).requires_grad_();
-  CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "complete")).sum().backward(), Contains("no gradient"));
-  CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "r")).sum().backward(), Contains("no gradient"));
+  CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "complete")).sum().backward(),
+                    Contains("not differentiable when mode='complete'"));
+  CHECK_THROWS_WITH(std::get<1>(L::qr(tall, "r")).sum().backward(), Contains("not computed when mode='r'"));
 }
 
 TEST_CASE("the condition of no matrices is 0, of any dtype, and has no history", "[linalg]") {

@@ -227,7 +227,7 @@ TEST_CASE("the bytes of a tensor are seen as another dtype", "[names]") {
   CHECK(same(x[1].view(kByte).view(kFloat), x[1]));
   CHECK(x.view(kLong).sizes() == IntArrayRef{2, 1});
   CHECK_THROWS_WITH(x.t().view(kByte), Contains("view"));
-  CHECK_THROWS_WITH(zeros({3}).view(kDouble), Contains("(3,)"));
+  CHECK_THROWS_WITH(zeros({3}).view(kDouble), Contains("self.size(-1) must be divisible by 2"));
 }
 TEST_CASE("Bessel's and Airy's functions are their integrals and series", "[names][special]") {
   // J_n(x) is the mean over t in [0, pi] of cos(n t - x sin t), which midpoints give to the last digit.

@@ -137,6 +137,6 @@ TEST_CASE("several index tensors broadcast, and go in front when they are apart"
   y.index_put_({i, Slice(), j}, apart);
   CHECK(y.index({i, Slice(), j}).equal(apart));
   CHECK(y.sum().item<int64_t>() == apart.sum().item<int64_t>());
-  CHECK_THROWS_WITH(x.index({i, tensor({0, 4})}), Contains("index: positions from 0 to 4 for dimension 1"));
-  CHECK_THROWS_WITH(x.index({i, tensor({0, 1, 2})}), Contains("index"));
+  CHECK_THROWS_WITH(x.index({i, tensor({0, 4})}), Contains("index: index 4 is out of bounds for dimension 1"));
+  CHECK_THROWS_WITH(x.index({i, tensor({0, 1, 2})}), Contains("indexing tensors could not be broadcast together"));
 }

@@ -34,8 +34,8 @@ TEST_CASE("an index without elements may be of any dtype where gather and scatte
     CHECK(x.scatter(0, none, x).equal(x));
     CHECK(x.scatter_add(0, none, x).equal(x));
     CHECK(x.scatter_reduce(0, none, x, "sum").equal(x));
-    CHECK_THROWS_WITH(x.index_select(0, none), Contains("accepted: int64 and int32"));
-    CHECK_THROWS_WITH(x.take_along_dim(none, 0), Contains("accepted: int64 and int32"));
+    CHECK_THROWS_WITH(x.index_select(0, none), Contains("Expected dtype int32/int64 for index"));
+    CHECK_THROWS_WITH(x.take_along_dim(none, 0), Contains("Expected dtype int32/int64 for index"));
   }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("distances with p = 0 are NaN beside a NaN, and count infinities as on
   d.sum().backward();
   CHECK(x.grad().equal(zeros({3, 2})));
   CHECK(cdist(zeros({2, 0}), zeros({1, 0}), INFINITY).equal(zeros({2, 1})));
-  CHECK_THROWS_WITH(cdist(b, ones({1, 2}, kInt64)), Contains("cdist: dtype is int64"));
+  CHECK_THROWS_WITH(cdist(b, ones({1, 2}, kInt64)), Contains("cdist: not implemented for 'int64'"));
   CHECK(tensor({NAN, 1.f}).dist(tensor({0.f, 1.f}), 0).item<float>() == 1);  // as norm does
 }
 
@@ -139,13 +139,14 @@ TEST_CASE("renorm leaves what it does not shorten its gradient, beside a NaN too
 
 TEST_CASE("numbers that a floating dtype does not hold are refused where PyTorch refuses them", "[edges]") {
   const Tensor x = ones({2}, kFloat16), mask = tensor({true, false});
-  CHECK_THROWS_WITH(full_like(x, 70000), Contains("full_like: the number 70000 does not fit float16"));
-  CHECK_THROWS_WITH(full({2}, 1e300, kFloat32), Contains("does not fit float32"));
-  CHECK_THROWS_WITH(ones({2}).fill_(1e39), Contains("does not fit float32"));
-  CHECK_THROWS_WITH(x.masked_fill(mask, 1e5), Contains("does not fit float16"));
-  CHECK_THROWS_WITH(where(mask, 1e300, ones({2})), Contains("does not fit float32"));
-  CHECK_THROWS_WITH(x.add(x, 1e5), Contains("does not fit float16"));
-  CHECK_THROWS_WITH(x.scatter(0, tensor({0, 1}), 1e5), Contains("does not fit float16"));
+  CHECK_THROWS_WITH(full_like(x, 70000),
+                    Contains("full_like: value cannot be converted to type float16 without overflow: 70000"));
+  CHECK_THROWS_WITH(full({2}, 1e300, kFloat32), Contains("value cannot be converted to type float32"));
+  CHECK_THROWS_WITH(ones({2}).fill_(1e39), Contains("value cannot be converted to type float32"));
+  CHECK_THROWS_WITH(x.masked_fill(mask, 1e5), Contains("value cannot be converted to type float16"));
+  CHECK_THROWS_WITH(where(mask, 1e300, ones({2})), Contains("value cannot be converted to type float32"));
+  CHECK_THROWS_WITH(x.add(x, 1e5), Contains("value cannot be converted to type float16"));
+  CHECK_THROWS_WITH(x.scatter(0, tensor({0, 1}), 1e5), Contains("value cannot be converted to type float16"));
   const Tensor infinite = full({}, INFINITY, kFloat16);
   for (const Tensor& y :
        {full({1}, 1e300, kFloat16), where(mask, 1e300, x)[0], tensor(1e300, kFloat16), full_like(infinite, INFINITY),
@@ -193,17 +194,19 @@ TEST_CASE("cells of recurrent networks want as many states as samples, gated one
                     Contains("hidden1 has inconsistent hidden_size: got 1, expected 2"));
   const Tensor integers = ones({1, 2}, kInt8);
   CHECK_THROWS_WITH(gru_cell(integers, integers, weights(3, kInt8), weights(3, kInt8), {}, {}),
-                    Contains("gru_cell: dtype is int8"));
+                    Contains("gru_cell: not implemented for 'int8'"));
   CHECK_THROWS_WITH(lstm_cell(integers, {integers, integers}, weights(4, kInt8), weights(4, kInt8), {}, {}),
-                    Contains("lstm_cell: dtype is int8"));
+                    Contains("lstm_cell: not implemented for 'int8'"));
 }
 
 TEST_CASE("factors of a product of integers must fit their dtype", "[edges]") {
   const Tensor m = ones({2, 2}, kUInt8), v = ones({2}, kUInt8), b = ones({2, 2, 2}, kUInt8);
-  CHECK_THROWS_WITH(m.addmm(m, m, -2, 1), Contains("addmm: the number -2 does not fit uint8"));
-  CHECK_THROWS_WITH(v.addmv(m, v, 1, 300), Contains("addmv: the number 300 does not fit uint8"));
-  CHECK_THROWS_WITH(b.baddbmm(b, b, 1, -1), Contains("does not fit uint8"));
-  CHECK_THROWS_WITH(m.addbmm(b, b, 300, 1), Contains("does not fit uint8"));
+  CHECK_THROWS_WITH(m.addmm(m, m, -2, 1),
+                    Contains("addmm: value cannot be converted to type uint8 without overflow: -2"));
+  CHECK_THROWS_WITH(v.addmv(m, v, 1, 300),
+                    Contains("addmv: value cannot be converted to type uint8 without overflow: 300"));
+  CHECK_THROWS_WITH(b.baddbmm(b, b, 1, -1), Contains("value cannot be converted to type uint8"));
+  CHECK_THROWS_WITH(m.addbmm(b, b, 300, 1), Contains("value cannot be converted to type uint8"));
   const Tensor none = zeros({0, 2}, kUInt8);
   CHECK(none.addmm(none, m, -2, 1).sizes() == Shape{0, 2});  // where nothing is multiplied
   CHECK(m.to(kInt8).addmm(m.to(kInt8), m.to(kInt8), 1, -2).equal(full({2, 2}, -3, kInt8)));
@@ -246,7 +249,7 @@ TEST_CASE("second derivatives of slogdet of a singular matrix do not exist", "[e
     return autograd::grad({std::get<1>(linalg_slogdet(a))}, {a}, {}, true, create_graph)[0];
   };
   CHECK_FALSE(gradient(false).isfinite().any().item<bool>());
-  CHECK_THROWS_WITH(gradient(true), Contains("linalg_slogdet: matrix"));
+  CHECK_THROWS_WITH(gradient(true), Contains("linalg_slogdet") && Contains("singular"));
 }
 
 TEST_CASE("a hook on a matrix norm sees the gradient of a second derivative", "[edges]") {

@@ -66,8 +66,7 @@ void check_divisor(const char* op, const Tensor& b) {
       const T* const divisors = data<T>(loop, 0);
       bool zero = false;
       for (int64_t i = begin; i < end; ++i) zero |= divisors[i] == T(0);
-      TANDEM_CHECK(!zero, name, ": ", loop.dtype,
-                   " is divided by 0; accepted: a divisor without zeros, or a floating dtype");
+      TANDEM_CHECK(!zero, name, ": ZeroDivisionError: division of ", loop.dtype, " by 0");
     };
     run(plan_call("check_divisor", b.dtype(), {}, {b}, op, check, b.numel(), 65536));
   });

@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void throw_index(const char* op, int64_t place, int64_t value, int64_t size) {
   tandem::detail::fail<IndexError>(__FILE__, __LINE__, op, ": index ", place, " is ", value, "; accepted: 0 to ",
-                                   size - 1);
+                                   size - 1, " (index out of range in self)");
 }
 bool outside(int64_t index, int64_t size) { return static_cast<uint64_t>(index) >= static_cast<uint64_t>(size); }
 /// Checks that the `count` indices at `at` lie in [0, size). `first` is the position of at[0] in the whole index, for

@@ -43,7 +43,7 @@ struct LoopTables {
 inline LoopBody pick(const LoopTables& rows, DType dtype, const char* op) {
   static const int level = cpu_isa_level();
   const LoopBody body = rows.by_isa[level]->by_dtype[static_cast<int>(dtype)];
-  TANDEM_CHECK_AS(NotImplementedError, body, op, ": does not exist for ", dtype);
+  TANDEM_CHECK_AS(NotImplementedError, body, op, ": not implemented for '", dtype, "'");
   return body;
 }
 /// Calls `body` in the calling thread over [0, range). Any of the operands may be null.

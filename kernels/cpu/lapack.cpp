@@ -45,7 +45,8 @@ LapackInt leading(int64_t v) { return static_cast<LapackInt>(std::max<int64_t>(v
 template <class Each>
 void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads, const MatrixSizes& sizes,
                 int64_t batch, Each /*each*/) {
-  TANDEM_CHECK(dtype == kFloat32 || dtype == kFloat64, op, ": dtype is ", dtype, "; accepted: float32 and float64");
+  TANDEM_CHECK(dtype == kFloat32 || dtype == kFloat64, op, ": not implemented for '", dtype,
+               "'; accepted: float32 and float64");
   const auto run_in = [&]<class T>() {
     const auto body = [](const MatrixSizes& s, const Loop& loop, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) Each().template operator()<T>(s, loop, i);
@@ -240,10 +241,9 @@ void least_squares(LeastSquares driver, double rcond, Tensor& a, Tensor& b, Tens
 #else
 
 [[noreturn]] static void throw_without_lapack() {
-  TANDEM_CHECK_AS(
-      NotImplementedError, false,
-      "this build has no LAPACK, which factorizations and solutions of matrices need: it comes with "
-      "OpenBLAS (on Debian: apt install libopenblas-dev, then configure again, TANDEM_WITH_OPENBLAS not OFF)");
+  TANDEM_CHECK_AS(NotImplementedError, false,
+                  "this build has no LAPACK, which matrix factorizations and solvers need; install OpenBLAS "
+                  "(on Debian: apt install libopenblas-dev) and configure again without TANDEM_WITH_OPENBLAS=OFF");
   throw 0;
 }
 bool has_lapack() { return false; }

@@ -18,7 +18,8 @@ void check_targets(const char* op, const Tensor& target, int64_t classes, int64_
     const int64_t* const t = data<int64_t>(loop, 0);
     for (int64_t i = begin; i < end; ++i)
       TANDEM_CHECK_AS(IndexError, t[i] == c.ignore_index || (t[i] >= 0 && t[i] < c.classes), c.op, ": target ", i,
-                      " is ", t[i], "; accepted: 0 to ", c.classes - 1, ", or ignore_index ", c.ignore_index);
+                      " is ", t[i], "; accepted: 0 to ", c.classes - 1, ", or ignore_index ", c.ignore_index,
+                      " (Target ", t[i], " is out of bounds)");
   };
   run(plan_call("check_targets", kInt64, {}, {target}, Targets{op, classes, ignore_index}, check, target.numel(),
                 target.numel()));
@@ -72,7 +73,7 @@ template <class T> void check_chunk(const Probabilities& c, const Loop& loop, in
   }
   if (inside) return;
   const auto [low, high] = std::minmax_element(x + begin, x + end, [](T a, T b) { return double(a) < double(b); });
-  TANDEM_FAIL(c.name, " holds values from ", double(*low), " to ", double(*high), "; accepted: 0 to 1", c.remedy);
+  TANDEM_FAIL(c.name, " should be between 0 and 1, got values from ", double(*low), " to ", double(*high), c.remedy);
 }
 }  // namespace
 void check_probabilities(const char* name, const Tensor& x, const char* remedy) {

@@ -39,8 +39,8 @@ Loop plan_pool(const char* name, const PoolTables& tables, const Tensor& wide, c
 #op, { loops::op, loops::op##_channels_last }
 void max_pool2d(const Tensor& x, const PoolShape& s, Tensor& y, Tensor& index) {
   TANDEM_CHECK(x.dim() == 4 || x.size(2) == 0 || s.dilation[0] * s.kernel[0] < (int64_t{1} << 31) / x.size(2),
-               "max_pool2d: rows of ", x.size(2), " pixels, and windows of ", s.kernel[0], " of them, ", s.dilation[0],
-               " apart, are too large; a window's rows may have up to 2^31 pixels");
+               "max_pool2d: windows of ", s.kernel[0], " rows with dilation ", s.dilation[0], " over rows of ",
+               x.size(2), " pixels are too large; the rows of a window may span up to 2^31 pixels");
   run(plan_pool(TANDEM_POOL(max_pool2d), x, y, {y, index}, {x}, s, s.dilation[0]));
 }
 void max_pool2d_backward(const Tensor& dy, const Tensor& index, const PoolShape& s, Tensor& dx) {

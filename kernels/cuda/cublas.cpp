@@ -136,7 +136,7 @@ struct Context {
   explicit Context(Device device) {
     const gpu::DeviceGuard guard(device.index());
     const cublasStatus_t status = cublasLtCreate(&handle);
-    TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt cannot start on ", device, ": ",
+    TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt could not be initialized on ", device, ": ",
                     cublasLtGetStatusString(status), " (", cublasLtGetStatusName(status), ")");
     // A product that is split along k needs workspace for partial sums. GPUs of compute capability 9.0 and later have
     // more multiprocessors to keep busy, so they get 32 MiB instead of 4 MiB.

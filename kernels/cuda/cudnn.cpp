@@ -136,7 +136,7 @@ struct Context {
   explicit Context(Device device) {
     const gpu::DeviceGuard guard(device.index());
     const cudnnStatus_t status = cudnnCreate(&handle);
-    TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, "cuDNN cannot start on ", device, ": ",
+    TANDEM_CHECK_AS(CudaError, status == CUDNN_STATUS_SUCCESS, "cuDNN could not be initialized on ", device, ": ",
                     cudnnGetErrorString(status));
   }
   cudnnHandle_t handle = nullptr;

@@ -212,7 +212,7 @@ template <class Number> void draw(const char* op, Number number, const Tensor& s
   if (!target.is_same(y)) copy(target, y);
 }
 void check_exists(const char* op, DType dtype, bool exists) {
-  TANDEM_CHECK_AS(NotImplementedError, exists, op, ": does not exist for ", dtype);
+  TANDEM_CHECK_AS(NotImplementedError, exists, op, ": not implemented for '", dtype, "'");
 }
 
 }  // namespace

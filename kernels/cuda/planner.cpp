@@ -65,8 +65,9 @@ PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs
     if (t.device() == y.device()) {
       o.data = static_cast<char*>(t.raw_data());
     } else {
-      TANDEM_CHECK(t.is_cpu() && t.numel() == 1, op, ": operands are on ", y.device(), " and ", t.device(),
-                   "; accepted: one device, and CPU tensors of a single element");
+      TANDEM_CHECK(t.is_cpu() && t.numel() == 1, op,
+                   ": Expected all tensors to be on the same device, but found at least two devices, ", y.device(),
+                   " and ", t.device());
       std::memcpy(&o.value, t.raw_data(), o.size);
     }
     broadcast_strides(t, rank, strides[operands++]);
@@ -131,7 +132,7 @@ void elementwise(const char* op, const ElementRow& row, Tensor& y, TensorRefs in
                                : is_floating_point(type) ? row.float32
                                : type == kBool           ? row.boolean
                                                          : row.int64;
-  TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": does not exist for ", type);
+  TANDEM_CHECK_AS(NotImplementedError, kernel, op, ": not implemented for '", type, "'");
   PlannedElements elements = plan_elements(op, y, inputs);
   std::copy(scalars.begin(), scalars.end(), elements.plan.scalars);
   run_elements(op, kernel, type == kFloat64 ? kVectorWidth<double> : kVectorWidth<float>, elements, y.device());

@@ -45,7 +45,8 @@ Tensor& add_scaled_out(const char* op, Tensor& out, const Tensor& a, const Tenso
   });
 }
 void check_subtraction(const char* op, const Tensor& a, const Tensor& b) {
-  tandem::check_subtraction(op, a.dtype() == kBool || b.dtype() == kBool);
+  const bool first = a.dtype() == kBool, second = b.dtype() == kBool;
+  tandem::check_subtraction(op, first || second, first && second);
 }
 /// Returns -alpha. A bool is returned unchanged, so that check_alpha can refuse it.
 Scalar negated(const Scalar& alpha) {

@@ -16,14 +16,17 @@ Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& optio
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   const double distance = end.to_double() - start.to_double(), by = step.to_double();
-  TANDEM_CHECK(by != 0 && distance * by >= 0, "arange: steps of ", step, " do not lead from ", start, " to ", end);
+  TANDEM_CHECK(by != 0, "arange: step must be nonzero");
+  TANDEM_CHECK(std::isfinite(distance), "arange: unsupported range: ", start, " -> ", end);
+  TANDEM_CHECK(distance * by >= 0, "arange: upper bound and lower bound inconsistent with step sign, got ", start,
+               " to ", end, " by ", step);
   int64_t count = 0, span = 0;
   if (integral && !__builtin_sub_overflow(end.to_int64(), start.to_int64(), &span)) {
     count = span / step.to_int64() + (span % step.to_int64() != 0);
   } else {
     const double steps = std::ceil(distance / by);
-    TANDEM_CHECK(steps < 0x1p62, "arange: from ", start, " to ", end, " by ", step, " there are ", steps,
-                 " numbers, more than a tensor holds");
+    TANDEM_CHECK(steps < 0x1p62, "arange: invalid size, possible overflow? ", start, " to ", end, " by ", step, " has ",
+                 steps, " elements");
     count = static_cast<int64_t>(steps);
   }
   Tensor out = make_empty("arange", {count}, options.dtype_or(integral ? kInt64 : get_default_dtype()), options);
@@ -35,8 +38,10 @@ Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& option
 }
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
-  TANDEM_CHECK(by != 0 && (last - first) * by >= 0 && std::isfinite(first) && std::isfinite(last), "range: steps of ",
-               step, " do not lead from ", start, " to ", end);
+  TANDEM_CHECK(by != 0, "range: step must be nonzero");
+  TANDEM_CHECK(std::isfinite(first) && std::isfinite(last), "range: unsupported range: ", start, " -> ", end);
+  TANDEM_CHECK((last - first) * by >= 0, "range: upper bound and lower bound inconsistent with step sign, got ", start,
+               " to ", end, " by ", step);
   const double count = std::floor((last - first) / by) + 1;
   // Passes an end half a step behind the last value, so that rounding errors neither add nor drop a value.
   const Tensor y = arange(first, first + (count - 0.5) * by, by, options.requires_grad(false).dtype(options.dtype()));

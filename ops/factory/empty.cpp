@@ -15,19 +15,22 @@ Tensor empty_like(const Tensor& x, const TensorOptions& options, std::optional<M
 }
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
   TANDEM_CHECK(!options.pinned_memory(),
-               "empty_strided: pinned memory was asked for, which it does not make; use pin_memory()");
+               "empty_strided: pinned_memory(true) is not supported; call pin_memory() on the result");
   Tensor y = core::empty_strided(sizes, strides, options.dtype(), options.device());
   return options.requires_grad() ? y.requires_grad_() : y;
 }
 Tensor empty_permuted(IntArrayRef sizes, IntArrayRef physical_layout, const TensorOptions& options) {
   Shape strides(sizes.size(), 0);
   int64_t stride = 1;
-  TANDEM_CHECK(physical_layout.size() == sizes.size(), "empty_permuted: sizes are ", sizes, " and physical_layout ",
-               physical_layout, "; accepted: each dimension once");
+  TANDEM_CHECK(physical_layout.size() == sizes.size(),
+               "empty_permuted: Number of dimensions in size does not match the length of the physical_layout; i.e. "
+               "len(size) = ",
+               sizes.size(), " is not equal to len(physical_layout) = ", physical_layout.size());
   for (size_t i = sizes.size(); i-- > 0;) {
     const auto d = static_cast<size_t>(physical_layout[i]);
-    TANDEM_CHECK(d < sizes.size() && strides[d] == 0, "empty_permuted: sizes are ", sizes, " and physical_layout ",
-                 physical_layout, "; accepted: each dimension once");
+    TANDEM_CHECK(d < sizes.size(), "empty_permuted: Dimension out of range (expected to be between 0 and ",
+                 sizes.size() - 1, ", but got ", physical_layout[i], " at index ", i, ")");
+    TANDEM_CHECK(strides[d] == 0, "empty_permuted: Duplicate dim not allowed, got physical_layout ", physical_layout);
     strides[d] = stride;
     stride *= std::max<int64_t>(sizes[d], 1);
   }

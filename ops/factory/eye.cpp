@@ -10,7 +10,8 @@ namespace tandem {
 
 Tensor eye(int64_t n, const TensorOptions& options) { return eye(n, n, options); }
 Tensor eye(int64_t n, int64_t m, const TensorOptions& options) {
-  TANDEM_CHECK(n >= 0 && m >= 0, "eye: ", n, " rows and ", m, " columns; neither may be negative");
+  TANDEM_CHECK(n >= 0, "eye: n must be greater or equal to 0, got ", n);
+  TANDEM_CHECK(m >= 0, "eye: m must be greater or equal to 0, got ", m);
   Tensor out = zeros({n, m}, options.requires_grad(false));
   const int64_t diagonal = std::min(n, m);
   if (diagonal > 0) core::as_strided(out, {diagonal}, {m + 1}, 0).fill_(1);

@@ -24,8 +24,8 @@ static Tensor integer_linspace(double start, double end, int64_t steps, const Te
   return host.to(options.device());
 }
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
-  TANDEM_CHECK(steps >= 0, "linspace: steps is ", steps, "; it must not be negative");
-  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: dtype is bool; accepted: numbers");
+  TANDEM_CHECK(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
+  TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: not implemented for '", options.dtype(), "'");
   if (!is_floating_point(options.dtype())) return finish_new(integer_linspace(start, end, steps, options), options);
   Tensor out = make_empty("linspace", {steps}, options.dtype(), options);
   TANDEM_DISPATCH(out.device(), arange, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0, out);
@@ -37,7 +37,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   const DType type = options.dtype();
   // Computed in float64, because exponents rounded to `type` would be too inaccurate.
   const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);
-  TANDEM_CHECK(type != kBool, "logspace: dtype is bool; accepted: numbers");
+  TANDEM_CHECK(type != kBool, "logspace: not implemented for '", type, "'");
   Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
   y = (full({}, base, wide).pow(y)).to(type);
   return options.requires_grad() ? y.requires_grad_() : y;

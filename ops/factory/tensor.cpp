@@ -12,11 +12,13 @@ namespace detail {
 
 NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_cast<int64_t>(rows.size())} {
   for (const NestedList& row : rows) {
-    TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_, "tensor: a row of ", row.sizes_, " among rows of ",
-                 rows.begin()->sizes_);
+    TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_,
+                 "tensor: Expected all sub-lists to have sizes: ", rows.begin()->sizes_,
+                 ", but got sub-list with sizes: ", row.sizes_);
     const bool mixed = !values_.empty() && !row.values_.empty() && values_.front().kind() != row.values_.front().kind();
-    TANDEM_CHECK(!mixed, "tensor: the lists hold ", values_.front().dtype(), " and ", row.values_.front().dtype(),
-                 "; accepted: numbers of one type");
+    TANDEM_CHECK(!mixed,
+                 "tensor: Expected all elements of the tensor to have the same scalar type: ", values_.front().dtype(),
+                 ", but got element of scalar type: ", row.values_.front().dtype());
     values_.insert(values_.end(), row.values_.begin(), row.values_.end());
   }
   if (rows.size())

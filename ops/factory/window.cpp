@@ -12,8 +12,8 @@ namespace {
 /// Returns weight(n / N) for n = 0, 1, ..., computed on the host in double. N is length - 1, or length if periodic.
 template <class Weight>
 Tensor window(const char* op, int64_t length, bool periodic, const TensorOptions& options, const Weight& weight) {
-  TANDEM_CHECK(length >= 0, op, ": window_length is ", length, "; it must not be negative");
-  TANDEM_CHECK(is_floating_point(options.dtype()), op, ": dtype is ", options.dtype(), "; accepted: floating point");
+  TANDEM_CHECK(length >= 0, op, " requires non-negative window_length, got window_length=", length);
+  TANDEM_CHECK(is_floating_point(options.dtype()), op, " expects floating point dtypes, got: ", options.dtype());
   std::vector<double> weights(static_cast<size_t>(length), 1.0);
   const double last = static_cast<double>(periodic ? length : length - 1);
   if (length > 1)

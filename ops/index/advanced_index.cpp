@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/ops/define_op.h"
+#include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/nonzero.h"
 
 namespace tandem {
@@ -14,7 +15,7 @@ static bool is_mask(const Tensor& index) { return index.dtype() == kBool || inde
 Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexing::TensorIndex> indices,
                            std::vector<std::pair<int64_t, Tensor>>& tensors) {
   using namespace indexing;
-  TANDEM_CHECK(!indices.empty(), op, ": the list of indices is empty; accepted: one index or more");
+  TANDEM_CHECK(!indices.empty(), op, ": the list of indices is empty; pass at least one index");
   int64_t used = 0;
   for (const TensorIndex& i : indices) {
     if (std::holds_alternative<Tensor>(i.entry) && is_mask(std::get<Tensor>(i.entry)))
@@ -22,21 +23,21 @@ Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexin
     else if (!std::holds_alternative<std::monostate>(i.entry) && !std::holds_alternative<EllipsisIndexType>(i.entry))
       ++used;
   }
-  TANDEM_CHECK_AS(IndexError, used <= whole.dim(), op, ": ", used, " indices for a tensor of ", whole.sizes());
+  TANDEM_CHECK_AS(IndexError, used <= whole.dim(), op, ": too many indices for tensor of dimension ", whole.dim(),
+                  ", got ", used, " for sizes ", whole.sizes());
   const int64_t rank = whole.dim();
   int64_t dim = 0;
   Tensor x = whole;
   const auto select = [&](int64_t number) {
     TANDEM_CHECK_AS(IndexError, number >= -x.size(dim) && number < x.size(dim), op, ": index ", number,
-                    " is out of range for dimension ", dim, " of ", x.sizes(), "; accepted: ", -x.size(dim), " to ",
-                    x.size(dim) - 1);
+                    " is out of bounds for dimension ", dim, " with size ", x.size(dim));
     x = x.select(dim, number);
   };
   for (const TensorIndex& i : indices) {
     if (const auto* number = std::get_if<int64_t>(&i.entry))
       select(*number);
     else if (const auto* slice = std::get_if<Slice>(&i.entry)) {
-      TANDEM_CHECK(slice->step > 0, op, ": a slice has step ", slice->step, "; it must be positive");
+      TANDEM_CHECK(slice->step > 0, op, ": step must be greater than zero, got a slice with step ", slice->step);
       x = x.slice(dim++, slice->start, slice->stop, slice->step);
     } else if (std::holds_alternative<std::monostate>(i.entry))
       x = x.unsqueeze(dim++);
@@ -52,7 +53,8 @@ Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexin
         x = x.unsqueeze(dim);
         tensors.emplace_back(dim++, t.reshape({1}).to(x.device()));
       } else {
-        TANDEM_CHECK(!t.is_floating_point(), op, ": index is ", t.dtype(), "; accepted: integers and bool");
+        TANDEM_CHECK(!t.is_floating_point(), op,
+                     ": tensors used as indices must be long, int, byte or bool tensors, got ", t.dtype());
         select(t.item<int64_t>());
       }
     }
@@ -62,15 +64,17 @@ Tensor detail::basic_index(const char* op, const Tensor& whole, ArrayRef<indexin
 
 void detail::check_mask(const char* op, const Tensor& x, int64_t dim, const Tensor& mask) {
   for (int64_t d = 0; d < mask.dim(); ++d)
-    TANDEM_CHECK_AS(IndexError, mask.size(d) == x.size(dim + d), op, ": a mask of ", mask.sizes(), " for dimension ",
-                    dim, " of ", x.sizes(), "; their sizes must agree");
-  TANDEM_CHECK(mask.device() == x.device(), op, ": a mask on ", mask.device(), " for x on ", x.device());
+    TANDEM_CHECK_AS(IndexError, mask.size(d) == x.size(dim + d), op, ": The shape of the mask ", mask.sizes(),
+                    " at index ", d, " does not match the shape of the indexed tensor ", x.sizes(), " at index ",
+                    dim + d);
+  TANDEM_CHECK(mask.device() == x.device(), op, ": Expected all tensors to be on the same device, but got mask is on ",
+               mask.device(), ", different from other tensors on ", x.device());
 }
 
 /// Converts negative positions along `dim` to non-negative ones. For indices on the CPU, one pass on the host is
 /// cheaper than launching seven kernels.
 static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, const Tensor& places) {
-  check_not_recorded(op, "the host looks whether the positions are in range");
+  check_not_recorded(op, "the host checks whether the indices are in range");
   const Tensor list = places.contiguous();
   const int64_t n = x.size(dim), count = list.numel();
   const int64_t* const at = list.data<int64_t>();
@@ -79,8 +83,8 @@ static Tensor wrapped_on_host(const char* op, const Tensor& x, int64_t dim, cons
     least = std::min(least, at[i]);
     most = std::max(most, at[i]);
   }
-  TANDEM_CHECK_AS(IndexError, count == 0 || (least >= -n && most < n), op, ": positions from ", least, " to ", most,
-                  " for dimension ", dim, " of ", x.sizes(), "; accepted: ", -n, " to ", n - 1);
+  TANDEM_CHECK_AS(IndexError, count == 0 || (least >= -n && most < n), op, ": index ", most < n ? least : most,
+                  " is out of bounds for dimension ", dim, " with size ", n);
   return least < 0 ? where(places < 0, places + n, places) : places;
 }
 detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector<std::pair<int64_t, Tensor>>& tensors) {
@@ -96,6 +100,8 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
       }
       continue;
     }
+    TANDEM_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, op,
+                 ": tensors used as indices must be long, int, byte or bool tensors, got ", index.dtype());
     const Tensor places = checked_index(op, x, index);
     dims.push_back(dim);
     if (index.is_cpu()) {
@@ -122,7 +128,9 @@ detail::Pointed detail::point(const char* op, const Tensor& x, const std::vector
   }
   p.at = positions[0];
   for (size_t k = 1; k < dims.size(); ++k) {
-    broadcast_shapes(op, p.at.sizes(), positions[k].sizes());
+    TANDEM_CHECK_AS(IndexError, broadcasts(p.at.sizes(), positions[k].sizes()), op,
+                    ": shape mismatch: indexing tensors could not be broadcast together with shapes ", p.at.sizes(),
+                    ", ", positions[k].sizes());
     p.at = p.at * x.size(dims[k]) + positions[k];
   }
   return p;

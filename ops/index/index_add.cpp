@@ -2,6 +2,7 @@
 #include "tandem/ops/index/index_add.h"
 
 #include "tandem/kernels/index.h"
+#include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/scatter_into.h"
 
 namespace tandem {
@@ -14,12 +15,9 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
   if (alpha.to_double() != 1) return index_add(dim, index, source * alpha);
   const Tensor places = checked_index("index_add", *this, index);
   dim = wrap_dim("index_add", dim, this->dim());
-  Shape expected = sizes();
-  if (this->dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
-  TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1), "index_add: x is ", sizes(), " and index ",
-               index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
+  detail::check_vector_index("index_add", *this, index);
   check_same_dtype_and_device("index_add", "x", *this, "source", source);
-  TANDEM_CHECK(source.sizes() == expected, "index_add: source is ", source.sizes(), "; accepted: ", expected);
+  detail::check_source_slices("index_add", *this, dim, index, source);
   const Tensor x = around(source, dim), at = places.contiguous();
   Tensor out;
   {

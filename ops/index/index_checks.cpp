@@ -1,6 +1,9 @@
 // Checks of indices and sources, and conversion of negative positions to non-negative ones: checked_places, from_front.
 #include "tandem/ops/index/index_checks.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "tandem/ops/define_op.h"
 
 namespace tandem::detail {
@@ -9,12 +12,41 @@ Tensor from_front(const Tensor& places, int64_t n) { return where(places < 0, pl
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   if (index.numel() == 0)  // an index without elements may have any dtype, as in PyTorch
     return index.device() == x.device() ? index.to(kInt64) : checked_index(op, x, index);
-  TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": x is ", x.sizes(), " and index ", index.sizes(),
-               "; both must have the same number of dimensions");
-  for (int64_t d = 0; d < x.dim(); ++d)
-    TANDEM_CHECK(d == dim || index.size(d) <= x.size(d), op, ": index is ", index.sizes(), " for x of ", x.sizes(),
-                 "; it may be larger only in dimension ", dim);
+  const bool gathers = std::string_view(op) == "gather";
+  TANDEM_CHECK(rank_of(index) == rank_of(x), op, ": Index tensor must have the same number of dimensions as ",
+               gathers ? "input" : "self", " tensor, got ", index.sizes(), " for ", x.sizes());
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    const bool fits = d == dim || index.size(d) <= x.size(d);
+    TANDEM_CHECK(fits || !gathers, op, ": Size does not match at dimension ", d, " expected index ", index.sizes(),
+                 " to be no larger than self ", x.sizes(), " apart from dimension ", dim);
+    TANDEM_CHECK(fits, op, ": Expected index ", index.sizes(), " to be no larger than self ", x.sizes(),
+                 " apart from dimension ", dim);
+  }
   return checked_index(op, x, index);
+}
+bool broadcasts(IntArrayRef a, IntArrayRef b) {
+  for (size_t k = 1; k <= std::min(a.size(), b.size()); ++k) {
+    const int64_t x = a[a.size() - k], y = b[b.size() - k];
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
+}
+void check_vector_index(const char* op, const Tensor& x, const Tensor& index) {
+  TANDEM_CHECK(index.dim() <= 1, op, ": Index is supposed to be a vector, but got dim: ", index.dim(),
+               " with type: ", index.dtype(), " and size: ", index.sizes());
+  TANDEM_CHECK(x.dim() > 0 || index.numel() == 1, op, ": Index to scalar can have only 1 value, got ", index.numel(),
+               " value(s)");
+}
+void check_source_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  Shape expected = x.sizes();
+  if (x.dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
+  if (source.sizes() == expected) return;
+  TANDEM_CHECK(source.dim() != x.dim() || x.dim() == 0 || source.size(dim) == index.numel(), op,
+               ": Number of indices (", index.numel(), ") should be equal to source.size(dim): (", source.size(dim),
+               "), for dim: ", dim);
+  TANDEM_FAIL(
+      op, ": source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ",
+      x.sizes(), " source.shape = ", source.sizes());
 }
 
 }  // namespace tandem::detail

@@ -9,5 +9,11 @@ namespace tandem::detail {
 Tensor from_front(const Tensor& places, int64_t n);
 /// Checks the index of gather or scatter and returns it as int64. An index without elements is accepted in any shape.
 Tensor checked_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index);
+/// Returns whether tensors of the sizes a and b broadcast.
+bool broadcasts(IntArrayRef a, IntArrayRef b);
+/// @throws Error unless index has at most one dimension, and one element if x is 0-dim
+void check_vector_index(const char* op, const Tensor& x, const Tensor& index);
+/// @throws Error unless source has x's sizes, except index.numel() slices along dim
+void check_source_slices(const char* op, const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 
 }  // namespace tandem::detail

@@ -23,10 +23,17 @@ Tensor checked_slices(const char* op, const Tensor& x, int64_t dim, const Tensor
   check_same_dtype_and_device(op, "x", x, "source", source);
   Shape expected = x.sizes();
   if (x.dim() > 0) expected[static_cast<size_t>(dim)] = index.numel();
-  const bool fits = index.dim() <= 1 && (x.dim() > 0 || index.numel() == 1);
-  TANDEM_CHECK_AS(IndexError, fits, op, ": x is ", x.sizes(), " and index ", index.sizes(),
-                  "; accepted: an index of one dimension, and of one place for a scalar");
-  TANDEM_CHECK(source.sizes() == expected, op, ": source is ", source.sizes(), "; accepted: ", expected);
+  TANDEM_CHECK_AS(IndexError, index.dim() <= 1, op, ": Index should have dimension 1 or 0 (got ", index.dim(), ")");
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0 || index.numel() == 1, op,
+                  ": When source is scalar, index should have one element (got ", index.numel(), ")");
+  TANDEM_CHECK(
+      source.dim() == x.dim(), op,
+      ": When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
+      source.dim(), "), destination dimensionality (", x.dim(), ")");
+  TANDEM_CHECK(x.dim() == 0 || source.size(dim) == index.numel(), op, ": Number of indices (", index.numel(),
+               ") should be equal to source.size(dim) (", source.size(dim), ")");
+  TANDEM_CHECK(source.sizes() == expected, op, ": Source/destination tensor must have same slice shapes, got source ",
+               source.sizes(), "; accepted: ", expected);
   return widened(places, dim, expected);
 }
 }  // namespace

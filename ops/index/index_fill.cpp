@@ -13,7 +13,7 @@ namespace {
 Tensor named_by(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim()), n = size_of(x, d);
-  TANDEM_CHECK(index.dim() <= 1, op, ": index is ", index.sizes(), "; accepted: one dimension");
+  TANDEM_CHECK(index.dim() <= 1, op, ": Index has to be a vector/scalar, got ", index.sizes());
   const Tensor places = from_front(checked_index(op, x, index), n).reshape({-1});
   const TensorOptions options = TensorOptions(kBool).device(x.device());
   const Tensor hit = zeros({n}, options).scatter(0, places, ones(places.sizes(), options));
@@ -27,7 +27,8 @@ Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value)
   return tandem::where(named_by("index_fill", *this, dim, index), number_beside(device(), value, dtype()), *this);
 }
 Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
-  TANDEM_CHECK(value.dim() == 0, "index_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  TANDEM_CHECK(value.dim() == 0, "index_fill only supports a 0-dimensional value tensor, but got tensor with ",
+               value.dim(), " dimension(s)");
   return tandem::where(named_by("index_fill", *this, dim, index), placed(value, device()).to(dtype()), *this);
 }
 Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {

@@ -4,6 +4,7 @@
 #include "tandem/kernels/index.h"
 #include "tandem/ops/define_op.h"
 #include "tandem/ops/index/advanced_index.h"
+#include "tandem/ops/index/index_checks.h"
 
 namespace tandem {
 
@@ -40,7 +41,9 @@ Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor
   for (const int64_t s : p.at.sizes()) whole.push_back(s);
   for (size_t d = dim + 1; d < part.size(); ++d) whole.push_back(part[d]);
   part[dim] = column[dim] = p.at.numel();
-  broadcast_shapes("index_put_", value.sizes(), whole);
+  TANDEM_CHECK(broadcasts(value.sizes(), whole) && broadcast_shapes("index_put_", value.sizes(), whole) == whole,
+               "index_put_: shape mismatch: value tensor of shape ", value.sizes(),
+               " cannot be broadcast to indexing result of shape ", whole);
   const Tensor rows = value.expand(whole).reshape(part);
   const auto put = [&] {  // returns the result as a new tensor
     const Tensor wide = p.at.reshape(column).expand(part);

@@ -1,6 +1,7 @@
 // index_reduce and index_reduce_: reduce slices that are assigned to the same position.
 #include "tandem/ops/index/index_reduce.h"
 
+#include "tandem/ops/index/index_checks.h"
 #include "tandem/ops/index/reduce_by_place.h"
 #include "tandem/ops/index/scatter_into.h"
 
@@ -15,11 +16,10 @@ Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& sour
   const Tensor places = checked_index("index_reduce", *this, index);
   Shape expected = sizes(), column(expected.size(), 1);
   if (this->dim() > 0) expected[static_cast<size_t>(d)] = column[static_cast<size_t>(d)] = index.numel();
-  TANDEM_CHECK(index.dim() <= 1 && (this->dim() > 0 || index.numel() == 1) && source.sizes() == expected,
-               "index_reduce: x is ", sizes(), ", index ", index.sizes(), " and source ", source.sizes(),
-               "; accepted: a 1-d index, and source of ", expected);
-  TANDEM_CHECK_AS(IndexError, index.numel() == 0 || size_of(*this, d) > 0, "index_reduce: index is ", index.sizes(),
-                  " for dimension ", d, " of ", sizes(), ", which has no places");
+  check_vector_index("index_reduce", *this, index);
+  check_source_slices("index_reduce", *this, d, index, source);
+  TANDEM_CHECK_AS(IndexError, index.numel() == 0 || size_of(*this, d) > 0,
+                  "index_reduce: index out of range in self: dimension ", d, " of ", sizes(), " has size 0");
   const Tensor wide = places.reshape(column).expand(expected);
   check_reduce_places("index_reduce", *this, d, wide, source);
   return reduce_by_place("index_reduce", *this, d, wide, source, how, include_self);

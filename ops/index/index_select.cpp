@@ -24,8 +24,9 @@ static Tensor index_select_backward(const Tensor& dy, int64_t dim, const Tensor&
 Tensor detail::select_rows(const char* op, const Tensor& from, int64_t dim, const Tensor& index) {
   const Tensor places = checked_index(op, from, index);
   dim = wrap_dim(op, dim, from.dim());
-  TANDEM_CHECK_AS(IndexError, index.dim() <= 1 && (from.dim() > 0 || index.numel() == 1), op, ": x is ", from.sizes(),
-                  " and index ", index.sizes(), "; accepted: an index of one dimension, and of one place for a scalar");
+  TANDEM_CHECK_AS(IndexError, index.dim() <= 1, op, ": Index is supposed to be a vector, got ", index.sizes());
+  TANDEM_CHECK_AS(IndexError, from.dim() > 0 || index.numel() == 1, op, ": Index to scalar can have only 1 value, got ",
+                  index.numel(), " value(s)");
   const Tensor x = around(from, dim), at = places.contiguous();
   Shape sizes = from.sizes();
   if (from.dim() > 0) sizes[static_cast<size_t>(dim)] = index.numel();

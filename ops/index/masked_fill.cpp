@@ -9,20 +9,24 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, masked_fill);
 
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
-  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill: mask is ", mask.dtype(), "; accepted: bool");
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill only supports boolean masks, but got mask with dtype ",
+               mask.dtype());
   check_holds("masked_fill", dtype(), value);
   return choose("masked_fill", mask, number_beside(device(), value, dtype()), *this,
                 /*row_major=*/true);  // because PyTorch's result and gradient are contiguous
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
-  TANDEM_CHECK(value.dim() == 0, "masked_fill: value is ", value.sizes(), "; accepted: a tensor of no dimension");
+  TANDEM_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
+               value.dim(), " dimension(s)");
   const Tensor held = placed(value, device()).to(dtype());
   return choose("masked_fill", mask, held, *this, /*row_major=*/!autograd::wants_grad(held));
 }
 Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
-  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill_: mask is ", mask.dtype(), "; accepted: bool");
-  TANDEM_CHECK(broadcast_shapes("masked_fill_", sizes(), mask.sizes()) == sizes(), "masked_fill_: x is ", sizes(),
-               " and mask ", mask.sizes(), "; x cannot grow");
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+               mask.dtype());
+  TANDEM_CHECK(broadcast_shapes("masked_fill_", sizes(), mask.sizes()) == sizes(), "masked_fill_: output with shape ",
+               sizes(), " doesn't match the broadcast shape ", broadcast_shapes("masked_fill_", sizes(), mask.sizes()),
+               " with mask ", mask.sizes());
   detail::check_holds("masked_fill_", dtype(), value);
   return autograd::inplace(
       "masked_fill_", self(), {}, [&] { copy_elements(detach().masked_fill(mask, value), self()); },

@@ -12,13 +12,16 @@ TANDEM_CAST_POLICY(none, masked_scatter);
 
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   check_same_dtype_and_device("masked_scatter", "x", *this, "source", source);
-  TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_scatter: mask is ", mask.dtype(), " on ",
-               mask.device(), "; accepted: bool on ", device());
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_scatter only supports boolean masks, but got mask with dtype ",
+               mask.dtype());
+  TANDEM_CHECK(mask.device() == device(),
+               "masked_scatter: expected self and mask to be on the same device, but got mask on ", mask.device(),
+               " and self on ", device());
   const Shape sizes = broadcast_shapes("masked_scatter", this->sizes(), mask.sizes());
   const Tensor hit = mask.expand(sizes).reshape({-1}), x = expand(sizes);
   if (hit.numel() == 0 || source.numel() == 0) {
     TANDEM_CHECK(hit.numel() == 0 || !hit.any().item<bool>(),
-                 "masked_scatter: source has no elements; accepted: one for each in the mask");
+                 "masked_scatter: Number of elements of source < number of ones in mask: source has none");
     return record("masked_scatter",
                   x.detach().clone(hit.numel() == 0 ? MemoryFormat::Preserve : MemoryFormat::Contiguous), {x, source},
                   {}, [sizes = Shape(source.sizes())](const Context& ctx, const Tensor& dy) -> Grads {
@@ -31,8 +34,9 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
   return tandem::where(hit.reshape(sizes), from, x);  // the result is contiguous for any strides of the mask
 }
 Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const {
-  TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(), "masked_scatter_: x is ", sizes(),
-               " and mask ", mask.sizes(), "; x cannot grow");
+  TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(),
+               "masked_scatter_: output with shape ", sizes(), " doesn't match the broadcast shape ",
+               broadcast_shapes("masked_scatter_", sizes(), mask.sizes()), " with mask ", mask.sizes());
   return write_in_place("masked_scatter_", self(), {source},
                         [&](const Tensor& x) { return x.masked_scatter(mask, source); });
 }

@@ -10,9 +10,11 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, masked_select);
 
 Tensor Tensor::masked_select(const Tensor& mask) const {
-  check_not_recorded("masked_select", "the mask's values tell how many elements there are");
-  TANDEM_CHECK(mask.dtype() == kBool && mask.device() == device(), "masked_select: mask is ", mask.dtype(), " on ",
-               mask.device(), "; accepted: bool on ", device());
+  check_not_recorded("masked_select", "the number of elements depends on the values of the mask");
+  TANDEM_CHECK(mask.dtype() == kBool, "masked_select: expected BoolTensor for mask, got ", mask.dtype());
+  TANDEM_CHECK(mask.device() == device(),
+               "masked_select: expected self and mask to be on the same device, but got mask on ", mask.device(),
+               " and self on ", device());
   const Shape sizes = broadcast_shapes("masked_select", this->sizes(), mask.sizes());
   const Tensor places = tandem::nonzero(mask.expand(sizes).reshape({-1}));
   return select_rows("masked_select", expand(sizes).reshape({-1}), 0, places.reshape({-1}));

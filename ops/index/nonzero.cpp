@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, count_nonzero, nonzero, nonzero_numpy, nonzero_static);
 
 Tensor nonzero(const Tensor& x) {
-  check_not_recorded("nonzero", "the values tell how many rows there are");
+  check_not_recorded("nonzero", "the number of rows depends on the values");
   const NoGradGuard guard;
   const Tensor mask = (x.dtype() == kBool ? x : x != 0).contiguous();
   Tensor places;
@@ -19,7 +19,7 @@ Tensor nonzero(const Tensor& x) {
 Tensor Tensor::nonzero() const { return tandem::nonzero(*this); }
 std::vector<Tensor> Tensor::nonzero_numpy() const { return tandem::where(*this); }
 Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
-  TANDEM_CHECK(size >= 0, "nonzero_static: size is ", size, "; it must not be negative");
+  TANDEM_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
   const NoGradGuard guard;
   const TensorOptions options = TensorOptions(kInt64).device(device());
   const Tensor hit = (*this != 0).reshape({-1}), place = hit.to(kInt64).cumsum(0) - 1;
@@ -38,7 +38,9 @@ Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const {
 Tensor Tensor::count_nonzero(IntArrayRef dims) const { return (*this != 0).sum(dims); }
 
 bool Tensor::is_nonzero() const {
-  TANDEM_CHECK(numel() == 1, "is_nonzero: the tensor is ", sizes(), "; accepted: one element");
+  TANDEM_CHECK(numel() > 0, "is_nonzero: Boolean value of Tensor with no values is ambiguous");
+  TANDEM_CHECK(numel() == 1, "is_nonzero: Boolean value of Tensor with more than one value is ambiguous, got ",
+               sizes());
   const Scalar value = item();
   return value.is_floating_point() ? value.to_double() != 0 : value.to_int64() != 0;
 }

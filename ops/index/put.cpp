@@ -10,8 +10,9 @@ TANDEM_CAST_POLICY(none, put);
 
 Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) const {
   check_same_dtype_and_device("put", "x", *this, "source", source);
-  TANDEM_CHECK(source.numel() == index.numel(), "put: source is ", source.sizes(), " and index ", index.sizes(),
-               "; both must have the same number of elements");
+  TANDEM_CHECK(source.numel() == index.numel(),
+               "put: Expected source and index to have the same number of elements, but got source.numel() = ",
+               source.numel(), ", index.numel() = ", index.numel());
   const Tensor places = from_front(checked_index("put", *this, index), numel()).reshape({-1});
   const Tensor flat = reshape({-1}), from = source.reshape({-1});
   return reshape_result(accumulate ? flat.index_add(0, places, from) : flat.scatter(0, places, from), sizes());

@@ -12,8 +12,8 @@ Reduce detail::parse_reduce(const char* op, const std::string& name, bool with_s
   if (name == "mean") return Reduce::mean;
   if (name == "amax") return Reduce::amax;
   if (name == "amin") return Reduce::amin;
-  TANDEM_FAIL(op, ": reduce is \"", name, "\"; accepted: ", with_sum ? "\"sum\", " : "",
-              "\"prod\", \"mean\", \"amax\" and \"amin\"");
+  TANDEM_CHECK(with_sum, op, ": Expected reduce to be one of prod, mean, amax or amin but got ", name);
+  TANDEM_FAIL(op, ": reduce argument must be either sum, prod, mean, amax or amin, got ", name);
 }
 void detail::check_reduce_places(const char* op, const Tensor& x, int64_t d, const Tensor& index,
                                  const Tensor& source) {
@@ -21,8 +21,8 @@ void detail::check_reduce_places(const char* op, const Tensor& x, int64_t d, con
   for (int64_t k = 0; fits && index.numel() > 0 && k < rank_of(x); ++k)
     fits = (k == d || size_of(index, k) <= size_of(x, k)) && size_of(index, k) <= size_of(source, k);
   check_same_dtype_and_device(op, "x", x, "source", source);
-  TANDEM_CHECK(fits, op, ": index is ", index.sizes(), " and source ", source.sizes(), " for x of ", x.sizes(),
-               "; accepted: an index no larger than source, nor than x in dimensions other than ", d);
+  TANDEM_CHECK(fits, op, ": Expected index ", index.sizes(), " to be no larger than self ", x.sizes(),
+               " apart from dimension ", d, " and to be no larger size than src ", source.sizes());
 }
 
 namespace {

@@ -24,7 +24,7 @@ Tensor placed_part(const char* op, const Tensor& x, const Tensor& index, Tensor 
     if (fits && size_of(source, d) > size_of(index, d)) source = source.narrow(d, 0, size_of(index, d));
   }
   check_same_dtype_and_device(op, "x", x, "source", source);
-  TANDEM_CHECK(fits, op, ": source is ", source.sizes(), "; accepted: at least ", index.sizes());
+  TANDEM_CHECK(fits, op, ": Expected index ", index.sizes(), " to be no larger size than src ", source.sizes());
   if (index.numel() == 0) return source.reshape({source.numel()}).narrow(0, 0, 0).reshape(index.sizes());
   return source.dim() == index.dim() ? source : source.reshape(index.sizes());
 }
@@ -73,8 +73,8 @@ Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& sou
 
 namespace {
 bool adds(const std::string& reduce) {
-  TANDEM_CHECK(reduce == "add" || reduce == "multiply", "scatter: reduce is \"", reduce,
-               "\"; accepted: \"add\" and \"multiply\"");
+  TANDEM_CHECK(reduce == "add" || reduce == "multiply", "scatter: reduce argument must be either add or multiply, got ",
+               reduce);
   return reduce == "add";
 }
 /// Returns a tensor with index's sizes, filled with `value`.

@@ -13,7 +13,9 @@ namespace {
 template <class View> Tensor replaced(const char* op, const Tensor& whole, const Tensor& source, const View& view) {
   Tensor y = whole, part = view(y);
   check_same_dtype_and_device(op, "x", whole, "source", source);
-  TANDEM_CHECK(source.sizes() == part.sizes(), op, ": source is ", source.sizes(), "; accepted: ", part.sizes());
+  TANDEM_CHECK(source.sizes() == part.sizes(), op,
+               ": expected src to have a size equal to the slice of self. src size = ", source.sizes(),
+               ", slice size = ", part.sizes());
   part.copy_(source);
   return y;
 }
@@ -31,8 +33,8 @@ Tensor Tensor::diagonal_scatter(const Tensor& source, int64_t offset, int64_t di
 Tensor Tensor::as_strided_scatter(const Tensor& source, IntArrayRef sizes, IntArrayRef strides,
                                   std::optional<int64_t> storage_offset) const {
   const Tensor y = clone();
-  TANDEM_CHECK(y.strides() == this->strides(), "as_strided_scatter: x is ", this->sizes(), " with strides ",
-               this->strides(), "; accepted: elements that lie without gaps");
+  TANDEM_CHECK(y.strides() == this->strides(), "as_strided_scatter: x must be dense, with no gaps or overlaps, got ",
+               this->sizes(), " with strides ", this->strides());
   const int64_t offset = storage_offset.value_or(this->storage_offset()) - this->storage_offset();
   return replaced("as_strided_scatter", y, source,
                   [&](const Tensor& whole) { return whole.as_strided(sizes, strides, offset); });

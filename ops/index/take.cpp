@@ -17,8 +17,9 @@ Tensor Tensor::take(const Tensor& index) const {
 Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim) const {
   if (!dim) return reshape({-1}).gather(0, indices.reshape({-1}));
   const int64_t d = wrap_dim("take_along_dim", *dim, this->dim());
-  TANDEM_CHECK(indices.dim() == this->dim(), "take_along_dim: x is ", sizes(), " and indices ", indices.sizes(),
-               "; both must have the same number of dimensions");
+  TANDEM_CHECK(indices.dim() == this->dim(),
+               "take_along_dim(): input and indices should have the same number of dimensions, but got ", this->dim(),
+               " dimensions for input, and ", indices.dim(), " dimensions for indices");
   if (this->dim() == 0) return gather(0, indices);
   const auto at = static_cast<size_t>(d);
   Shape one = sizes(), other = indices.sizes();

@@ -34,7 +34,9 @@ std::ostream& operator<<(std::ostream& out, const Slice& slice) {
 }
 TensorIndex::TensorIndex(const char* ellipsis) : entry(Ellipsis) {
   if (std::string_view(ellipsis) != "...")
-    throw Error(std::string("index: the string is \"").append(ellipsis).append("\"; accepted: \"...\""));
+    throw Error(std::string("index: Expected \"...\" to represent an ellipsis index, but got \"")
+                    .append(ellipsis)
+                    .append("\""));
 }
 std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
   if (const auto* number = std::get_if<int64_t>(&index.entry)) return out << *number;

@@ -16,7 +16,9 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper, bool 
   TANDEM_DISPATCH_HOST(columns.device(), cholesky, columns, upper, info);
   if (check_errors)
     check_info("linalg_cholesky", info,
-               "is not positive-definite: the leading minor of the order that info says is not positive");
+               "The factorization could not be completed because the input is not positive-definite (the leading minor "
+               "of order ",
+               " is not positive-definite)");
   Tensor y;
   {
     const NoGradGuard guard;
@@ -37,8 +39,10 @@ Tensor linalg_cholesky(const Tensor& a, bool upper) {
 }
 Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper) {
   check_square("cholesky_solve", L);
-  TANDEM_CHECK(b.dim() >= 2 && b.size(-2) == L.size(-1), "cholesky_solve: b is ", b.sizes(), " and L ", L.sizes(),
-               "; accepted: (..., n, k) and (..., n, n)");
+  TANDEM_CHECK(b.dim() >= 2, "cholesky_solve: b should have at least 2 dimensions, but has ", b.dim(),
+               " dimensions instead");
+  TANDEM_CHECK(b.size(-2) == L.size(-1), "Incompatible matrix sizes for cholesky_solve: each A matrix is ", L.size(-1),
+               " by ", L.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
   const Tensor lower = upper ? L.mT() : L;
   return linalg_solve_triangular(lower.mT(), linalg_solve_triangular(lower, b, /*upper=*/false), /*upper=*/true);
 }

@@ -10,16 +10,17 @@ namespace tandem {
 TANDEM_CAST_POLICY(promote, cross, linalg_cross);
 
 Tensor Tensor::cross(const Tensor& other, std::optional<int64_t> dim) const {
-  TANDEM_CHECK(this->dim() == other.dim(), "cross: the operands are ", this->sizes(), " and ", other.sizes(),
-               "; both must have the same number of dimensions");
+  TANDEM_CHECK(this->dim() == other.dim(), "cross: inputs must have the same number of dimensions, got ", this->sizes(),
+               " and ", other.sizes());
   check_same_dtype("cross", "x", *this, "other", other);
   const Shape sizes = broadcast_shapes("cross", this->sizes(), other.sizes());
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t d = dim ? wrap_dim("cross", *dim, rank) : 0;
   if (!dim)
     while (d < rank && sizes[static_cast<size_t>(d)] != 3) ++d;
-  TANDEM_CHECK(d < rank && sizes[static_cast<size_t>(d)] == 3, "cross: the operands are ", this->sizes(), " and ",
-               other.sizes(), "; accepted: a dimension of size 3, which dim names");
+  TANDEM_CHECK(d < rank, "cross: no dimension of size 3 in input, got ", this->sizes(), " and ", other.sizes());
+  TANDEM_CHECK(sizes[static_cast<size_t>(d)] == 3, "cross: inputs dimension ", dim.value_or(d),
+               " must have length 3. Got ", this->sizes(), " and ", other.sizes());
   const Tensor a = expand(sizes), b = other.expand(sizes);
   return a.roll(-1, d) * b.roll(-2, d) - a.roll(-2, d) * b.roll(-1, d);
 }

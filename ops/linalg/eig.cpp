@@ -11,12 +11,15 @@ namespace {
 std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, std::string_view uplo, bool vectors) {
   check_square(op, a);
   const bool upper = uplo == "U" || uplo == "u";
-  TANDEM_CHECK(upper || uplo == "L" || uplo == "l", op, ": UPLO is \"", uplo, "\"; accepted: \"L\" and \"U\"");
+  TANDEM_CHECK(upper || uplo == "L" || uplo == "l", op, ": Expected UPLO argument to be 'L' or 'U', but got ", uplo);
   Tensor columns = to_columns(op, a), w = core::empty({columns.size(0), a.size(-1)}, a.dtype(), columns.device());
   Tensor info = core::empty({columns.size(0)}, kInt32, columns.device());
   if (a.numel() > 0) {
     TANDEM_DISPATCH_HOST(columns.device(), eigh, columns, upper, vectors, w, info);
-    check_info(op, info, "has eigenvalues that did not converge: are its elements finite?");
+    check_info(op, info,
+               "The algorithm failed to converge because the input matrix contained non-finite values, is "
+               "ill-conditioned or has too many repeated eigenvalues (error code: ",
+               ")");
   }
   return {from_host(w, leading_sizes(a), a.device()), from_columns(columns, leading_sizes(a), a.device())};
 }
@@ -42,8 +45,8 @@ Tensor linalg_eigvalsh(const Tensor& a, std::string_view UPLO) {
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& a) { return {linalg_eigvals(a), Tensor()}; }
 Tensor linalg_eigvals(const Tensor&) {
   TANDEM_CHECK_AS(NotImplementedError, false,
-                  "linalg_eig and linalg_eigvals: the eigenvalues of a matrix that is not symmetric are complex "
-                  "numbers, which no dtype holds; linalg_eigh takes symmetric matrices");
+                  "linalg_eig and linalg_eigvals are not implemented: eigenvalues of a general matrix are complex, and "
+                  "there are no complex dtypes; use linalg_eigh for a symmetric matrix");
   return {};
 }
 

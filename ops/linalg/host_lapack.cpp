@@ -3,17 +3,20 @@
 #include "tandem/ops/linalg/host_lapack.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace tandem::detail {
 
-void check_matrices(const char* op, const Tensor& x) {
-  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: matrices, (..., m, n)");
-  TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
+void check_matrices(const char* op, const Tensor& x, const char* name) {
+  TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor ", name, " must have at least 2 dimensions, got ", x.sizes());
+  TANDEM_CHECK(x.is_floating_point(), op, ": Expected a floating point or complex tensor as input. Got ", x.dtype());
+  TANDEM_CHECK(!is_half(x.dtype()), op, ": Low precision dtypes not supported. Got ", x.dtype(),
                "; accepted: float32 and float64");
 }
 void check_square(const char* op, const Tensor& x) {
   check_matrices(op, x);
-  TANDEM_CHECK(x.size(-1) == x.size(-2), op, ": x is ", x.sizes(), "; accepted: square matrices, (..., n, n)");
+  TANDEM_CHECK(x.size(-1) == x.size(-2), op, ": A must be batches of square matrices, but they are ", x.size(-2),
+               " by ", x.size(-1), " matrices");
 }
 Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more) {
   Shape out = sizes;
@@ -21,7 +24,7 @@ Shape joined(IntArrayRef sizes, std::initializer_list<int64_t> more) {
   return out;
 }
 Tensor to_columns(const char* op, const Tensor& x) {
-  if (!x.is_cpu()) check_not_recorded(op, "is computed on the host, and copies there and back");
+  if (!x.is_cpu()) check_not_recorded(op, "it is computed on the host, with copies to it and back");
   const NoGradGuard guard;
   const Tensor host = x.detach().to(host_of(x));
   const Tensor columns = core::transpose(host, -2, -1).clone(MemoryFormat::Contiguous);
@@ -40,14 +43,15 @@ Tensor transpose_result(const Tensor& y) {
   return record("transpose", core::transpose(y, -2, -1), {y}, {},
                 [](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(-2, -1)}; });
 }
-void check_info(const char* op, const Tensor& info, const char* meaning) {
-  check_not_recorded(op, "looks at its result, whether there is one");
+void check_info(const char* op, const Tensor& info, const char* before, const char* after) {
+  check_not_recorded(op, "the host checks whether it succeeded");
   const Tensor host = contiguous_detached(info.cpu());
   const int32_t* const first = host.data<int32_t>();
   const int32_t* const found = std::find_if(first, first + host.numel(), [](int32_t i) { return i != 0; });
   if (found == first + host.numel()) return;
-  TANDEM_CHECK_AS(LinAlgError, false, op, ": matrix ", found - first, " of ", host.numel(), " ", meaning, " (info ",
-                  *found, ")");
+  std::ostringstream batch;
+  if (host.numel() > 1) batch << "(Batch element " << found - first << "): ";
+  TANDEM_CHECK_AS(LinAlgError, false, op, ": ", batch.str(), before, *found, after);
 }
 
 LuFactors factor_lu(const char* op, const Tensor& a) {
@@ -63,7 +67,7 @@ LuFactors factor_lu(const char* op, const Tensor& a) {
 std::pair<Tensor, Tensor> broadcast_matrices(const char* op, const Tensor& a, const Tensor& b) {
   check_operands(op, a, b);
   check_matrices(op, a);
-  check_matrices(op, b);
+  check_matrices(op, b, "B");
   const Shape leading = broadcast_shapes(op, leading_sizes(a), leading_sizes(b));
   const auto widen = [&](const Tensor& x) {
     return leading_sizes(x) == IntArrayRef(leading) ? x : x.expand(joined(leading, {x.size(-2), x.size(-1)}));

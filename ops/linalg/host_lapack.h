@@ -9,7 +9,7 @@
 namespace tandem::detail {
 
 /// @throws Error unless x has shape (..., m, n) and is float32 or float64
-void check_matrices(const char* op, const Tensor& x);
+void check_matrices(const char* op, const Tensor& x, const char* name = "A");
 /// @throws Error unless x has shape (..., n, n) and is float32 or float64
 void check_square(const char* op, const Tensor& x);
 /// Returns the sizes of x without the last `last` ones: the batch dimensions.
@@ -29,9 +29,9 @@ Tensor from_columns(const Tensor& columns, IntArrayRef leading, Device device);
 Tensor from_host(const Tensor& y, IntArrayRef leading, Device device);
 /// Transposes the matrices of a result. The returned tensor does not count as a view, although it is one in memory.
 Tensor transpose_result(const Tensor& y);
-/// Checks that info is 0 for every matrix. @throws LinAlgError that names the first matrix whose info is not 0, with
-/// `meaning` and the value
-void check_info(const char* op, const Tensor& info, const char* meaning);
+/// Checks that info is 0 for every matrix. @throws LinAlgError with the texts `before` and `after` around the first
+/// info that is not 0; it names the matrix if there are several
+void check_info(const char* op, const Tensor& info, const char* before, const char* after);
 
 /// Factors of P^T a = L U on the host, as the kernel lu_factor returns them.
 struct LuFactors {
@@ -53,7 +53,5 @@ Tensor differences(const Tensor& x);
 inline double precision(DType dtype) {
   return dtype == kFloat32 ? double(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
 }
-/// Argument `meaning` of check_info for LU factors: describes an info that is not 0.
-inline constexpr const char* kSingular = "is singular: an element of U's diagonal, counted from 1 by info, is zero";
 
 }  // namespace tandem::detail

@@ -20,7 +20,9 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& a, bool check_errors) {
                   .clone(MemoryFormat::Contiguous);
   }
   TANDEM_DISPATCH_HOST(columns.device(), lu_solve, f.lu, f.pivots, columns);
-  if (check_errors) check_info(kName, f.info, kSingular);
+  if (check_errors)
+    check_info(kName, f.info, "The diagonal element ",
+               " is zero, the inversion could not be completed because the input matrix is singular");
   const Tensor y = from_columns(columns, leading_sizes(a), a.device());
   return record(kName, std::tuple(y, from_host(f.info, leading_sizes(a), a.device())), {a}, {y},
                 [](const Context& ctx, const Grads& dy) -> Grads {

@@ -16,8 +16,8 @@ kernels::LeastSquares driver_of(std::optional<std::string_view> name) {
   if (!name || *name == "gelsy") return LeastSquares::gelsy;
   if (*name == "gels") return LeastSquares::gels;
   if (*name == "gelsd") return LeastSquares::gelsd;
-  TANDEM_CHECK(*name == "gelss", "linalg_lstsq: driver is \"", *name,
-               "\"; accepted: \"gelsy\", \"gels\", \"gelsd\" and \"gelss\"");
+  TANDEM_CHECK(*name == "gelss", "linalg_lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got ",
+               *name);
   return LeastSquares::gelss;
 }
 }  // namespace
@@ -30,8 +30,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
   const LeastSquares method = driver_of(driver);
   const bool vectors = is_vector_side(a, b);
   const Tensor sides = vectors ? b.unsqueeze(-1) : b;
-  TANDEM_CHECK(sides.dim() >= 2 && sides.size(-2) == a.size(-2), kName, ": a is ", a.sizes(), " and b ", b.sizes(),
-               "; accepted: (..., m, n), and (..., m, k) or (..., m)");
+  TANDEM_CHECK(sides.dim() >= 2, kName, ": other must have at least 1 dimension, got ", b.sizes());
+  TANDEM_CHECK(sides.size(-2) == a.size(-2), kName, ": input.size(-2) should match other.size(-2), got ", a.sizes(),
+               " and ", b.sizes());
   const auto [wide_a, wide_b] = broadcast_matrices(kName, a, sides);
   const int64_t m = a.size(-2), n = a.size(-1), least = std::min(m, n), k = sides.size(-1);
   const Shape leading = leading_sizes(wide_a);
@@ -50,12 +51,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& a, const T
     const double bound = rcond.value_or(precision(a.dtype()) * static_cast<double>(std::max(m, n)));
     if (least > 0 && batch > 0) {
       TANDEM_DISPATCH_HOST(columns.device(), least_squares, method, bound, columns, both, values, rank, info);
-      check_info(kName, info, "has no least squares: it is not of full rank, or singular values did not converge");
+      check_info(kName, info,
+                 "The least squares solution could not be computed because the input matrix does not have full rank or "
+                 "its singular values did not converge (error code: ",
+                 ")");
     }
     x = core::narrow(from_columns(both, leading, a.device()), static_cast<int64_t>(leading.size()), 0, n);
     const bool by_values = method == LeastSquares::gelsd || method == LeastSquares::gelss;
     if (m > n && by_values) {
-      check_not_recorded(kName, "looks at ranks, whether there are residuals");
+      check_not_recorded(kName, "the host checks ranks to see whether there are residuals");
       has_residuals = rank.numel() == 0 || (rank == n).all().item<bool>();
     }
     rank = method == LeastSquares::gels ? empty({0}, a.options().dtype(kInt64)) : from_host(rank, leading, a.device());

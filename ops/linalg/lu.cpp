@@ -56,12 +56,14 @@ Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Ten
 ThreeTensors linalg_lu_factor_ex(const Tensor& a, bool pivot, bool check_errors) {
   static constexpr const char* kName = "linalg_lu_factor_ex";
   check_matrices(kName, a);
-  TANDEM_CHECK(pivot, kName, ": pivot is false; accepted: true, factors without pivots are for GPUs only in PyTorch");
+  TANDEM_CHECK(pivot, kName, ": LU without pivoting is not implemented; pass pivot = true");
   const LuFactors f = factor_lu(kName, a);
   const IntArrayRef leading = leading_sizes(a);
   const Tensor lu = from_columns(f.lu, leading, a.device()), pivots = from_host(f.pivots, leading, a.device());
   const Tensor info = from_host(f.info, leading, a.device());
-  if (check_errors) check_info(kName, f.info, kSingular);
+  if (check_errors)
+    check_info(kName, f.info, "Diagonal element ",
+               " of U is zero and using it on lu_solve would result in a division by zero");
   return record(
       kName, std::tuple(lu, pivots, info), {a}, {lu, pivots}, [](const Context& ctx, const Grads& dy) -> Grads {
         const Tensor lu = ctx.saved(0), p = permutation_of(ctx.saved(1), lu.size(-2), lu.dtype());
@@ -77,11 +79,16 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& a, bool pivot) {
 }
 ThreeTensors lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, bool unpack_pivots) {
   check_matrices("lu_unpack", LU);
-  TANDEM_CHECK(!unpack_pivots ||
-                   (pivots.dtype() == kInt32 && pivots.device() == LU.device() &&
-                    pivots.sizes() == IntArrayRef(joined(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))}))),
-               "lu_unpack: LU is ", LU.sizes(), " and pivots ", pivots.dtype(), pivots.sizes(),
-               "; accepted: (..., m, n), and int32 (..., min(m, n)) on its device");
+  if (unpack_pivots) {
+    const Shape expected = joined(leading_sizes(LU), {std::min(LU.size(-2), LU.size(-1))});
+    TANDEM_CHECK(pivots.dtype() == kInt32,
+                 "lu_unpack: LU_pivots is expected to be a contiguous tensor of int32 dtype, got ", pivots.dtype());
+    TANDEM_CHECK(pivots.device() == LU.device(),
+                 "lu_unpack: Expected LU_pivots and LU_data to be on the same device, but got ", pivots.device(),
+                 " and ", LU.device());
+    TANDEM_CHECK(pivots.sizes() == IntArrayRef(expected), "lu_unpack: Expected LU_pivots to have shape ", expected,
+                 " but got ", pivots.sizes(), " instead");
+  }
   const auto none = [&] { return empty({0}, LU.options()); };
   return {unpack_pivots ? permutation_of(pivots, LU.size(-2), LU.dtype()) : none(), unpack_data ? lower_of(LU) : none(),
           unpack_data ? upper_of(LU) : none()};
@@ -93,8 +100,9 @@ ThreeTensors linalg_lu(const Tensor& a, bool pivot) {
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
   check_square("linalg_lu_solve", LU);
   if (!left) return transpose_result(linalg_lu_solve(LU, pivots, b.mT(), true, !adjoint));
-  TANDEM_CHECK(b.dim() >= 2 && b.size(-2) == LU.size(-1), "linalg_lu_solve: LU is ", LU.sizes(), " and b ", b.sizes(),
-               "; accepted: (..., n, n) and (..., n, k), or (..., k, n) unless left");
+  TANDEM_CHECK(b.dim() >= 2, "linalg_lu_solve: The input tensor B must have at least 2 dimensions, got ", b.sizes());
+  TANDEM_CHECK(b.size(-2) == LU.size(-1), "linalg_lu_solve: Incompatible shapes of A and B for the equation AX = B (",
+               LU.size(-2), "x", LU.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
   const Tensor p = std::get<0>(lu_unpack(LU, pivots, false, true));
   if (!adjoint)
     return linalg_solve_triangular(LU, linalg_solve_triangular(LU, p.mT().matmul(b), false, true, true), true);

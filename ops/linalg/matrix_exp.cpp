@@ -29,7 +29,7 @@ Tensor exponential(const char* op, const Tensor& a) {
   // Number of halvings per matrix; 0 if the norm is small or not finite.
   const Tensor wanted = (norms / 1.09).log2().ceil();
   const Tensor halvings = where((wanted > 0) & wanted.isfinite(), wanted, Scalar(0)).unsqueeze(-1).unsqueeze(-1);
-  check_not_recorded(op, "chooses its number of products by the norm of the matrix");
+  check_not_recorded(op, "its number of products depends on the norm of the matrix");
   const auto most = static_cast<int>(halvings.max().item<double>());
   Tensor y = taylor(a * full({}, 0.5, a.options()).pow(halvings));
   for (int i = 0; i < most; ++i) y = where(halvings > i, y.matmul(y), y);

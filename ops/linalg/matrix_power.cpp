@@ -9,8 +9,10 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_matrix_power, matrix_power);
 
 Tensor linalg_matrix_power(const Tensor& a, int64_t n) {
-  TANDEM_CHECK(a.dim() >= 2 && a.size(-1) == a.size(-2), "linalg_matrix_power: a is ", a.sizes(),
-               "; accepted: square matrices, (..., n, n)");
+  TANDEM_CHECK(a.dim() >= 2, "linalg_matrix_power: The input tensor A must have at least 2 dimensions, got ",
+               a.sizes());
+  TANDEM_CHECK(a.size(-1) == a.size(-2), "linalg_matrix_power: A must be batches of square matrices, but they are ",
+               a.size(-2), " by ", a.size(-1), " matrices");
   if (n == 0)
     return record("linalg_matrix_power", eye(a.size(-1), a.options()).expand(a.sizes()).clone(MemoryFormat::Contiguous),
                   {a}, {}, [](const Context&, const Tensor& dy) -> Grads { return {zeros_like(dy)}; });

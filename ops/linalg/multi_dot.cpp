@@ -19,10 +19,10 @@ Tensor multiply_chain(const std::vector<Tensor>& matrices, const std::vector<std
 Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
   const size_t n = matrices.size();
   for (size_t i = 0; i < n; ++i) {
-    TANDEM_CHECK(matrices[i].dim() == 2, op, ": tensor ", i, " is ", matrices[i].sizes(), "; accepted: a matrix");
-    TANDEM_CHECK(i == 0 || matrices[i - 1].size(1) == matrices[i].size(0), op, ": ",
-                 matrices[i > 0 ? i - 1 : 0].sizes(), " stands before ", matrices[i].sizes(),
-                 "; accepted: (n, k) before (k, m)");
+    TANDEM_CHECK(matrices[i].dim() == 2, op, "(): tensor ", i, " must be 2D but got ", matrices[i].dim(), "D");
+    const Tensor& before = matrices[i > 0 ? i - 1 : 0];
+    TANDEM_CHECK(i == 0 || before.size(1) == matrices[i].size(0), op, "(): tensors ", i - 1, " and ", i,
+                 " with shapes ", before.sizes(), " and ", matrices[i].sizes(), " cannot be multiplied");
   }
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));
   std::vector<std::vector<size_t>> cuts(n, std::vector<size_t>(n, 0));
@@ -44,11 +44,11 @@ Tensor multiply_all(const char* op, const std::vector<Tensor>& matrices) {
 }
 }  // namespace
 Tensor chain_matmul(TensorList matrices) {
-  TANDEM_CHECK(!matrices.empty(), "chain_matmul: the list is empty; accepted: one matrix or more");
+  TANDEM_CHECK(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
   return multiply_all("chain_matmul", matrices.vec());
 }
 Tensor linalg_multi_dot(TensorList tensors) {
-  TANDEM_CHECK(tensors.size() >= 2, "linalg_multi_dot: there are ", tensors.size(), " tensors; accepted: two or more");
+  TANDEM_CHECK(tensors.size() >= 2, "linalg_multi_dot(): expected at least 2 tensors but got ", tensors.size());
   std::vector<Tensor> matrices = tensors.vec();
   const bool row = matrices.front().dim() == 1, column = matrices.back().dim() == 1;
   if (row) matrices.front() = matrices.front().unsqueeze(0);

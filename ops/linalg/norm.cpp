@@ -21,10 +21,10 @@ namespace {
 Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
 /// Moves the two dimensions of the matrices to the end, in order.
 Tensor matrices_last(const char* op, const Tensor& x, IntArrayRef dim) {
-  TANDEM_CHECK(dim.size() == 2 && x.dim() >= 2, op, ": x is ", x.sizes(), " and dim ", dim,
-               "; accepted: two dimensions of it");
+  TANDEM_CHECK(x.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got ", x.sizes());
+  TANDEM_CHECK(dim.size() == 2, op, ": dim must be a 2-tuple. Got ", dim);
   const int64_t rows = wrap_dim(op, dim[0], x.dim()), columns = wrap_dim(op, dim[1], x.dim());
-  TANDEM_CHECK(rows != columns, op, ": dim is ", dim, "; accepted: two different dimensions");
+  TANDEM_CHECK(rows != columns, op, ": dims must be different. Got ", dim);
   return x.movedim({rows, columns}, {-2, -1});
 }
 /// Returns y, which is x reduced over the two dimensions `dim`. If keepdim is true, these dimensions are kept with size
@@ -46,17 +46,18 @@ Tensor linalg_matrix_norm(const Tensor& x, const Scalar& ord, IntArrayRef dim, F
                           std::optional<DType> dtype) {
   static constexpr const char* kName = "linalg_matrix_norm";
   const double p = ord.to<double>(), size = std::abs(p);
-  TANDEM_CHECK(size == 1 || size == 2 || std::isinf(p), kName, ": ord is ", p,
-               "; accepted: 1, 2, infinity, these below 0, \"fro\" and \"nuc\"");
+  TANDEM_CHECK(size == 1 || size == 2 || std::isinf(p), kName, ": Order ", p,
+               " not supported; accepted: 1, -1, 2, -2, inf, -inf, \"fro\" and \"nuc\"");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
-  TANDEM_CHECK(m.is_floating_point(), kName, ": dtype is ", m.dtype(), "; accepted: floating point");
+  TANDEM_CHECK(m.is_floating_point(), kName, ": Expected a floating point or complex tensor as input. Got ", m.dtype());
   const Tensor values = size == 2 ? linalg_svdvals(m) : m.abs().sum(size == 1 ? -2 : -1);
   return keep(p > 0 ? values.amax(-1) : values.amin(-1), x, dim, keepdim);
 }
 Tensor linalg_matrix_norm(const Tensor& x, std::string_view ord, IntArrayRef dim, Flag keepdim,
                           std::optional<DType> dtype) {
   static constexpr const char* kName = "linalg_matrix_norm";
-  TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": ord is \"", ord, "\"; accepted: \"fro\", \"nuc\" and numbers");
+  TANDEM_CHECK(ord == "fro" || ord == "nuc", kName, ": Order ", ord,
+               " not supported; accepted: \"fro\", \"nuc\" and numbers");
   const Tensor m = matrices_last(kName, converted(x, dtype), dim);
   if (ord == "fro") return converted(x, dtype).norm(2, dim, keepdim);  // norm() has a backward of its own
   return keep(linalg_svdvals(m).sum(-1), x, dim, keepdim);
@@ -67,12 +68,15 @@ template <class Ord>
 Tensor norm_by_order(const Tensor& x, const Ord& ord, const OptionalDims& dim, Flag keepdim,
                      std::optional<DType> dtype) {
   const int64_t count = dim.given ? static_cast<int64_t>(dim.dims.size()) : x.dim();
-  TANDEM_CHECK(count == 1 || count == 2, "linalg_norm: x is ", x.sizes(), " and dim ", IntArrayRef(dim.dims),
-               "; with an ord, accepted: one or two dimensions");
+  TANDEM_CHECK(!dim.given || count == 1 || count == 2,
+               "linalg_norm: If dim is specified, it must be of length 1 or 2. Got ", IntArrayRef(dim.dims));
+  TANDEM_CHECK(count == 1 || count == 2,
+               "linalg_norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ", x.dim(), "D");
   if constexpr (std::is_same_v<Ord, Scalar>) {
     if (count == 1) return linalg_vector_norm(x, ord, dim.given ? dim : OptionalDims(0), keepdim, dtype);
   } else {
-    TANDEM_CHECK(count == 2, "linalg_norm: ord is \"", ord, "\", which only matrices have; x is ", x.sizes());
+    TANDEM_CHECK(count == 2, "linalg_norm: The input tensor A must have at least 2 dimensions for ord \"", ord,
+                 "\", got ", x.sizes(), " and ", count, " dimension to reduce");
   }
   return linalg_matrix_norm(x, ord, dim.given ? IntArrayRef(dim.dims) : IntArrayRef{0, 1}, keepdim, dtype);
 }
@@ -91,7 +95,8 @@ Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
   return linalg_matrix_norm(x, "nuc", dim, keepdim);
 }
 Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
-  TANDEM_CHECK(dim.size() <= 2, "frobenius_norm: dim is ", dim, "; accepted: up to two dimensions");
+  TANDEM_CHECK(dim.size() <= 2, "frobenius_norm: Expected at most 2 dimensions, but got ", dim.size(),
+               " dimensions instead");
   return x.norm(2, dim, keepdim);
 }
 
@@ -141,11 +146,13 @@ Tensor norm_of(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
 }  // namespace
 Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
 Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
-  TANDEM_CHECK_AS(NotImplementedError, is_floating_point(), "norm: dtype is ", dtype(), "; accepted: floating point");
+  TANDEM_CHECK_AS(NotImplementedError, is_floating_point(),
+                  "norm: Expected a floating point or complex tensor as input. Got ", dtype());
   const unsigned mask = dim_mask("norm", dims, dim());
   const Shape kept = kept_sizes(sizes(), mask);
-  TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm: ", sizes(), " over ", dims,
-               " has no elements, so that there is no norm with p = ", p, "; accepted: a finite p of 0 or more");
+  TANDEM_CHECK(reduced_count(sizes(), mask) > 0 || (p >= 0 && !std::isinf(p)), "norm cannot compute the ", p,
+               " norm on an empty tensor because the operation does not have an identity, got ", sizes(), " and dims ",
+               dims);
   const Tensor y = norm_of(*this, p, dims, keepdim).to(detail::accumulate_type(dtype()));
   return record("norm", y, {*this}, {*this, y},
                 [p, kept](const Context& ctx, const Tensor& dy) -> Grads {
@@ -157,8 +164,9 @@ Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
 
 Tensor Tensor::renorm(const Scalar& p, int64_t dim, const Scalar& maxnorm) const {
   check_accepted("renorm", Accepts::real, dtype());
-  TANDEM_CHECK(this->dim() >= 2 && p.to_double() > 0 && maxnorm.to_double() >= 0, "renorm: x is ", sizes(), ", p ", p,
-               " and maxnorm ", maxnorm, "; accepted: two dimensions or more, p > 0 and maxnorm >= 0");
+  TANDEM_CHECK(this->dim() >= 2, "renorm: input needs at least 2 dimensions, got ", this->dim(), " dimensions");
+  TANDEM_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported, got p ", p);
+  TANDEM_CHECK(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
   if (is_half(dtype())) return to(kFloat32).renorm(p, dim, maxnorm).to(dtype());
   const int64_t d = wrap_dim("renorm", dim, this->dim());
   std::vector<int64_t> others;

@@ -45,8 +45,8 @@ Tensor qr_backward(const Tensor& Q, const Tensor& R, const Tensor& dQ, const Ten
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
   static constexpr const char* kName = "linalg_qr";
   check_matrices(kName, a);
-  TANDEM_CHECK(mode == "reduced" || mode == "complete" || mode == "r", kName, ": mode is \"", mode,
-               "\"; accepted: \"reduced\", \"complete\" and \"r\"");
+  TANDEM_CHECK(mode == "reduced" || mode == "complete" || mode == "r", kName, ": qr received unrecognized mode '", mode,
+               "' but expected one of 'reduced' (default), 'r', or 'complete'");
   const bool complete = mode == "complete", only_r = mode == "r";
   const Reflectors f = factor_qr(kName, a);
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), columns = complete ? m : k;
@@ -63,10 +63,13 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& a, std::string_view mode) {
       Q = from_columns(q, leading_sizes(a), a.device());
     }
   }
-  const bool differentiable = !only_r && (!complete || m <= n);
-  return record(kName, std::tuple(Q, R), {a}, {Q, R}, [differentiable](const Context& ctx, const Grads& dy) -> Grads {
-    TANDEM_CHECK(differentiable, kName,
-                 ": there is no gradient in mode \"r\", nor in mode \"complete\" of more rows than columns");
+  const bool too_tall = complete && m > n;
+  return record(kName, std::tuple(Q, R), {a}, {Q, R}, [only_r, too_tall](const Context& ctx, const Grads& dy) -> Grads {
+    TANDEM_CHECK(!only_r,
+                 "The derivative of linalg_qr depends on Q, which is not computed when mode='r'. Please use "
+                 "mode='reduced' if you are going to differentiate through it");
+    TANDEM_CHECK(!too_tall, kName,
+                 ": The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
     return {qr_backward(ctx.saved(0), ctx.saved(1), dy[0], dy[1])};
   });
 }
@@ -77,7 +80,8 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   const IntArrayRef leading = leading_sizes(a);
   return record("geqrf", std::tuple(from_columns(f.a, leading, a.device()), from_host(f.tau, leading, a.device())), {a},
                 {}, [](const Context&, const Grads&) -> Grads {
-                  TANDEM_CHECK_AS(NotImplementedError, false, "geqrf: it has no gradient; linalg_qr does");
+                  TANDEM_CHECK_AS(NotImplementedError, false,
+                                  "the derivative for 'geqrf' is not implemented; use linalg_qr");
                   return {};
                 });
 }
@@ -99,10 +103,13 @@ Tensor reflect(const Tensor& x, const Tensor& tau, Tensor c, bool transpose) {
 void check_reflectors(const char* op, const Tensor& x, const Tensor& tau) {
   check_matrices(op, x);
   check_operands(op, x, tau);
-  TANDEM_CHECK(tau.dim() == x.dim() - 1 && leading_sizes(tau, 1) == leading_sizes(x) && tau.size(-1) <= x.size(-1) &&
-                   x.size(-1) <= x.size(-2),
-               op, ": x is ", x.sizes(), " and tau ", tau.sizes(),
-               "; accepted: (..., m, n) with m >= n, and (..., k) with k <= n");
+  TANDEM_CHECK(tau.dim() == x.dim() - 1 && leading_sizes(tau, 1) == leading_sizes(x), op,
+               ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ", tau.sizes(), " for ",
+               x.sizes());
+  TANDEM_CHECK(tau.size(-1) <= x.size(-1), op, ": input.shape[-1] must be greater than or equal to tau.shape[-1], got ",
+               x.sizes(), " and ", tau.sizes());
+  TANDEM_CHECK(x.size(-1) <= x.size(-2), op, ": input.shape[-2] must be greater than or equal to input.shape[-1], got ",
+               x.sizes());
 }
 /// Returns tau as a contiguous tensor (batch, k) on the host.
 Tensor host_factors(const Tensor& tau) {
@@ -130,8 +137,11 @@ Tensor ormqr(const Tensor& x, const Tensor& tau, const Tensor& c, bool left, boo
   check_reflectors(kName, x, tau);
   check_matrices(kName, c);
   check_operands(kName, x, c);
-  TANDEM_CHECK(leading_sizes(x) == leading_sizes(c) && c.size(left ? -2 : -1) == x.size(-2), kName, ": x is ",
-               x.sizes(), " and c ", c.sizes(), "; accepted: (..., m, k) and (..., m, n), or (..., n, m) unless left");
+  TANDEM_CHECK(leading_sizes(x) == leading_sizes(c), kName,
+               ": Expected batch dimensions of other to be equal to input.shape[:-2], but got ", c.sizes(), " for ",
+               x.sizes());
+  TANDEM_CHECK(c.size(left ? -2 : -1) == x.size(-2), kName, ": other.shape[", left ? -2 : -1,
+               "] must be equal to input.shape[-2], got ", c.sizes(), " and ", x.sizes());
   if (autograd::any_wants_grad({x, tau, c}))
     return left ? reflect(x, tau, c, transpose) : transpose_result(reflect(x, tau, c.mT(), !transpose));
   const Tensor a = to_columns(kName, x.narrow(-1, 0, tau.size(-1))), factors = host_factors(tau);

@@ -17,7 +17,9 @@ Bounds bounds_of(const Tensor& a, std::optional<double> atol, std::optional<doub
 Tensor counting(const char* op, const Tensor& a, const Tensor& values, const Bounds& bounds) {
   const NoGradGuard guard;
   const auto prepare = [&](const Tensor& x) {
-    TANDEM_CHECK(x.device() == a.device(), op, ": a bound is on ", x.device(), " and a on ", a.device());
+    TANDEM_CHECK(x.device() == a.device(), op,
+                 ": Expected atol, rtol and input tensors to be on the same device, but got a tolerance on ",
+                 x.device(), " and input on ", a.device());
     return x.detach().to(a.dtype());
   };
   const auto given = [](const std::optional<Tensor>& x) { return x && x->defined(); };

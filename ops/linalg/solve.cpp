@@ -27,14 +27,17 @@ std::tuple<Tensor, Tensor> detail::solve(const char* op, const Tensor& a, const 
   check_operands(op, a, b);
   check_square(op, a);
   const bool vectors = is_vector_side(a, b);
-  TANDEM_CHECK(left || !vectors, op, ": a is ", a.sizes(), " and b ", b.sizes(),
-               "; vectors are accepted from the left only");
+  TANDEM_CHECK(left || !vectors, op, ": Incompatible shapes of A and B for the equation XA = B: B is a vector, ",
+               b.sizes(), ", which is accepted if left is true only");
   const Tensor sides = vectors ? b.unsqueeze(-1) : b;
-  TANDEM_CHECK(sides.dim() >= 2 && sides.size(left ? -2 : -1) == a.size(-1), op, ": a is ", a.sizes(), " and b ",
-               b.sizes(), "; accepted: (..., n, n), and (..., n, k) or (..., n), unless left (..., k, n)");
+  TANDEM_CHECK(sides.dim() >= 2, op, ": The input tensor B must have at least 1 dimension, got a scalar");
+  TANDEM_CHECK(sides.size(left ? -2 : -1) == a.size(-1), op, ": Incompatible shapes of A and B for the equation ",
+               left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", sides.size(-2), "x",
+               sides.size(-1), ")");
   const auto [wide_a, wide_b] = broadcast_matrices(op, left ? a : a.mT(), left ? sides : sides.mT());
   auto [x, info] = solve_matrices(wide_a, wide_b);
-  if (check_errors) check_info(op, info, kSingular);
+  if (check_errors)
+    check_info(op, info, "The solver failed because the input matrix is singular (diagonal element ", " of U is zero)");
   if (vectors) x = reshape_result(x, leading_sizes(x, 1));
   return {left ? x : transpose_result(x), info};
 }
@@ -67,9 +70,9 @@ Tensor solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unitria
 Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
   static constexpr const char* kName = "linalg_solve_triangular";
   check_square(kName, a);
-  check_matrices(kName, b);
-  TANDEM_CHECK(b.size(left ? -2 : -1) == a.size(-1), kName, ": a is ", a.sizes(), " and b ", b.sizes(),
-               "; accepted: (..., n, n) and (..., n, k), or (..., k, n) unless left");
+  check_matrices(kName, b, "B");
+  TANDEM_CHECK(b.size(left ? -2 : -1) == a.size(-1), kName, ": Incompatible shapes of A and B for the equation ",
+               left ? "AX = B (" : "XA = B (", a.size(-2), "x", a.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
   const auto [wide_a, wide_b] = broadcast_matrices(kName, left ? a : a.mT(), left ? b : b.mT());
   const Tensor x = solve_triangle(wide_a, wide_b, left == upper, unitriangular);
   return left ? x : transpose_result(x);
@@ -77,10 +80,10 @@ Tensor linalg_solve_triangular(const Tensor& a, const Tensor& b, bool upper, boo
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper, bool transpose,
                                             bool unitriangular) {
   check_square("triangular_solve", a);
-  check_matrices("triangular_solve", b);
+  check_matrices("triangular_solve", b, "b");
   const auto [wide_a, wide_b] = broadcast_matrices("triangular_solve", a, b);
-  TANDEM_CHECK(b.size(-2) == a.size(-1), "triangular_solve: b is ", b.sizes(), " and a ", a.sizes(),
-               "; accepted: (..., n, k) and (..., n, n)");
+  TANDEM_CHECK(b.size(-2) == a.size(-1), "Incompatible matrix sizes for triangular_solve: each A matrix is ",
+               a.size(-2), " by ", a.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
   return {solve_triangle(transpose ? wide_a.mT() : wide_a, wide_b, upper != transpose, unitriangular),
           wide_a.clone(MemoryFormat::Contiguous)};
 }

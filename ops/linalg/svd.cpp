@@ -45,7 +45,10 @@ Tensor svd_backward(const Tensor& U, const Tensor& S, const Tensor& Vh, const Te
 }
 
 void check_no_driver(const char* op, const std::optional<std::string_view>& driver) {
-  TANDEM_CHECK(!driver, op, ": driver is \"", *driver, "\"; accepted: none, drivers are for PyTorch's GPUs");
+  TANDEM_CHECK(!driver, op,
+               ": keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend, which this "
+               "library does not use; got ",
+               *driver);
 }
 struct Factors {
   Tensor u, s, vt;
@@ -65,7 +68,10 @@ Factors decompose(const char* op, const Tensor& a, bool full, bool vectors) {
     if (vectors && vt.numel() > 0) vt.copy_(eye(n, vt.options()).expand(vt.sizes()));
   } else {
     TANDEM_DISPATCH_HOST(columns.device(), svd, columns, u, s, vt, info);
-    check_info(op, info, "gave no singular values: it holds elements that are not finite, or they did not converge");
+    check_info(op, info,
+               "The algorithm failed to converge because the input matrix contained non-finite values or is "
+               "ill-conditioned (error code: ",
+               ")");
   }
   const IntArrayRef leading = leading_sizes(a);
   return {vectors ? from_columns(u, leading, a.device()) : Tensor(), from_host(s, leading, a.device()),

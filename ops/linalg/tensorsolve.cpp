@@ -10,13 +10,16 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, linalg_tensorinv, linalg_tensorsolve);
 
 Tensor linalg_tensorinv(const Tensor& a, int64_t ind) {
-  TANDEM_CHECK(ind > 0 && ind <= a.dim(), "linalg_tensorinv: ind is ", ind, " for ", a.sizes(),
-               "; accepted: 1 to the number of dimensions");
+  TANDEM_CHECK(ind > 0, "linalg_tensorinv: Expected a strictly positive integer for 'ind', but got ", ind);
+  TANDEM_CHECK(ind <= a.dim(), "linalg_tensorinv: 'ind' is ", ind, ", but the tensor ", a.sizes(), " has ", a.dim(),
+               " dimensions");
   const auto at = static_cast<size_t>(ind);
   const IntArrayRef image = a.sizes().slice(0, at), source = a.sizes().slice(at, a.sizes().size() - at);
   const int64_t n = numel_of(image);
-  TANDEM_CHECK(n == numel_of(source), "linalg_tensorinv: the first ", ind, " sizes of ", a.sizes(), " give ", n,
-               " and the others ", numel_of(source), "; they must be equal");
+  TANDEM_CHECK(n == numel_of(source),
+               "linalg_tensorinv: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+               "prod(self.shape[:ind]), but got ",
+               numel_of(source), " != ", n);
   Shape sizes = source;
   for (const int64_t size : image) sizes.push_back(size);
   return reshape_result(linalg_inv(a.reshape({n, n})).contiguous(), sizes);
@@ -32,11 +35,15 @@ Tensor linalg_tensorsolve(const Tensor& a, const Tensor& b, OptionalDims dims) {
     map = a.movedim(source, last);
   }
   const int64_t n = b.numel();
-  TANDEM_CHECK(map.dim() >= b.dim() && map.numel() == n * n, "linalg_tensorsolve: a is ", a.sizes(), " and b ",
-               b.sizes(), "; the product of a's first sizes must be that of the others, and b's number of elements");
+  TANDEM_CHECK(map.dim() >= b.dim() && map.numel() == n * n,
+               "linalg_tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+               "prod(self.shape[:other.ndim]), both equal to other.numel(), but got ",
+               a.sizes(), " and other ", b.sizes());
   const Shape sizes = map.sizes().slice(static_cast<size_t>(b.dim()), static_cast<size_t>(map.dim() - b.dim()));
-  TANDEM_CHECK(numel_of(sizes) == n, "linalg_tensorsolve: a is ", a.sizes(), " and b ", b.sizes(),
-               "; a's sizes behind the first ", b.dim(), " must have b's number of elements, ", n);
+  TANDEM_CHECK(numel_of(sizes) == n,
+               "linalg_tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+               "prod(self.shape[:other.ndim]), but got ",
+               numel_of(sizes), " != ", n);
   return reshape_result(linalg_solve(map.reshape({n, n}), b.reshape({n})), sizes);
 }
 

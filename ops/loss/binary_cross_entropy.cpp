@@ -74,9 +74,10 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
   check_pair("binary_cross_entropy", x, target);
   check_same_dtype("binary_cross_entropy", "x", x, "target", target);
   if (kernels::checks_probabilities(x.device())) {
-    kernels::check_probabilities("binary_cross_entropy: x", contiguous_detached(x),
-                                 ", as sigmoid gives; binary_cross_entropy_with_logits takes any");
-    kernels::check_probabilities("binary_cross_entropy: target", contiguous_detached(target), "");
+    kernels::check_probabilities(
+        "binary_cross_entropy: all elements of input", contiguous_detached(x),
+        "; apply sigmoid, or call binary_cross_entropy_with_logits, which accepts all numbers");
+    kernels::check_probabilities("binary_cross_entropy: all elements of target", contiguous_detached(target), "");
   }
   const Tensor losses = binary_cross_entropies(x, target);
   return reduced(weighted("binary_cross_entropy", losses, weight), reduction);

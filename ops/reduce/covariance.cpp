@@ -10,17 +10,25 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, corrcoef, cov);
 
 Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& aweights) const {
-  TANDEM_CHECK(dim() <= 2 && dtype() != kBool, "cov: x is ", dtype(), sizes(),
-               "; accepted: numbers of at most two dimensions");
+  TANDEM_CHECK(dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with ", dim(),
+               " dimensions");
+  TANDEM_CHECK(dtype() != kBool, "cov(): bool dtype is not supported for input");
   const Tensor x = (dim() < 2 ? reshape({1, -1}) : *this).to(is_floating_point() ? dtype() : get_default_dtype());
   const int64_t count = x.size(1);
-  for (const Tensor& w : {fweights, aweights})
-    TANDEM_CHECK(!w.defined() || (w.dim() == 1 && w.numel() == count), "cov: weights are ",
-                 w.defined() ? w.sizes() : IntArrayRef(), " for x of ", sizes(), "; accepted: (", count, ",)");
-  TANDEM_CHECK(!fweights.defined() || is_integer(fweights.dtype()), "cov: fweights is ", fweights.dtype(),
-               "; accepted: integers");
-  TANDEM_CHECK(!aweights.defined() || aweights.is_floating_point(), "cov: aweights is ", aweights.dtype(),
-               "; accepted: floating point");
+  const auto check_weights = [&](const char* name, const Tensor& w) {
+    if (!w.defined()) return;
+    TANDEM_CHECK(w.dim() <= 1, "cov(): expected ", name, " to have one or fewer dimensions but got ", name, " with ",
+                 w.dim(), " dimensions");
+    TANDEM_CHECK(w.dim() == 1 && w.numel() == count, "cov(): expected ", name,
+                 " to have the same numel as there are observations in the input but got ", w.numel(), " != ", count);
+  };
+  check_weights("fweights", fweights);
+  check_weights("aweights", aweights);
+  TANDEM_CHECK(!fweights.defined() || is_integer(fweights.dtype()),
+               "cov(): expected fweights to have integral dtype but got fweights with ", fweights.dtype(), " dtype");
+  TANDEM_CHECK(!aweights.defined() || aweights.is_floating_point(),
+               "cov(): expected aweights to have floating point dtype but got aweights with ", aweights.dtype(),
+               " dtype");
   Tensor weights = fweights.defined() ? fweights.to(x.dtype()) : Tensor();
   if (aweights.defined()) weights = weights.defined() ? weights * aweights : aweights;
   Tensor centered, weighted, total;
@@ -40,7 +48,8 @@ Tensor Tensor::cov(int64_t correction, const Tensor& fweights, const Tensor& awe
   return y.numel() == 1 ? reshape_result(y, {}) : y;
 }
 Tensor Tensor::corrcoef() const {
-  TANDEM_CHECK(dim() <= 2, "corrcoef: x is ", sizes(), "; accepted: at most two dimensions");
+  TANDEM_CHECK(dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with ", dim(),
+               " dimensions");
   const Tensor c = cov();
   if (c.dim() == 0) return c.div(c);
   const Tensor deviation = c.diagonal().sqrt();

@@ -11,8 +11,8 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, diff);
 
 Tensor Tensor::diff(int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) const {
-  TANDEM_CHECK(this->dim() > 0, "diff: x is a scalar; accepted: one dimension or more");
-  TANDEM_CHECK(n >= 0, "diff: n is ", n, "; accepted: 0 or more");
+  TANDEM_CHECK(this->dim() > 0, "diff expects input to be at least one-dimensional, got a scalar");
+  TANDEM_CHECK(n >= 0, "diff: order must be non-negative but got ", n);
   if (n == 0) return clone();  // n = 0 ignores prepend, append and dim
   const int64_t d = wrap_dim("diff", dim, this->dim());
   std::vector<Tensor> parts;

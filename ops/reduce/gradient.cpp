@@ -41,12 +41,14 @@ template <class Distances>
 std::vector<Tensor> slopes(const Tensor& given, const std::vector<int64_t>& dims, int64_t edge_order,
                            const Distances& distances) {
   const Tensor x = floating(given);
-  TANDEM_CHECK(edge_order == 1 || edge_order == 2, "gradient: edge_order is ", edge_order, "; accepted: 1 and 2");
+  TANDEM_CHECK(edge_order == 1 || edge_order == 2, "gradient only supports edge_order=1 and edge_order=2, got ",
+               edge_order);
   std::vector<Tensor> all;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t d = wrap_dim("gradient", dims[i], x.dim());
-    TANDEM_CHECK(x.dim() > 0 && x.size(d) > edge_order, "gradient: x is ", x.sizes(), " and edge_order ", edge_order,
-                 "; accepted: at least ", edge_order + 1, " elements along dimension ", d);
+    TANDEM_CHECK(x.dim() > 0 && x.size(d) > edge_order,
+                 "gradient expected each dimension size to be at least edge_order+1, got ", x.sizes(),
+                 " and edge_order ", edge_order);
     all.push_back(slope_along(x, d, distances(i, d, x), edge_order));
   }
   return all;
@@ -61,19 +63,24 @@ std::vector<int64_t> dims_of(const Tensor& x, std::optional<int64_t> dim) {
 }
 std::vector<Tensor> spaced(const Tensor& x, ArrayRef<Scalar> spacing, const std::vector<int64_t>& dims,
                            int64_t edge_order) {
-  TANDEM_CHECK(spacing.size() == 1 || spacing.size() == dims.size(), "gradient: spacing has ", spacing.size(),
-               " numbers for ", dims.size(), " dimensions; accepted: one, or one for each");
+  TANDEM_CHECK(spacing.size() == 1 || spacing.size() == dims.size(),
+               "gradient expected spacing to be unspecified, a scalar, or a list of one number per dimension, ",
+               dims.size(), ", but got a list of length ", spacing.size());
   return slopes(x, dims, edge_order, [&](size_t i, int64_t d, const Tensor& real) {
     return full({real.size(d) - 1}, spacing[spacing.size() == 1 ? 0 : i], real.options());
   });
 }
 std::vector<Tensor> placed_at(const Tensor& x, TensorList places, const std::vector<int64_t>& dims,
                               int64_t edge_order) {
-  TANDEM_CHECK(places.size() == dims.size(), "gradient: ", places.size(), " vectors of places for ", dims.size(),
-               " dimensions; accepted: one for each");
+  TANDEM_CHECK(places.size() == dims.size(),
+               "gradient expected spacing to be a list of one tensor of coordinates per dimension, ", dims.size(),
+               ", but got a list of length ", places.size());
   return slopes(x, dims, edge_order, [&](size_t i, int64_t d, const Tensor&) {
-    TANDEM_CHECK(places[i].dim() == 1 && places[i].size(0) == x.size(d), "gradient: places are ", places[i].sizes(),
-                 " along dimension ", d, " of ", x.sizes(), "; accepted: (", x.size(d), ",)");
+    TANDEM_CHECK(places[i].dim() == 1,
+                 "gradient expected each element of spacing to have one dimension, but got an element with ",
+                 places[i].dim(), " dimensions!");
+    TANDEM_CHECK(places[i].size(0) == x.size(d), "gradient: the coordinates along dimension ", d, " of ", x.sizes(),
+                 " are ", places[i].sizes(), "; accepted: (", x.size(d), ",)");
     return floating(places[i]).diff();
   });
 }

@@ -12,19 +12,22 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, bincount, histc, histogram);
 
 Tensor Tensor::bincount(const Tensor& weights, int64_t minlength) const {
-  check_not_recorded("bincount", "the values tell how many counts there are");
-  TANDEM_CHECK(dim() == 1 && is_integer(dtype()), "bincount: x is ", dtype(), sizes(),
-               "; accepted: integers of one dimension");
-  TANDEM_CHECK(minlength >= 0, "bincount: minlength is ", minlength, "; it must not be negative");
-  TANDEM_CHECK(!weights.defined() || (weights.sizes() == sizes() && weights.device() == device()),
-               "bincount: weights are ", weights.sizes(), " on ", weights.device(), "; accepted: ", sizes(), " on ",
-               device());
+  check_not_recorded("bincount", "the number of bins depends on the values");
+  TANDEM_CHECK(dim() == 1 && is_integer(dtype()), "bincount only supports 1-d non-negative integral inputs, got ",
+               dtype(), sizes());
+  TANDEM_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
+  TANDEM_CHECK(!weights.defined() || weights.sizes() == sizes(),
+               "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " for ",
+               sizes());
+  TANDEM_CHECK(!weights.defined() || weights.device() == device(),
+               "bincount: Expected all tensors to be on the same device, but got weights is on ", weights.device(),
+               ", different from other tensors on ", device());
   const NoGradGuard guard;
   const Tensor places = to(kInt64);
   int64_t n = minlength;
   if (numel() > 0) {
     const int64_t least = places.min().item<int64_t>();
-    TANDEM_CHECK(least >= 0, "bincount: x holds ", least, "; accepted: 0 and above");
+    TANDEM_CHECK(least >= 0, "bincount only supports 1-d non-negative integral inputs, got an element ", least);
     n = std::max(n, places.max().item<int64_t>() + 1);
   }
   Tensor each = ones({numel()}, TensorOptions(kInt64).device(device()));
@@ -46,16 +49,18 @@ struct Range {
 /// Returns the given range, or x's range if from_x. If both ends are equal, the range is extended by `margin`.
 Range range_of(const char* op, const Tensor& x, Range given, bool from_x, double margin) {
   if (from_x) {
-    check_not_recorded(op, "without a range the values tell it");
+    check_not_recorded(op, "the range depends on the values, unless it is given");
     if (x.numel() > 0) given = {x.min().item<double>(), x.max().item<double>()};
   }
-  TANDEM_CHECK(std::isfinite(given.low) && std::isfinite(given.high) && given.low <= given.high, op, ": the range is ",
-               given.low, " to ", given.high, "; accepted: finite numbers in this order");
+  TANDEM_CHECK(std::isfinite(given.low) && std::isfinite(given.high), op, ": range of [", given.low, ", ", given.high,
+               "] is not finite");
+  TANDEM_CHECK(given.low <= given.high, op, ": min should not exceed max, but got min ", given.low, " max ",
+               given.high);
   return given.low == given.high ? Range{given.low - margin, given.high + margin} : given;
 }
 void check_counted(const char* op, const Tensor& x, int64_t bins) {
   check_real(op, x);
-  TANDEM_CHECK(bins > 0, op, ": bins is ", bins, "; it must be positive");
+  TANDEM_CHECK(bins > 0, op, "(): bins must be > 0, but got ", bins);
 }
 }  // namespace
 Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const {
@@ -73,7 +78,9 @@ namespace {
 std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, const Tensor& weight, bool density) {
   if (weight.defined()) {
     check_same_dtype("histogram", "x", x, "weight", weight);
-    TANDEM_CHECK(weight.sizes() == x.sizes(), "histogram: weight is ", weight.sizes(), "; accepted: ", x.sizes());
+    TANDEM_CHECK(weight.sizes() == x.sizes(),
+                 "histogram: weight should have the same shape as the input, but got input with shape ", x.sizes(),
+                 " and weight with shape ", weight.sizes());
   }
   const Tensor flat = x.detach().reshape({-1});
   const int64_t bins = edges.numel() - 1;
@@ -88,15 +95,17 @@ std::tuple<Tensor, Tensor> count_between(const Tensor& x, const Tensor& edges, c
 std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const Tensor& weight, Flag density) const {
   check_counted("histogram", *this, bins.numel() - 1);
   check_same_dtype("histogram", "x", *this, "bins", bins);
-  TANDEM_CHECK(bins.dim() == 1, "histogram: bins are ", bins.sizes(), "; accepted: edges in one dimension");
+  TANDEM_CHECK(bins.dim() == 1, "histogram: bins tensor should have one dimension, but got ", bins.dim(),
+               " dimensions");
   const NoGradGuard guard;
   return count_between(*this, bins.detach().clone(), weight, density);
 }
 std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, std::optional<ArrayRef<double>> range, const Tensor& weight,
                                              Flag density) const {
   check_counted("histogram", *this, bins);
-  TANDEM_CHECK(!range || range->size() == 2, "histogram: range has ", range ? range->size() : 0,
-               " numbers; accepted: its two ends");
+  TANDEM_CHECK(!range || range->size() == 2,
+               "histogram: for a 1-dimensional histogram range should have 2 elements, but got ",
+               range ? range->size() : 0);
   const NoGradGuard guard;
   const bool from_x = !range && numel() > 0;
   const Range r = range_of("histogram", *this, range ? Range{(*range)[0], (*range)[1]} : Range{0, 1}, from_x, 0.5);

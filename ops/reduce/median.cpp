@@ -14,7 +14,7 @@ namespace {
 std::tuple<Tensor, Tensor> middle(const char* op, const Tensor& x, int64_t dim, bool ignore_nan) {
   check_accepted(op, Accepts::numbers, x.dtype());
   const int64_t n = x.dim() ? x.size(dim) : 1;
-  TANDEM_CHECK_AS(IndexError, n > 0, op, ": dimension ", dim, " of ", x.sizes(), " has no elements to choose from");
+  TANDEM_CHECK_AS(IndexError, n > 0, op, "(): Expected reduction dim ", dim, " to have non-zero size, got ", x.sizes());
   if (x.dim() == 0) return {x.clone(), zeros({}, TensorOptions(kInt64).device(x.device()))};
   const auto [values, index] = x.sort(dim);
   if (!x.is_floating_point()) return {values.narrow(dim, (n - 1) / 2, 1), index.narrow(dim, (n - 1) / 2, 1)};

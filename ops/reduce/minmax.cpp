@@ -23,7 +23,7 @@ Tensor extreme_backward(const Tensor& dy, const Tensor& x, const Tensor& extreme
 #define TANDEM_EXTREME_REDUCTION(name)                                                                       \
   static Tensor name##_of(const Tensor& x, const char* op, IntArrayRef dims, bool keepdim, bool nans) {      \
     const ReducedDims r(op, x, dims);                                                                        \
-    TANDEM_CHECK_AS(IndexError, r.count > 0, op, ": ", x.sizes(), " has no elements to choose from");        \
+    detail::check_reduction_not_empty(op, x, dims);                                                          \
     Tensor flat = r.flat_output(x.dtype());                                                                  \
     TANDEM_DISPATCH(x.device(), name, r.x, flat);                                                            \
     const Tensor y = r.restore(flat, keepdim);                                                               \
@@ -51,8 +51,7 @@ std::tuple<Tensor, Tensor> Tensor::aminmax(std::optional<int64_t> dim, Flag keep
 #define TANDEM_INDEXED_EXTREME(name, kernel)                                                                    \
   std::tuple<Tensor, Tensor> Tensor::name(int64_t dim, Flag keepdim) const {                                    \
     const ReducedDims r(#name, *this, {dim});                                                                   \
-    TANDEM_CHECK_AS(IndexError, r.count > 0, #name ": dimension ", dim, " of ", sizes(),                        \
-                    " has no elements to choose from");                                                         \
+    detail::check_reduction_not_empty(#name, *this, {dim});                                                     \
     Tensor flat = r.flat_output(dtype()), places = r.flat_output(kInt64);                                       \
     TANDEM_DISPATCH(device(), kernel, r.x, flat, places);                                                       \
     const Tensor index = r.restore(places, keepdim);                                                            \
@@ -68,22 +67,15 @@ TANDEM_INDEXED_EXTREME(max, max_with_index)
 TANDEM_INDEXED_EXTREME(min, min_with_index)
 #undef TANDEM_INDEXED_EXTREME
 
-namespace {
-/// Checks that argmax or argmin has elements to choose from. @throws IndexError
-void check_choice(const char* op, const Tensor& x, const std::optional<int64_t>& dim) {
-  const int64_t d = dim ? wrap_dim(op, *dim, x.dim()) : 0, count = dim && x.dim() ? x.size(d) : x.numel();
-  TANDEM_CHECK_AS(IndexError, count > 0, op, ": ", x.sizes(), " has no elements to choose from");
-}
-}  // namespace
 Tensor Tensor::argmax(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
-  check_choice("argmax", *this, dim);
+  detail::check_reduction_not_empty("argmax", *this, dim ? Shape{*dim} : Shape());
   if (dim) return std::get<1>(max(*dim, keepdim));
   return core::try_view(std::get<1>(flatten().max(0)), Shape(keepdim ? sizes().size() : 0, 1));
 }
 Tensor Tensor::argmin(std::optional<int64_t> dim, Flag keepdim) const {
   const NoGradGuard guard;
-  check_choice("argmin", *this, dim);
+  detail::check_reduction_not_empty("argmin", *this, dim ? Shape{*dim} : Shape());
   if (dim) return std::get<1>(min(*dim, keepdim));
   return core::try_view(std::get<1>(flatten().min(0)), Shape(keepdim ? sizes().size() : 0, 1));
 }

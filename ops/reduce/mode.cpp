@@ -11,7 +11,8 @@ TANDEM_CAST_POLICY(none, mode);
 std::tuple<Tensor, Tensor> Tensor::mode(int64_t dim, Flag keepdim) const {
   const int64_t d = wrap_dim("mode", dim, this->dim());
   if (this->dim() == 0) return {clone(), zeros({}, TensorOptions(kInt64).device(device()))};
-  TANDEM_CHECK_AS(IndexError, size(d) > 0, "mode: dimension ", d, " of ", sizes(), " has no elements to choose from");
+  TANDEM_CHECK_AS(IndexError, size(d) > 0, "mode(): Expected reduction dim ", d, " to have non-zero size, got ",
+                  sizes());
   Tensor at;
   {
     const NoGradGuard guard;

@@ -11,17 +11,17 @@ TANDEM_CAST_POLICY(float32, nanquantile, quantile);
 namespace {
 Tensor quantile_of(const char* op, const Tensor& x, const Tensor& q, std::optional<int64_t> given, bool keepdim,
                    const std::string& interpolation, bool ignore_nan) {
-  TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op, ": dtype is ", x.dtype(),
-               "; accepted: float32 and float64");
+  TANDEM_CHECK(x.dtype() == kFloat32 || x.dtype() == kFloat64, op,
+               "() input tensor must be either float or double dtype, got ", x.dtype());
   check_same_dtype_and_device(op, "x", x, "q", q);
-  TANDEM_CHECK(q.dim() <= 1, op, ": q is ", q.sizes(), "; accepted: at most one dimension");
-  TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op, ": q is ", q,
-               "; accepted: 0 to 1");
-  TANDEM_CHECK(x.numel() > 0, op, ": ", x.sizes(), " has no elements to choose from");
+  TANDEM_CHECK(q.dim() <= 1, op, "() q must be a scalar or 1D tensor, got ", q.sizes());
+  TANDEM_CHECK(!q.is_cpu() || is_recorded() || ((q >= 0) & (q <= 1)).all().item<bool>(), op,
+               "() q values must be in the range [0, 1], got ", q);
+  TANDEM_CHECK(x.numel() > 0, op, "() input tensor must be non-empty, got ", x.sizes());
   const bool known = interpolation == "linear" || interpolation == "lower" || interpolation == "higher" ||
                      interpolation == "midpoint" || interpolation == "nearest";
-  TANDEM_CHECK(known, op, ": interpolation is \"", interpolation,
-               "\"; accepted: \"linear\", \"lower\", \"higher\", \"midpoint\" and \"nearest\"");
+  TANDEM_CHECK(known, op, "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ",
+               interpolation);
   const int64_t d = given ? wrap_dim(op, *given, x.dim()) : 0;
   const Tensor rows = given && x.dim() > 0 ? x.movedim(d, -1) : x.reshape({-1});  // sorts along the last dimension
   const Tensor sorted = std::get<0>(rows.sort(-1)), last = sorted.narrow(-1, sorted.size(-1) - 1, 1);
@@ -67,11 +67,11 @@ Tensor Tensor::nanquantile(const Tensor& q, std::optional<int64_t> dim, Flag kee
   return quantile_of("nanquantile", *this, q, dim, keepdim, interpolation, /*ignore_nan=*/true);
 }
 Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
-  TANDEM_CHECK(q >= 0 && q <= 1, "nanquantile: q is ", q, "; accepted: 0 to 1");
+  TANDEM_CHECK(q >= 0 && q <= 1, "nanquantile() q must be in the range [0, 1] but got ", q);
   return nanquantile(full({}, q, options()), dim, keepdim, interpolation);
 }
 Tensor Tensor::quantile(double q, std::optional<int64_t> dim, Flag keepdim, const std::string& interpolation) const {
-  TANDEM_CHECK(q >= 0 && q <= 1, "quantile: q is ", q, "; accepted: 0 to 1");
+  TANDEM_CHECK(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
   return quantile(full({}, q, options()), dim, keepdim, interpolation);
 }
 

@@ -22,7 +22,8 @@ unsigned dim_mask(const char* op, IntArrayRef dims, int64_t rank) {
   unsigned mask = 0;
   for (const int64_t d : dims) {
     const unsigned bit = 1u << wrap_dim(op, d, rank);
-    TANDEM_CHECK(!(mask & bit), op, ": dimension ", d, " is named twice in ", dims);
+    TANDEM_CHECK(!(mask & bit), op, ": dim ", wrap_dim(op, d, rank), " appears multiple times in the list of dims ",
+                 dims);
     mask |= bit;
   }
   return mask;
@@ -120,9 +121,22 @@ Tensor ChannelDims::restore(const Tensor& flat, bool keepdim) const {
 }
 
 void check_average(const char* op, const Tensor& x, IntArrayRef dims) {
-  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op, ": dtype is ", x.dtype(),
-                  "; accepted: floating point");
+  TANDEM_CHECK_AS(
+      NotImplementedError, x.is_floating_point(), op,
+      "(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
+      x.dtype());
   dim_mask(op, dims, x.dim());
+}
+void detail::check_reduction_not_empty(const char* op, const Tensor& x, IntArrayRef dims) {
+  TANDEM_CHECK_AS(IndexError, !dims.empty() || x.numel() > 0, op,
+                  "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                  "the 'dim' argument, got ",
+                  x.sizes());
+  for (const int64_t d : dims) {
+    const int64_t at = wrap_dim(op, d, x.dim());
+    TANDEM_CHECK_AS(IndexError, x.dim() == 0 || x.size(at) > 0, op, "(): Expected reduction dim ", at,
+                    " to have non-zero size, got ", x.sizes());
+  }
 }
 Tensor detail::places_along(const Tensor& x, int64_t d) {
   Shape column(static_cast<size_t>(x.dim()), 1);

@@ -55,6 +55,8 @@ inline Tensor with_dims(const Tensor& dy, const Shape& kept) { return dy.reshape
 void check_average(const char* op, const Tensor& x, IntArrayRef dims);
 
 namespace detail {
+/// Checks that there are elements to choose from along `dims`, all dimensions if it is empty. @throws IndexError
+void check_reduction_not_empty(const char* op, const Tensor& x, IntArrayRef dims);
 /// Returns the indices 0, 1, 2, ... along dimension d, expanded to x's sizes.
 Tensor places_along(const Tensor& x, int64_t d);
 }  // namespace detail

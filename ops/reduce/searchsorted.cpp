@@ -11,20 +11,27 @@ TANDEM_CAST_POLICY(none, bucketize, searchsorted);
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag out_int32, Flag right,
                     const std::optional<std::string>& side, const Tensor& sorter) {
   const char* op = "searchsorted";
-  TANDEM_CHECK(!side || *side == "left" || *side == "right", op, ": side is \"", side.value_or(""),
-               "\"; accepted: \"left\" and \"right\"");
-  TANDEM_CHECK(!side || !right || *side == "right", op, ": right is set and side is \"left\"; they must agree");
+  TANDEM_CHECK(!side || *side == "left" || *side == "right", op, "(): side can only be 'left' or 'right' but got ",
+               side.value_or(""));
+  TANDEM_CHECK(!side || !right || *side == "right", op,
+               "(): side and right can't be set to opposites, got side of left while right was true");
   const bool upper = right || (side && *side == "right");
   const NoGradGuard guard;
-  TANDEM_CHECK(sorted_sequence.dim() >= 1, op, ": the sequence is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(sorted_sequence.dim() >= 1, op,
+               "(): boundaries tensor should have positive dimension, but got 0 dimension");
   Tensor sequence = sorted_sequence.detach(), wanted = values.detach();
   if (sorter.defined()) {
-    TANDEM_CHECK(sorter.sizes() == sequence.sizes() && sorter.dtype() == kInt64, op, ": sorter is ", sorter.dtype(),
-                 sorter.sizes(), "; accepted: int64", sequence.sizes());
+    TANDEM_CHECK(sorter.sizes() == sequence.sizes(), op,
+                 "(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
+                 " and got sorter tensor ", sorter.sizes());
+    TANDEM_CHECK(sorter.dtype() == kInt64, op, "(): sorter must be a tensor of long dtype but got dtype ",
+                 sorter.dtype());
     sequence = sequence.gather(-1, sorter);
   }
-  TANDEM_CHECK(wanted.device() == sequence.device(), op, ": values are on ", wanted.device(), " and the sequence on ",
-               sequence.device(), "; both must be on one device");
+  TANDEM_CHECK(
+      wanted.device() == sequence.device(), op,
+      "(): boundaries and input value tensors should have same device type, but got boundaries tensor device type ",
+      sequence.device(), " and input value tensor device type ", wanted.device());
   if (wanted.dtype() != sequence.dtype()) {
     const DType type = result_type(wanted, sequence);
     wanted = wanted.to(type);
@@ -37,8 +44,10 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag ou
   } else {
     bool fits = wanted.dim() == sequence.dim();
     for (int64_t d = 0; fits && d + 1 < wanted.dim(); ++d) fits = wanted.size(d) == sequence.size(d);
-    TANDEM_CHECK(fits, op, ": the sequence is ", sequence.sizes(), " and values are ", values.sizes(),
-                 "; all sizes but the last must agree");
+    TANDEM_CHECK(fits, op,
+                 "(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+                 "input value tensor must match, but we got boundaries tensor ",
+                 sequence.sizes(), " and input value tensor ", values.sizes());
     const int64_t rows = numel_of(IntArrayRef(sequence.sizes()).slice(0, sequence.sizes().size() - 1));
     sequence = sequence.reshape({rows, n});
     wanted = wanted.reshape({rows, wanted.size(-1)});
@@ -63,12 +72,15 @@ Tensor detail::number_beside(const Tensor& x, const Scalar& s) {
 }
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, Flag out_int32, Flag right,
                     const std::optional<std::string>& side, const Tensor& sorter) {
-  TANDEM_CHECK(sorted_sequence.dim() == 1, "searchsorted: a number in a sequence of ", sorted_sequence.sizes(),
-               "; accepted: one dimension");
+  TANDEM_CHECK(sorted_sequence.dim() == 1,
+               "searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+               "boundaries tensor dim(",
+               sorted_sequence.dim(), ")");
   return searchsorted(sorted_sequence, number_beside(sorted_sequence, value), out_int32, right, side, sorter);
 }
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, Flag out_int32, Flag right) {
-  TANDEM_CHECK(boundaries.dim() == 1, "bucketize: boundaries are ", boundaries.sizes(), "; accepted: one dimension");
+  TANDEM_CHECK(boundaries.dim() == 1, "bucketize: boundaries tensor must be 1 dimension, but got dim(",
+               boundaries.dim(), ")");
   return searchsorted(boundaries, values, out_int32, right);
 }
 Tensor bucketize(const Scalar& value, const Tensor& boundaries, Flag out_int32, Flag right) {

@@ -48,8 +48,8 @@ Tensor Tensor::argsort(int64_t dim, Flag descending) const {
 }
 std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Flag) const {
   dim = wrap_dim("topk", dim, this->dim());
-  TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: k is ", k, " for dimension ", dim, " of ", sizes(),
-               "; accepted: 0 to ", this->dim() ? size(dim) : 1);
+  TANDEM_CHECK(k >= 0 && k <= (this->dim() ? size(dim) : 1), "topk: selected index k out of range, got ", k,
+               " for dimension ", dim, " of ", sizes());
   if (this->dim() == 0) return {clone(), zeros({}, options().dtype(kInt64))};
   return ordered("topk", *this, dim, k, [largest](const Tensor& rows, Tensor& y, Tensor& index) {
     TANDEM_DISPATCH(rows.device(), topk, rows, largest, y, index);
@@ -57,7 +57,8 @@ std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, Flag largest, Fl
 }
 std::tuple<Tensor, Tensor> Tensor::kthvalue(int64_t k, int64_t dim, Flag keepdim) const {
   const int64_t d = wrap_dim("kthvalue", dim, this->dim()), n = this->dim() ? size(d) : 1;
-  TANDEM_CHECK(k >= 1 && k <= n, "kthvalue: k is ", k, " for dimension ", d, " of ", sizes(), "; accepted: 1 to ", n);
+  TANDEM_CHECK(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d, ", got ", k,
+               "; accepted: 1 to ", n);
   const auto [values, index] = sort(d);
   if (this->dim() == 0) return {values, index};
   if (keepdim) return {values.narrow_copy(d, k - 1, 1), index.narrow_copy(d, k - 1, 1)};

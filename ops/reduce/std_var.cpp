@@ -30,7 +30,8 @@ Tensor spread_at_once(const char* op, const Tensor& x, IntArrayRef dims, double 
 }
 /// Returns the variance, or its square root, which is taken before rounding.
 Tensor spread(const char* op, const Tensor& x, IntArrayRef dims, double correction, bool root, bool keepdim) {
-  check_average(op, x, dims);
+  TANDEM_CHECK_AS(NotImplementedError, x.is_floating_point(), op,
+                  ": std and var only support floating point and complex dtypes, got ", x.dtype());
   const unsigned mask = dim_mask(op, dims, x.dim());
   const int64_t count = reduced_count(x.sizes(), mask);
   const double divisor = std::max(static_cast<double>(count) - correction, 0.0);

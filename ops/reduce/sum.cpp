@@ -24,8 +24,8 @@ Tensor Tensor::nansum(IntArrayRef dims, Flag keepdim) const {
 
 Tensor sum_to_size(const Tensor& x, IntArrayRef sizes) {
   if (sizes.empty()) return x.sum();
-  TANDEM_CHECK(broadcast_shapes("sum_to_size", sizes, x.sizes()) == x.sizes(), "sum_to_size: ", sizes,
-               " does not broadcast to x, which is ", x.sizes());
+  TANDEM_CHECK(broadcast_shapes("sum_to_size", sizes, x.sizes()) == x.sizes(), "sum_to_size: size {", sizes,
+               "} is not expandable to size {", x.sizes(), "}");
   Shape dims;
   const int64_t added = x.dim() - static_cast<int64_t>(sizes.size());
   for (int64_t d = 0; d < x.dim(); ++d)
@@ -37,7 +37,7 @@ Tensor Tensor::sum_to_size(IntArrayRef wanted) const {
   bool fits = static_cast<int64_t>(wanted.size()) <= dim();
   for (size_t k = 1; fits && k <= wanted.size(); ++k)
     fits = wanted[wanted.size() - k] == 1 || wanted[wanted.size() - k] == sizes()[sizes().size() - k];
-  TANDEM_CHECK(fits, "sum_to_size: ", wanted, " does not broadcast to ", sizes());
+  TANDEM_CHECK(fits, "sum_to_size: size {", wanted, "} is not expandable to size {", sizes(), "}");
   return tandem::sum_to_size(*this, wanted);
 }
 

@@ -14,14 +14,14 @@ namespace {
 /// Returns twice the area between adjacent elements along dim. x holds the coordinates of the elements; if x is
 /// undefined, dx is the distance between adjacent elements.
 Tensor areas(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
-  TANDEM_CHECK(y.dim() > 0, op, ": y is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(y.dim() > 0, op, ": Dimension specified as ", dim, " but tensor has no dimensions");
   const int64_t d = wrap_dim(op, dim, y.dim()), gaps = std::max<int64_t>(y.size(d) - 1, 0);
   const Tensor pairs = y.narrow(d, 0, gaps) + y.narrow(d, y.size(d) - gaps, gaps);
   if (!x.defined()) return pairs * dx;
   Tensor places = x;
   if (x.dim() == 1) {  // x holds coordinates along dimension d
-    TANDEM_CHECK(x.size(0) == y.size(d), op, ": x is ", x.sizes(), " and y ", y.sizes(), "; accepted: (", y.size(d),
-                 ",) or y's sizes");
+    TANDEM_CHECK(x.size(0) == y.size(d), op, ": There must be one `x` value for each sample point, got x ", x.sizes(),
+                 " and y ", y.sizes());
     Shape sizes(static_cast<size_t>(y.dim()), 1);
     sizes[static_cast<size_t>(d)] = x.size(0);
     places = x.reshape(sizes);

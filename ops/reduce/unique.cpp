@@ -12,7 +12,7 @@ using Unique = std::tuple<Tensor, Tensor, Tensor>;
 /// Returns (values, inverse, counts) for rows (n, ...): the first row of each run of equal rows, the run of each row,
 /// and the length of each run. `order` maps rows to the rows of x; undefined means the identity.
 Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return_inverse, bool return_counts) {
-  check_not_recorded(op, "the values tell how many rows there are");
+  check_not_recorded(op, "the number of rows depends on the values");
   const NoGradGuard guard;
   const int64_t n = rows.size(0);
   const TensorOptions places = TensorOptions(kInt64).device(rows.device());
@@ -33,13 +33,15 @@ Unique runs(const char* op, const Tensor& rows, const Tensor& order, bool return
 }
 /// Returns unique_runs() of the slices of x along dim. If `sort`, the slices are sorted first.
 Unique slices(const char* op, const Tensor& x, int64_t dim, bool sort, bool return_inverse, bool return_counts) {
-  TANDEM_CHECK(x.dim() > 0, op, ": x is a scalar; accepted: one dimension or more");
+  TANDEM_CHECK(x.dim() > 0, op, ": Dimension specified as ", dim, " but tensor has no dimensions");
   const NoGradGuard guard;
   const int64_t d = wrap_dim(op, dim, x.dim());
   // Makes one row per slice of x, in x's order.
   Tensor rows = x.detach().movedim(d, 0).contiguous(), order;
   const int64_t each = numel_of(rows.sizes().slice(1, rows.sizes().size() - 1));  // number of elements per slice
-  TANDEM_CHECK(each > 0, op, ": ", x.sizes(), " has slices of no elements along dimension ", d);
+  TANDEM_CHECK(each > 0, op,
+               ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied, got ", x.sizes(),
+               " and dim ", d);
   if (sort && x.numel() > 0) {  // sorts by the last column first, because sorting is stable
     const Tensor columns = rows.reshape({rows.size(0), -1});
     order = arange(rows.size(0), TensorOptions(kInt64).device(x.device()));
@@ -56,7 +58,8 @@ Unique dependent_on(const char* op, const Tensor& x, const Unique& found) {
   const auto& [values, inverse, counts] = found;
   return {record(op, values, {x}, {},
                  [op](const Context&, const Tensor&) -> Grads {
-                   throw NotImplementedError(std::string(op) + " has no derivative; detach its input");
+                   throw NotImplementedError(std::string("the derivative for '") + op +
+                                             "' is not implemented; detach() its input");
                  }),
           inverse, counts};
 }

@@ -30,7 +30,7 @@ void join_rows(TensorList tensors, int64_t dim, const Tensor& y) {
 }  // namespace
 
 Tensor cat(TensorList tensors, int64_t dim) {
-  TANDEM_CHECK(!tensors.empty(), "cat: the list is empty");
+  TANDEM_CHECK(!tensors.empty(), "cat: expected a non-empty list of Tensors");
   // A tensor of shape (0,) may be concatenated with any others, and contributes only its dtype.
   const auto adds_nothing = [](const Tensor& t) { return t.dim() == 1 && t.numel() == 0; };
   const Tensor* first = std::find_if_not(tensors.begin(), tensors.end(), adds_nothing);
@@ -45,18 +45,21 @@ Tensor cat(TensorList tensors, int64_t dim) {
   int64_t total = 0;
   std::vector<int64_t> parts;
   for (const Tensor& t : tensors) {
-    TANDEM_CHECK(t.dim() > 0, "cat: tensor ", parts.size(), " is a scalar, which cannot be joined; use stack");
-    TANDEM_CHECK(t.device() == first->device(), "cat: ", t.sizes(), " on ", t.device(), " beside ", first->sizes(),
-                 " on ", first->device(), "; all must be on one device");
+    TANDEM_CHECK(t.dim() > 0, "cat: zero-dimensional tensor (at position ", parts.size(),
+                 ") cannot be concatenated; use stack");
+    TANDEM_CHECK(t.device() == first->device(),
+                 "cat: Expected all tensors to be on the same device, but found at least two devices, ",
+                 first->device(), " and ", t.device());
     type = promote_types(type, t.dtype());
     parts.push_back(adds_nothing(t) ? 0 : t.size(dim));
     total += parts.back();
     if (adds_nothing(t)) continue;
-    TANDEM_CHECK(t.dim() == first->dim(), "cat: ", t.sizes(), " beside ", first->sizes(),
-                 "; all must have the same number of dimensions");
+    TANDEM_CHECK(t.dim() == first->dim(), "cat: Tensors must have same number of dimensions: got ", first->dim(),
+                 " and ", t.dim(), " for sizes ", first->sizes(), " and ", t.sizes());
     for (int64_t d = 0; d < t.dim(); ++d)
-      TANDEM_CHECK(d == dim || t.size(d) == first->size(d), "cat: ", t.sizes(), " beside ", first->sizes(),
-                   "; sizes must agree except in dimension ", dim);
+      TANDEM_CHECK(d == dim || t.size(d) == first->size(d), "cat: Sizes of tensors must match except in dimension ",
+                   dim, ". Expected size ", first->size(d), " but got size ", t.size(d), " for tensor number ",
+                   parts.size() - 1, " in the list, in dimension ", d, " of ", first->sizes(), " and ", t.sizes());
   }
   sizes[static_cast<size_t>(dim)] = total;
   MemoryFormat format = first->suggest_memory_format();  // the common format of all tensors, or Contiguous
@@ -85,33 +88,35 @@ Tensor cat(TensorList tensors, int64_t dim) {
   });
 }
 Tensor stack(TensorList tensors, int64_t dim) {
-  TANDEM_CHECK(!tensors.empty(), "stack: the list is empty");
+  TANDEM_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    TANDEM_CHECK(t.sizes() == tensors[0].sizes() && t.device() == tensors[0].device(), "stack: ", t.sizes(), " on ",
-                 t.device(), " beside ", tensors[0].sizes(), " on ", tensors[0].device(),
-                 "; all must have one shape and device");
+    TANDEM_CHECK(t.sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got ",
+                 tensors[0].sizes(), " at entry 0 and ", t.sizes(), " at entry ", rows.size());
+    TANDEM_CHECK(t.device() == tensors[0].device(),
+                 "stack: Expected all tensors to be on the same device, but found at least two devices, ",
+                 tensors[0].device(), " and ", t.device());
     rows.push_back(t.unsqueeze(dim));
   }
   return cat(rows, dim);
 }
 
 Tensor hstack(TensorList tensors) {
-  TANDEM_CHECK(!tensors.empty(), "hstack: the list is empty; accepted: one tensor or more");
+  TANDEM_CHECK(!tensors.empty(), "hstack expects a non-empty TensorList");
   const std::vector<Tensor> rows = atleast_1d(tensors);
   return cat(rows, rows[0].dim() == 1 ? 0 : 1);
 }
 Tensor vstack(TensorList tensors) {
-  TANDEM_CHECK(!tensors.empty(), "vstack: the list is empty; accepted: one tensor or more");
+  TANDEM_CHECK(!tensors.empty(), "vstack expects a non-empty TensorList");
   return cat(atleast_2d(tensors), 0);
 }
 Tensor dstack(TensorList tensors) {
-  TANDEM_CHECK(!tensors.empty(), "dstack: the list is empty; accepted: one tensor or more");
+  TANDEM_CHECK(!tensors.empty(), "dstack expects a non-empty TensorList");
   return cat(atleast_3d(tensors), 2);
 }
 Tensor column_stack(TensorList tensors) {
-  TANDEM_CHECK(!tensors.empty(), "column_stack: the list is empty; accepted: one tensor or more");
+  TANDEM_CHECK(!tensors.empty(), "column_stack expects a non-empty TensorList");
   std::vector<Tensor> columns;
   for (const Tensor& x : tensors) columns.push_back(x.dim() <= 1 ? x.reshape({x.numel(), 1}) : x);
   return cat(columns, 1);

@@ -9,17 +9,17 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, cartesian_prod, combinations);
 
 Tensor cartesian_prod(TensorList tensors) {
-  TANDEM_CHECK(!tensors.empty(), "cartesian_prod: there are no tensors; accepted: one or more");
+  TANDEM_CHECK(!tensors.empty(), "cartesian_prod expects a non-empty TensorList");
   for (const Tensor& t : tensors)
-    TANDEM_CHECK(t.dim() == 1, "cartesian_prod: a tensor is ", t.sizes(), "; accepted: one dimension");
+    TANDEM_CHECK(t.dim() == 1, "cartesian_prod: Expect a 1D vector, but got shape ", t.sizes());
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns = meshgrid(tensors);
   for (Tensor& c : columns) c = c.reshape({-1});
   return stack(columns, 1);
 }
 Tensor combinations(const Tensor& x, int64_t r, Flag with_replacement) {
-  TANDEM_CHECK(x.dim() == 1 && r >= 0, "combinations: x is ", x.sizes(), " and r ", r,
-               "; accepted: one dimension, and r of 0 or more");
+  TANDEM_CHECK(x.dim() == 1, "combinations: Expect a 1D vector, but got shape ", x.sizes());
+  TANDEM_CHECK(r >= 0, "combinations: Expect a non-negative number, but got ", r, " for r");
   const int64_t n = x.size(0);
   if (r == 0) return zeros({0}, x.options());
   std::vector<int64_t> rows, row(static_cast<size_t>(r));

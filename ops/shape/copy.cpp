@@ -23,8 +23,9 @@ Tensor reshape_result(const Tensor& y, IntArrayRef sizes) {
 }
 
 void copy_elements(const Tensor& source, const Tensor& target, [[maybe_unused]] bool non_blocking) {
-  TANDEM_CHECK(broadcast_shapes("copy_", source.sizes(), target.sizes()) == target.sizes(), "copy_: ", source.sizes(),
-               " does not broadcast to ", target.sizes());
+  TANDEM_CHECK(broadcast_shapes("copy_", source.sizes(), target.sizes()) == target.sizes(), "copy_: output with shape ",
+               target.sizes(), " doesn't match the broadcast shape ",
+               broadcast_shapes("copy_", source.sizes(), target.sizes()), "; the source is ", source.sizes());
   const Tensor from = clear_of(target, source);
   Tensor y = target;
   if (source.device() == target.device() || (source.is_cpu() && target.is_cpu())) {
@@ -79,7 +80,7 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
                   std::optional<MemoryFormat> format) const {
   TANDEM_CHECK(
       !options.requires_grad(),
-      "to: the options say requires_grad(true), which a copy cannot have; call requires_grad_() on the result");
+      "to: the options have requires_grad(true), which a copy does not accept; call requires_grad_() on the result");
   const Device device = options.device_or(this->device());
   const DType dtype = options.dtype_or(this->dtype());
   if (!format) format = options.memory_format_opt();
@@ -88,15 +89,16 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
   return to(device, dtype, non_blocking, copy, format);
 }
 Tensor Tensor::pin_memory() const {
-  TANDEM_CHECK(is_cpu(), "pin_memory: the tensor is on ", device(), "; accepted: a CPU device");
+  TANDEM_CHECK(is_cpu(), "pin_memory: cannot pin a tensor on ", device(), "; only dense CPU tensors can be pinned");
   return is_pinned()
              ? *this
              : convert(*this, device(), dtype(), /*non_blocking=*/false, /*pinned=*/true, MemoryFormat::Preserve);
 }
 
 Tensor& write_over(const char* op, Tensor& x, const Tensor& source, bool non_blocking) {
-  TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": ", source.sizes(),
-               " does not broadcast to ", x.sizes());
+  TANDEM_CHECK(broadcast_shapes(op, source.sizes(), x.sizes()) == x.sizes(), op, ": output with shape ", x.sizes(),
+               " doesn't match the broadcast shape ", broadcast_shapes(op, source.sizes(), x.sizes()),
+               "; the source is ", source.sizes());
   return autograd::inplace(
       op, x, {source}, [&] { copy_elements(source, x, non_blocking); },
       [&](const Tensor&) { return source.to(x.device(), x.dtype(), non_blocking).expand(x.sizes()); },

@@ -12,9 +12,8 @@ TANDEM_CAST_POLICY(float32, trace);
 TANDEM_CAST_POLICY(none, block_diag, diag, diag_embed, diagflat, diagonal, linalg_diagonal);
 
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
-  TANDEM_CHECK(dim() >= 2, "diagonal: x is ", sizes(), "; accepted: two dimensions or more");
   const int64_t a = wrap_dim("diagonal", dim1, dim()), b = wrap_dim("diagonal", dim2, dim());
-  TANDEM_CHECK(a != b, "diagonal: dim1 and dim2 are both ", a, "; accepted: two different dimensions");
+  TANDEM_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   const int64_t rows = size(a) - std::max<int64_t>(-offset, 0), columns = size(b) - std::max<int64_t>(offset, 0);
   const int64_t length = std::max<int64_t>(std::min(rows, columns), 0);
   int64_t first = storage_offset();
@@ -35,9 +34,8 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
                      });
 }
 Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
-  TANDEM_CHECK(dim() >= 1, "diag_embed: x is a scalar; accepted: one dimension or more");
   const int64_t a = wrap_dim("diag_embed", dim1, dim() + 1), b = wrap_dim("diag_embed", dim2, dim() + 1);
-  TANDEM_CHECK(a != b, "diag_embed: dim1 and dim2 are both ", a, "; accepted: two different dimensions");
+  TANDEM_CHECK(a != b, "diag_embed: diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Shape sizes = this->sizes();
   const int64_t n = sizes.back() + std::abs(offset);
   sizes.erase(sizes.size() - 1);
@@ -52,20 +50,21 @@ Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const {
                 [=](const Context&, const Tensor& dy) -> Grads { return {dy.diagonal(offset, a, b)}; });
 }
 Tensor Tensor::diag(int64_t offset) const {
-  TANDEM_CHECK(dim() == 1 || dim() == 2, "diag: x is ", sizes(), "; accepted: a vector or a matrix");
+  TANDEM_CHECK(dim() == 1 || dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", dim(), "D, with sizes ", sizes());
   return dim() == 1 ? diag_embed(offset) : diagonal(offset).clone(MemoryFormat::Contiguous);
 }
 Tensor Tensor::diagflat(int64_t offset) const { return reshape({-1}).diag(offset); }
 Tensor Tensor::trace() const {
-  TANDEM_CHECK(dim() == 2, "trace: x is ", sizes(), "; accepted: a matrix");
+  TANDEM_CHECK(dim() == 2, "trace: expected a matrix, but got tensor with dim ", dim(), " and sizes ", sizes());
   return diagonal().sum();
 }
 Tensor& Tensor::fill_diagonal_(const Scalar& value, Flag wrap) const {
-  TANDEM_CHECK(dim() >= 2, "fill_diagonal_: x is ", sizes(), "; accepted: two dimensions or more");
+  TANDEM_CHECK(dim() >= 2, "fill_diagonal_: dimensions must larger than 1, got sizes ", sizes());
   int64_t step = 0, length = size(0);
   for (int64_t d = 0; d < dim(); ++d) {
-    TANDEM_CHECK(dim() == 2 || size(d) == size(0), "fill_diagonal_: x is ", sizes(),
-                 "; accepted: a matrix, or dimensions of one size");
+    TANDEM_CHECK(dim() == 2 || size(d) == size(0),
+                 "fill_diagonal_: all dimensions of input must be of equal length, got ", sizes(),
+                 "; only a matrix may have two lengths");
     step += stride(d);
     length = std::min(length, size(d));
   }
@@ -81,9 +80,11 @@ Tensor block_diag(TensorList tensors) {
   int64_t columns = 0;
   DType type = tensors.empty() ? get_default_dtype() : tensors[0].dtype();
   for (const Tensor& t : tensors) {
-    TANDEM_CHECK(t.dim() <= 2, "block_diag: a tensor is ", t.sizes(), "; accepted: at most two dimensions");
-    TANDEM_CHECK(t.device() == tensors[0].device(), "block_diag: tensors are on ", tensors[0].device(), " and ",
-                 t.device(), "; all must be on one device");
+    TANDEM_CHECK(t.dim() <= 2, "block_diag: Input tensors must have 2 or fewer dimensions. Input ", blocks.size(),
+                 " has ", t.dim(), " dimensions");
+    TANDEM_CHECK(t.device() == tensors[0].device(),
+                 "block_diag: Input tensors must all be on the same device. Input 0 is on device ", tensors[0].device(),
+                 " and input ", blocks.size(), " is on device ", t.device());
     type = promote_types(type, t.dtype());
     blocks.push_back(t.dim() == 2 ? t : t.reshape({1, -1}));
     columns += blocks.back().size(1);

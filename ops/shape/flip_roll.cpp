@@ -14,7 +14,8 @@ Tensor Tensor::flip(IntArrayRef dims) const {
   unsigned named = 0;
   for (const int64_t d : dims) {
     const unsigned bit = 1u << wrap_dim("flip", d, dim());
-    TANDEM_CHECK(!(named & bit), "flip: dimension ", d, " is named twice in ", dims);
+    TANDEM_CHECK(!(named & bit), "flip: dim ", wrap_dim("flip", d, dim()),
+                 " appears multiple times in the list of dims ", dims);
     named |= bit;
   }
   Tensor y;
@@ -40,20 +41,21 @@ Tensor Tensor::flip(IntArrayRef dims) const {
                 [dims = Shape(dims)](const Context&, const Tensor& dy) -> Grads { return {dy.flip(dims)}; });
 }
 Tensor Tensor::fliplr() const {
-  TANDEM_CHECK(dim() >= 2, "fliplr: x is ", sizes(), "; accepted: two dimensions or more");
+  TANDEM_CHECK(dim() >= 2, "fliplr: Input must be >= 2-d, got ", sizes());
   return flip({1});
 }
 Tensor Tensor::flipud() const {
-  TANDEM_CHECK(dim() >= 1, "flipud: x is ", sizes(), "; accepted: one dimension or more");
+  TANDEM_CHECK(dim() >= 1, "flipud: Input must be >= 1-d, got a scalar");
   return flip({0});
 }
 
 Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
-  TANDEM_CHECK(!shifts.empty(), "roll: shifts is empty; accepted: one shift for each dimension");
+  TANDEM_CHECK(!shifts.empty(), "roll: `shifts` required, got an empty list; pass one shift per dimension in dims");
   if (dims.empty() && shifts.size() == 1) return reshape_result(reshape({-1}).roll(shifts, 0), sizes());
-  TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts are ", shifts, " and dims ", dims,
-               "; both must be of one length");
-  TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: a scalar has no dimension ", dims, "; accepted: no dims");
+  TANDEM_CHECK(shifts.size() == dims.size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(),
+               ", dims:", dims.size(), "; got shifts ", shifts, " and dims ", dims);
+  TANDEM_CHECK_AS(IndexError, dim() > 0, "roll: Dimension specified as ", dims[0],
+                  " but tensor has no dimensions; pass no dims for a scalar");
   Tensor y;
   // Shifts that undo the roll, one for each entry of dims: a dimension may occur more than once.
   std::vector<int64_t> back;
@@ -74,10 +76,11 @@ Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const {
 }
 
 Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const {
-  TANDEM_CHECK(dims.size() == 2 && dim() >= 2, "rot90: dims are ", dims, " and x is ", sizes(),
-               "; accepted: two dimensions of two or more");
+  TANDEM_CHECK(dims.size() == 2, "rot90: expected total rotation dims == 2, but got dims = ", dims.size());
+  TANDEM_CHECK(dim() >= 2, "rot90: expected total dims >= 2, but got total dims = ", dim(), " for sizes ", sizes());
   const int64_t from = wrap_dim("rot90", dims[0], dim()), to = wrap_dim("rot90", dims[1], dim());
-  TANDEM_CHECK(from != to, "rot90: dims are ", dims, "; accepted: two different dimensions");
+  TANDEM_CHECK(from != to, "rot90: expected rotation dims to be different, but got dim0 = ", dims[0],
+               " and dim1 = ", dims[1]);
   Tensor y;
   {
     const NoGradGuard guard;

@@ -10,10 +10,11 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, repeat, repeat_interleave, tile);
 
 Tensor Tensor::repeat(IntArrayRef repeats) const {
-  for (const int64_t n : repeats)
-    TANDEM_CHECK(n >= 0, "repeat: ", repeats, " holds a negative number; accepted: 0 or more of each dimension");
-  TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(), "repeat: ", repeats, " names fewer dimensions than ",
-               sizes(), " has");
+  for (const int64_t n : repeats) TANDEM_CHECK(n >= 0, "repeat: repeats must be non-negative, got ", repeats);
+  TANDEM_CHECK(static_cast<int64_t>(repeats.size()) >= dim(),
+               "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, "
+               "got repeats ",
+               repeats, " for sizes ", sizes());
   Shape had(repeats.size(), 1), out = had;
   for (size_t d = 0, missing = had.size() - sizes().size(); d < had.size(); ++d) {
     if (d >= missing) had[d] = sizes()[d - missing];
@@ -64,9 +65,9 @@ Tensor Tensor::tile(IntArrayRef repeats) const {
 }
 
 Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) const {
-  TANDEM_CHECK(repeats >= 0, "repeat_interleave: repeats is ", repeats, "; accepted: 0 or more");
-  TANDEM_CHECK_AS(IndexError, !given || dim() > 0, "repeat_interleave: a scalar has no dimension ", given.value_or(0),
-                  "; accepted: no dim");
+  TANDEM_CHECK(repeats >= 0, "repeat_interleave: Repeats must be non-negative, got ", repeats);
+  TANDEM_CHECK_AS(IndexError, !given || dim() > 0, "repeat_interleave: Dimension specified as ", given.value_or(0),
+                  " but tensor has no dimensions; pass no dim for a scalar");
   if (!given) {
     return numel() == 0 ? reshape({0}).clone()
                         : reshape_result(reshape({-1, 1}).expand({numel(), repeats}).clone(MemoryFormat::Contiguous),
@@ -83,19 +84,20 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
 
 /// Returns a vector that lists each position i of the vector `counts`, repeated counts[i] times.
 static Tensor places_of(const Tensor& counts, int64_t places) {
-  check_not_recorded("repeat_interleave", "the repeats tell how many slices there are");
-  TANDEM_CHECK(counts.dim() <= 1 && (counts.dtype() == kInt64 || counts.dtype() == kInt32),
-               "repeat_interleave: repeats is ", counts.dtype(), counts.sizes(),
-               "; accepted: int64 or int32 of one dimension");
-  TANDEM_CHECK(counts.numel() == places || counts.numel() == 1, "repeat_interleave: there are ", counts.numel(),
-               " repeats for ", places, " slices; accepted: one for all or one for each");
+  check_not_recorded("repeat_interleave", "the number of slices depends on the values of repeats");
+  TANDEM_CHECK(counts.dim() <= 1, "repeat_interleave: repeats must be 0-dim or 1-dim tensor, got ", counts.sizes());
+  TANDEM_CHECK(counts.dtype() == kInt64 || counts.dtype() == kInt32,
+               "repeat_interleave: repeats has to be int64 or int32, got ", counts.dtype());
+  TANDEM_CHECK(counts.numel() == places || counts.numel() == 1,
+               "repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ",
+               counts.numel(), " and input.size(dim) = ", places, "; a single element is accepted too");
   const NoGradGuard guard;
   const Tensor host = counts.reshape({-1}).cpu().to(kInt64).contiguous();
   const int64_t* const repeats = host.data<int64_t>();
   std::vector<int64_t> index;
   for (int64_t i = 0; i < places; ++i) {
     const int64_t n = repeats[host.numel() == 1 ? 0 : i];
-    TANDEM_CHECK(n >= 0, "repeat_interleave: repeats holds ", n, "; accepted: 0 or more");
+    TANDEM_CHECK(n >= 0, "repeat_interleave: repeats can not be negative, got ", n);
     index.insert(index.end(), static_cast<size_t>(n), i);
   }
   Tensor y = empty({static_cast<int64_t>(index.size())}, kInt64);
@@ -111,7 +113,7 @@ Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> g
   return index_select(d, places_of(repeats, size(d)));
 }
 Tensor repeat_interleave(const Tensor& repeats) {
-  TANDEM_CHECK(repeats.dim() == 1, "repeat_interleave: repeats is ", repeats.sizes(), "; accepted: one dimension");
+  TANDEM_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat, got ", repeats.sizes());
   return places_of(repeats, repeats.numel()).to(repeats.dtype());
 }
 

@@ -7,8 +7,7 @@ namespace tandem {
 
 static void check_no_grad(const char* op, const Tensor& x) {
   check_changeable(op, x);
-  TANDEM_CHECK(!x.requires_grad(), op,
-               ": the tensor requires a gradient; accepted: one that does not, as detach() gives");
+  TANDEM_CHECK(!x.requires_grad(), op, ": cannot resize variables that require grad; use a detach()ed tensor");
 }
 
 const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> format) const {
@@ -22,9 +21,9 @@ const Tensor& Tensor::resize_(IntArrayRef sizes, std::optional<MemoryFormat> for
   if (needed <= held) {
     y = core::as_strided(self(), to, strides, storage_offset());
   } else {
-    TANDEM_CHECK(storage().get()->is_alone() || numel() == 0, "resize_: ", to, " needs ", needed,
-                 " elements of a storage of ", held,
-                 " that other tensors share; accepted: one that is this tensor's alone");
+    TANDEM_CHECK(storage().get()->is_alone() || numel() == 0,
+                 "resize_: Trying to resize storage that is not resizable: ", to, " needs ", needed,
+                 " elements, but the storage has ", held, " and is shared with other tensors; resize a clone instead");
     const NoGradGuard guard;
     y = core::empty_dense(to, strides, dtype(), device());
     copy_elements(core::as_strided(self(), {held}, {1}, storage_offset()), core::as_strided(y, {held}, {1}, 0));
@@ -38,14 +37,18 @@ const Tensor& Tensor::resize_as_(const Tensor& other, std::optional<MemoryFormat
   return resize_(other.sizes(), preserve ? std::optional(other.suggest_memory_format()) : format);
 }
 void Tensor::set_data(const Tensor& source) const {
-  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_data: x is ", dtype(), " on ", device(),
-               " and the source ", source.dtype(), " on ", source.device(), "; both must be of one kind");
+  TANDEM_CHECK(
+      source.dtype() == dtype() && source.device() == device(),
+      "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ",
+      dtype(), " on ", device(), " and ", source.dtype(), " on ", source.device());
   impl()->take_layout(*source.impl());
 }
 Tensor& Tensor::set_(const Tensor& source) const {
   check_no_grad("set_", self());
-  TANDEM_CHECK(source.dtype() == dtype() && source.device() == device(), "set_: source is ", source.dtype(), " on ",
-               source.device(), "; accepted: ", dtype(), " on ", device());
+  TANDEM_CHECK(source.dtype() == dtype(), "set_: Could not set tensor of type ", source.dtype(),
+               " to a tensor of type ", dtype());
+  TANDEM_CHECK(source.device() == device(), "set_: Could not set tensor on device ", source.device(),
+               " to a tensor on device ", device());
   if (source.is_same(self())) return self();
   impl()->autograd = {};  // x may have been a view: discards its autograd history
   impl()->take_layout(*source.impl());

@@ -34,8 +34,8 @@ Tensor Tensor::select(int64_t d, int64_t index) const {
                      });
 }
 Tensor Tensor::slice(int64_t d, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
-  TANDEM_CHECK(dim() > 0, "slice: a scalar has no dimension to slice");
-  TANDEM_CHECK(step > 0, "slice: step is ", step, "; it must be positive");
+  TANDEM_CHECK(dim() > 0, "slice() cannot be applied to a 0-dim tensor");
+  TANDEM_CHECK(step > 0, "slice: slice step must be positive, got ", step);
   d = wrap_dim("slice", d, dim());
   const auto clip = [n = size(d)](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   const int64_t first = clip(start.value_or(0)), last = std::max(first, clip(end.value_or(size(d))));

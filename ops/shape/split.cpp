@@ -50,26 +50,30 @@ std::vector<Tensor> Tensor::split(IntArrayRef parts, int64_t d) const {
     total += p;
     negative |= p < 0;
   }
-  TANDEM_CHECK(total == size(d) && !negative, "split: sizes ", parts, " add up to ", total, ", dimension ", d, " of ",
-               sizes(), " has ", size(d), "; accepted: sizes of 0 or more that add up to that");
+  TANDEM_CHECK(!negative,
+               "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", parts);
+  TANDEM_CHECK(total == size(d), "split_with_sizes expects split_sizes to sum exactly to ", size(d),
+               " (input tensor's size at dimension ", d, "), but got split_sizes=", parts);
   return cut("split", *this, parts, d);
 }
 std::vector<Tensor> Tensor::split(int64_t part, int64_t d) const {
   check_has_dims("split", *this);
   d = wrap_dim("split", d, dim());
-  TANDEM_CHECK(part > 0 || (part == 0 && size(d) == 0), "split: split_size is ", part, " for dimension ", d, " of ",
-               sizes(), "; it must be positive");
+  TANDEM_CHECK(part >= 0, "split expects split_size be non-negative, but got split_size=", part);
+  TANDEM_CHECK(part > 0 || size(d) == 0,
+               "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size(d),
+               " in dimension ", d, " of ", sizes());
   return cut_evenly("split", *this, std::max<int64_t>(std::min(part, size(d)), 1), d);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t d) const {
   check_has_dims("chunk", *this);
   d = wrap_dim("chunk", d, dim());
-  TANDEM_CHECK(chunks > 0, "chunk: chunks is ", chunks, "; it must be positive");
+  TANDEM_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   if (size(d) == 0) return cut("chunk", *this, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
   return cut_evenly("chunk", *this, size(d) / chunks + (size(d) % chunks != 0), d);
 }
 std::vector<Tensor> Tensor::unbind(int64_t d) const {
-  check_has_dims("unbind", *this);
+  TANDEM_CHECK_AS(IndexError, dim() > 0, "unbind: Dimension specified as ", d, " but tensor has no dimensions");
   d = wrap_dim("unbind", d, dim());
   std::vector<Tensor> out;
   for (int64_t i = 0; i < size(d); ++i) out.push_back(core::select(*this, d, i));
@@ -93,9 +97,9 @@ std::vector<Tensor> Tensor::unsafe_split_with_sizes(IntArrayRef sizes, int64_t d
 }
 
 std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t d) const {
-  TANDEM_CHECK(dim() > 0, "tensor_split: a scalar has no dimension to cut; accepted: one or more dimensions");
+  TANDEM_CHECK(dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   d = wrap_dim("tensor_split", d, dim());
-  TANDEM_CHECK(sections > 0, "tensor_split: sections is ", sections, "; it must be positive");
+  TANDEM_CHECK(sections > 0, "tensor_split: number of sections must be larger than 0, got ", sections);
   std::vector<Tensor> parts;
   int64_t at = 0;
   for (int64_t i = 0; i < sections; ++i) {
@@ -106,7 +110,7 @@ std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t d) const {
   return parts;
 }
 std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
-  TANDEM_CHECK(dim() > 0, "tensor_split: a scalar has no dimension to cut; accepted: one or more dimensions");
+  TANDEM_CHECK(dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   d = wrap_dim("tensor_split", d, dim());
   std::vector<Tensor> parts;
   int64_t at = 0;
@@ -121,13 +125,15 @@ std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t d) const {
 namespace {
 /// Returns the dimension that hsplit, vsplit or dsplit splits.
 int64_t cut_dim(const char* op, const Tensor& x, int64_t least) {
-  TANDEM_CHECK(x.dim() >= least, op, ": x is ", x.sizes(), "; accepted: ", least, " dimensions or more");
+  TANDEM_CHECK(x.dim() >= least, op, " requires a tensor with at least ", least, " dimension, but got a tensor with ",
+               x.dim(), " dimensions! x is ", x.sizes());
   return least == 2 ? 0 : least == 3 ? 2 : x.dim() == 1 ? 0 : 1;
 }
 std::vector<Tensor> cut_equally(const char* op, const Tensor& x, int64_t sections, int64_t least) {
   const int64_t d = cut_dim(op, x, least);
-  TANDEM_CHECK(sections > 0 && x.size(d) % sections == 0, op, ": dimension ", d, " of ", x.sizes(),
-               " is not divided by ", sections, " sections; accepted: a number that divides ", x.size(d));
+  TANDEM_CHECK(sections > 0 && x.size(d) % sections == 0, op, " attempted to split along dimension ", d,
+               ", but the size of the dimension ", x.size(d), " is not divisible by the split_size ", sections,
+               "! x is ", x.sizes());
   return x.tensor_split(sections, d);
 }
 }  // namespace
@@ -142,11 +148,17 @@ TANDEM_NAMED_SPLIT(dsplit, 3)
 #undef TANDEM_NAMED_SPLIT
 
 std::vector<Tensor> Tensor::tensor_split(const Tensor& indices_or_sections, int64_t dim) const {
-  TANDEM_CHECK(indices_or_sections.is_cpu() && indices_or_sections.dtype() == kInt64 && indices_or_sections.dim() <= 1,
-               "tensor_split: the parts are ", indices_or_sections.dtype(), indices_or_sections.sizes(), " on ",
-               indices_or_sections.device(), "; accepted: int64 of one dimension or none, on the CPU");
-  if (indices_or_sections.dim() == 0) return tensor_split(indices_or_sections.item<int64_t>(), dim);
-  const Tensor indices = indices_or_sections.contiguous();
+  const Tensor& given = indices_or_sections;
+  TANDEM_CHECK(given.is_cpu(), "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on ",
+               given.device());
+  TANDEM_CHECK(given.dtype() == kInt64,
+               "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ", given.dtype());
+  TANDEM_CHECK(given.dim() <= 1,
+               "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+               "but got a tensor with ",
+               given.dim(), " dims");
+  if (given.dim() == 0) return tensor_split(given.item<int64_t>(), dim);
+  const Tensor indices = given.contiguous();
   return tensor_split(IntArrayRef(indices.data<int64_t>(), static_cast<size_t>(indices.numel())), dim);
 }
 

@@ -34,7 +34,7 @@ Tensor Tensor::squeeze(IntArrayRef dims) const {
   std::vector<bool> chosen(std::max<size_t>(sizes().size(), 1), false);
   for (const int64_t d : dims) {
     const auto at = static_cast<size_t>(wrap_dim("squeeze", d, dim()));
-    TANDEM_CHECK(!chosen[at], "squeeze: dims ", dims, " name dimension ", at, " twice; accepted: each once");
+    TANDEM_CHECK(!chosen[at], "squeeze: dim ", at, " appears multiple times in the list of dims ", dims);
     chosen[at] = true;
   }
   Tensor y = *this;

@@ -13,7 +13,7 @@ Tensor Tensor::transpose(int64_t a, int64_t b) const {
                      [a, b](const Context&, const Tensor& dy) -> Grads { return {dy.transpose(a, b)}; });
 }
 Tensor Tensor::t() const {
-  TANDEM_CHECK(dim() <= 2, "t: expects at most 2 dimensions, got ", sizes());
+  TANDEM_CHECK(dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", dim(), "D, with sizes ", sizes());
   return dim() < 2 ? record_reshape("t", core::alias(*this), *this) : transpose(0, 1);
 }
 Tensor Tensor::permute(IntArrayRef dims) const {
@@ -25,8 +25,8 @@ Tensor Tensor::permute(IntArrayRef dims) const {
                      [inverse](const Context&, const Tensor& dy) -> Grads { return {dy.permute(inverse)}; });
 }
 Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
-  TANDEM_CHECK(source.size() == destination.size(), "movedim: source is ", source, " and destination ", destination,
-               "; both must be of one length");
+  TANDEM_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source,
+               " dims) should contain the same number of dims as destination (", destination, " dims)");
   if (dim() == 0) {
     for (size_t i = 0; i < source.size(); ++i) {
       wrap_dim("movedim", source[i], 0);
@@ -40,8 +40,8 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   for (size_t i = 0; i < source.size(); ++i) {
     const int64_t from = wrap_dim("movedim", source[i], dim());
     int64_t& to = order[static_cast<size_t>(wrap_dim("movedim", destination[i], dim()))];
-    TANDEM_CHECK(!(moved >> from & 1) && to < 0, "movedim: source is ", source, " and destination ", destination,
-                 "; accepted: lists that name a dimension once");
+    TANDEM_CHECK(!(moved >> from & 1), "movedim: repeated dim in `source` (", source, ")");
+    TANDEM_CHECK(to < 0, "movedim: repeated dim in `destination` (", destination, ")");
     to = from;
     moved |= 1u << from;
   }
@@ -62,11 +62,13 @@ Tensor Tensor::numpy_T() const {
   return permute(order);
 }
 Tensor Tensor::adjoint() const {
-  TANDEM_CHECK(dim() >= 2, "adjoint: x is ", sizes(), "; accepted: two dimensions or more");
+  TANDEM_CHECK(dim() >= 2, "adjoint() is only supported on matrices or batches of matrices. Got ", dim(),
+               "-D tensor, with sizes ", sizes());
   return transpose(-2, -1);
 }
 Tensor Tensor::matrix_H() const {
-  TANDEM_CHECK(dim() == 2, "matrix_H: x is ", sizes(), "; accepted: a matrix");
+  TANDEM_CHECK(dim() == 2, "matrix_H is only supported on matrices (2-D tensors). Got ", dim(),
+               "-D tensor, with sizes ", sizes());
   return transpose(0, 1);
 }
 

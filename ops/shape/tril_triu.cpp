@@ -13,7 +13,7 @@ TANDEM_CAST_POLICY(none, tril, tril_indices, triu, triu_indices);
 namespace {
 /// Returns a mask of the elements outside a triangle, for matrices with x's last two sizes.
 Tensor outside(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
-  TANDEM_CHECK(x.dim() >= 2, op, ": x is ", x.sizes(), "; accepted: two dimensions or more");
+  TANDEM_CHECK(x.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got ", x.sizes());
   const NoGradGuard guard;
   const TensorOptions places = TensorOptions(kInt64).device(x.device());
   const Tensor row = arange(x.size(-2), places).unsqueeze(1) + diagonal, column = arange(x.size(-1), places);
@@ -34,7 +34,8 @@ namespace {
 template <class First, class Last>
 Tensor triangle(const char* op, int64_t rows, const First& first, const Last& last, int64_t columns,
                 const TensorOptions& options) {
-  TANDEM_CHECK(rows >= 0 && columns >= 0, op, ": ", rows, " rows and ", columns, " columns; neither may be negative");
+  TANDEM_CHECK(rows >= 0, op, ": row must be non-negative, got ", rows);
+  TANDEM_CHECK(columns >= 0, op, ": col must be non-negative, got ", columns);
   std::vector<int64_t> places, across;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = first(r); c < last(r); ++c) {

@@ -9,8 +9,9 @@ TANDEM_CAST_POLICY(none, unfold);
 
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
   const int64_t d = wrap_dim("unfold", dimension, dim()), n = dim() == 0 ? 1 : this->size(d);
-  TANDEM_CHECK(size >= 0 && size <= n && step > 0, "unfold: size is ", size, " and step ", step, " for dimension ", d,
-               " of ", sizes(), "; accepted: a size of 0 to ", n, " and a positive step");
+  TANDEM_CHECK(size <= n, "unfold: maximum size for tensor at dimension ", d, " is ", n, " but size is ", size);
+  TANDEM_CHECK(size >= 0, "unfold: size is ", size, " but must be >= 0");
+  TANDEM_CHECK(step > 0, "unfold: step is ", step, " but must be > 0");
   Shape to = sizes(), strides = this->strides();
   const int64_t stride = dim() == 0 ? 1 : this->stride(d), count = (n - size) / step + 1;
   if (dim() > 0) {

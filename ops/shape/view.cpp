@@ -11,8 +11,10 @@ TANDEM_CAST_POLICY(none, alias, reshape, view);
 Tensor Tensor::view(IntArrayRef wanted) const {
   const Shape sizes = infer_sizes("view", this->sizes(), wanted);
   Tensor y = core::try_view(*this, sizes);
-  TANDEM_CHECK(y.defined(), "view: sizes ", wanted, " do not fit ", this->sizes(), " with strides ", strides(),
-               " without a copy; use reshape()");
+  TANDEM_CHECK(y.defined(),
+               "view: view size is not compatible with input tensor's size and stride (at least one dimension spans "
+               "across two contiguous subspaces). Use .reshape(...) instead. Wanted ",
+               wanted, " of ", this->sizes(), " with strides ", strides());
   return record_reshape("view", std::move(y), *this);
 }
 Tensor Tensor::reshape(IntArrayRef wanted) const {
@@ -31,8 +33,9 @@ Tensor Tensor::view(DType to) const {
   Shape sizes = this->sizes(), strides = this->strides();
   int64_t offset = storage_offset();
   if (before != after) {
-    TANDEM_CHECK(dim() > 0 && strides.back() == 1, "view: x is ", dtype(), sizes, " with strides ", strides, "; for ",
-                 to, " the elements of its last dimension must lie together");
+    TANDEM_CHECK(dim() > 0, "view: self.dim() cannot be 0 to view ", dtype(), " as ", to, " (different element sizes)");
+    TANDEM_CHECK(strides.back() == 1, "view: self.stride(-1) must be 1 to view ", dtype(), " as ", to,
+                 " (different element sizes), but got ", strides.back());
     if (before > after) {
       const int64_t parts = before / after;
       for (int64_t& stride : strides) stride *= parts;
@@ -40,11 +43,13 @@ Tensor Tensor::view(DType to) const {
       sizes.back() *= parts;
     } else {
       const int64_t joined = after / before;
-      bool whole = sizes.back() % joined == 0 && offset % joined == 0;
-      for (size_t d = 0; d + 1 < strides.size(); ++d) whole = whole && strides[d] % joined == 0;
-      TANDEM_CHECK(whole, "view: x is ", dtype(), sizes, " with strides ", strides, " from element ", offset, "; ",
-                   joined, " of its elements make one of ", to,
-                   ", so all but the last stride must be multiples of that");
+      TANDEM_CHECK(sizes.back() % joined == 0, "view: self.size(-1) must be divisible by ", joined, " to view ",
+                   dtype(), " as ", to, " (different element sizes), but got ", sizes.back());
+      TANDEM_CHECK(offset % joined == 0, "view: self.storage_offset() must be divisible by ", joined, " to view ",
+                   dtype(), " as ", to, " (different element sizes), but got ", offset);
+      for (size_t d = 0; d + 1 < strides.size(); ++d)
+        TANDEM_CHECK(strides[d] % joined == 0, "view: self.stride(", d, ") must be divisible by ", joined, " to view ",
+                     dtype(), " as ", to, " (different element sizes), but got ", strides[d]);
       for (int64_t& stride : strides) stride /= joined;
       offset /= joined;
       sizes.back() /= joined;

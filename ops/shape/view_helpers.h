@@ -14,21 +14,24 @@ inline Shape infer_sizes(const char* op, IntArrayRef held, IntArrayRef wanted) {
   int64_t known = 1, missing = -1;
   bool overflow = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    TANDEM_CHECK(sizes[d] >= -1, op, ": sizes ", wanted, " hold a negative number; only one -1 may stand for the rest");
+    TANDEM_CHECK(sizes[d] >= -1, op, ": invalid shape dimension ", sizes[d], " at index ", d, " of shape ", wanted);
     if (sizes[d] == -1) {
-      TANDEM_CHECK(missing < 0, op, ": sizes ", wanted, " hold -1 more than once");
+      TANDEM_CHECK(missing < 0, op, ": only one dimension can be inferred, got sizes ", wanted);
       missing = static_cast<int64_t>(d);
     } else {
       overflow |= __builtin_mul_overflow(known, sizes[d], &known);
     }
   }
+  TANDEM_CHECK(missing < 0 || overflow || known != 0 || numel != 0, op,
+               ": cannot reshape tensor of 0 elements into shape ", wanted,
+               " because the unspecified dimension size -1 can be any value and is ambiguous");
   const bool fits = !overflow && (missing < 0 ? known == numel : known != 0 && numel % known == 0);
-  TANDEM_CHECK(fits, op, ": ", held, " has ", numel, " elements, which sizes ", wanted, " cannot hold");
+  TANDEM_CHECK(fits, op, ": shape '", wanted, "' is invalid for input of size ", numel, ", with sizes ", held);
   if (missing >= 0) sizes[static_cast<size_t>(missing)] = numel / known;
   return sizes;
 }
 inline void check_has_dims(const char* op, const Tensor& x) {
-  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, ": a scalar has no dimension to cut; accepted: one or more dimensions");
+  TANDEM_CHECK_AS(IndexError, x.dim() > 0, op, " expects at least a 1-dimensional tensor, but got a scalar");
 }
 inline Tensor record_reshape(const char* name, Tensor y, const Tensor& x) {
   return record_view(name, std::move(y), x, [sizes = Shape(x.sizes())](const Context&, const Tensor& dy) -> Grads {

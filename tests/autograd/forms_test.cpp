@@ -179,8 +179,8 @@ TEST_CASE("a power of a number in place and into an output", "[forms]") {
   CHECK(same(gelu_(z, "tanh"), gelu(round(x * 1.25, 1), "tanh")));
   Tensor whole = tensor({1, 2});
   CHECK_THROWS_WITH(whole.pow_(-1), Contains("pow_"));
-  CHECK_THROWS_WITH(whole.pow_(0.5), Contains("pow_") && Contains("cannot hold"));
-  CHECK_THROWS_WITH(whole.remainder_(0), Contains("remainder_") && Contains("divided by 0"));
+  CHECK_THROWS_WITH(whole.pow_(0.5), Contains("pow_") && Contains("can't be cast to the desired output type"));
+  CHECK_THROWS_WITH(whole.remainder_(0), Contains("remainder_") && Contains("ZeroDivisionError"));
   CHECK(same(whole.eq_(2), tensor({0, 1})));
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("results that do not depend on a value still require a gradient, as in
   for (const Tensor& values : {std::get<0>(_unique2(x)), std::get<0>(unique_dim(x, 0)),
                                std::get<0>(unique_consecutive(x)), std::get<0>(unique_dim_consecutive(x, 0))}) {
     CHECK(values.requires_grad());
-    REQUIRE_THROWS_WITH(values.sum().backward(), Contains("has no derivative; detach its input"));
+    REQUIRE_THROWS_WITH(values.sum().backward(), Contains("the derivative for") && Contains("is not implemented"));
   }
   CHECK_FALSE(std::get<0>(_unique2(x.detach())).requires_grad());
 

@@ -96,7 +96,8 @@ TEST_CASE("a backward that returns the wrong number or shape of gradients is nam
     static Tensor forward(AutogradContext*, const Tensor& x) { return x * 2; }
     static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0].sum()}; }
   };
-  CHECK_THROWS_WITH(TooFew::apply(sines({2}), sines({2})).sum().backward(), Contains("1 gradients for 2 arguments"));
+  CHECK_THROWS_WITH(TooFew::apply(sines({2}), sines({2})).sum().backward(),
+                    Contains("incorrect number of gradients (expected 2, got 1)"));
   CHECK_THROWS_WITH(Narrow::apply(sines({2})).sum().backward(), Contains("()") && Contains("(2,)"));
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("gradcheck finds a wrong derivative and names input, element and both 
   const auto f = [](const variable_list& in) -> variable_list { return {Wrong::apply(in[0], in[1])}; };
   CHECK_THROWS_WITH(
       autograd::gradcheck(f, {sines({2}), sines({2})}),
-      Contains("input 1[1]") && Contains("output 0[1]") && Contains("numeric 3") && Contains("analytic 4"));
+      Contains("input 1[1]") && Contains("output 0[1]") && Contains("numerical 3") && Contains("analytical 4"));
   const auto missing = [](const variable_list& in) -> variable_list { return {in[0].detach() * in[0]}; };
   CHECK_THROWS_WITH(autograd::gradcheck(missing, {sines({1})}), Contains("input 0[0]"));
   CHECK_THROWS_WITH(autograd::gradcheck(f, {ones({2}).requires_grad_(), sines({2})}),
@@ -184,7 +185,9 @@ TEST_CASE("a custom function may change its input in place", "[autograd][functio
       }
       static variable_list backward(AutogradContext*, variable_list dy) { return {dy[0]}; }
     };
-    CHECK_THROWS_WITH(Forgetful::apply(sines({2}) * 1), Contains("mark_dirty") && Contains("(2,)"));
+    CHECK_THROWS_WITH(
+        Forgetful::apply(sines({2}) * 1),
+        Contains("Some elements marked as dirty during the forward method were not returned") && Contains("(2,)"));
   }
 }
 

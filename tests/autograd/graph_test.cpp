@@ -58,8 +58,8 @@ TEST_CASE("a hook that changes the shape, and one of a tensor without gradient, 
   Tensor x = leaf({1.0, 2.0}), y = x * 2;
   y.register_hook([](const Tensor& g) { return g.sum(); });
   CHECK_THROWS_WITH(y.sum().backward(), Contains("mul") && Contains("(2,)") && Contains("()"));
-  CHECK_THROWS_WITH(ones({2}).register_hook([](const Tensor& g) { return g; }), Contains("does not require"));
-  CHECK_THROWS_WITH(x.remove_hook(7), Contains("no hook 7"));
+  CHECK_THROWS_WITH(ones({2}).register_hook([](const Tensor& g) { return g; }), Contains("doesn't require gradient"));
+  CHECK_THROWS_WITH(x.remove_hook(7), Contains("no hook at position 7"));
 }
 
 TEST_CASE("an exception in a hook reaches the caller, and the next backward works", "[autograd][hooks]") {
@@ -84,7 +84,7 @@ TEST_CASE("post-hooks of an accumulator run after each accumulation, with the su
   (x * 4).backward();
   CHECK(sums.size() == 2);
   CHECK_THROWS_WITH(autograd::grad_accumulator(x * 2), Contains("leaf"));
-  CHECK_THROWS_WITH(accumulator->remove_post_hook(5), Contains("no hook 5"));
+  CHECK_THROWS_WITH(accumulator->remove_post_hook(5), Contains("no hook at position 5"));
 }
 
 TEST_CASE("an accumulator with a slot keeps the gradient in the memory that it was given", "[autograd][hooks]") {
@@ -115,7 +115,8 @@ TEST_CASE("callbacks run in order when the whole backward is done, those that th
   (h * 3).backward();
   REQUIRE(order.size() == 23);
   CHECK((order[0] == 0 && order[2] == 2 && order[22] == 29));
-  CHECK_THROWS_WITH(autograd::queue_callback([] {}), Contains("no backward is running"));
+  CHECK_THROWS_WITH(autograd::queue_callback([] {}),
+                    Contains("Final callbacks can only be installed during backward pass"));
 }
 
 TEST_CASE("a second backward needs retain_graph, and the error says so", "[autograd]") {
@@ -186,19 +187,22 @@ TEST_CASE("grad returns gradients of any tensor and leaves grad() alone", "[auto
   const variable_list some = autograd::grad({a * b}, {a, unused}, {}, {}, false, /*allow_unused=*/true);
   CHECK(some[0].item<double>() == 5);
   CHECK_FALSE(some[1].defined());
-  CHECK_THROWS_WITH(autograd::grad({a * b}, {ones({1})}), Contains("input 0 does not require"));
+  CHECK_THROWS_WITH(autograd::grad({a * b}, {ones({1})}),
+                    Contains("One of the differentiated Tensors does not require grad: input 0"));
   const variable_list both = autograd::grad({a * 2, a * b}, {a}, {number({10.0}), number({100.0})});
   CHECK(both[0].item<double>() == 20 + 500);
 }
 
 TEST_CASE("backward says what it cannot start from", "[autograd]") {
   Tensor x = leaf({1.0, 2.0});
-  CHECK_THROWS_WITH((x * 2).backward(), Contains("(2,)") && Contains("one element"));
+  CHECK_THROWS_WITH((x * 2).backward(),
+                    Contains("(2,)") && Contains("grad can be implicitly created only for scalar outputs"));
   CHECK_THROWS_WITH((x * 2).backward(ones({3}, kFloat64)), Contains("(3,)") && Contains("(2,)"));
-  CHECK_THROWS_WITH(ones({1}).backward(), Contains("does not require a gradient"));
-  CHECK_THROWS_WITH(autograd::backward({x * 2}, {x, x}), Contains("1 tensors but 2 gradients"));
+  CHECK_THROWS_WITH(ones({1}).backward(),
+                    Contains("element 0 of tensors does not require grad and does not have a grad_fn"));
+  CHECK_THROWS_WITH(autograd::backward({x * 2}, {x, x}), Contains("got 1 tensors and 2 gradients"));
   const NoGradGuard guard;
-  CHECK_THROWS_WITH((x * 2).sum().backward(), Contains("has no history"));
+  CHECK_THROWS_WITH((x * 2).sum().backward(), Contains("does not have a grad_fn"));
 }
 
 TEST_CASE("nothing is recorded under NoGradGuard, and modes nest", "[autograd]") {
@@ -247,8 +251,9 @@ TEST_CASE("retain_grad keeps the gradient of a result, as its hooks leave it", "
   CHECK(h.grad().item<double>() == 20);
   CHECK(x.grad().item<double>() == 60);
   x.retain_grad();  // a leaf has its gradient anyway
-  CHECK_THROWS_WITH(ones({2}).retain_grad(), Contains("retain_grad") && Contains("does not require"));
-  CHECK_THROWS_WITH((x * 2).detach().retain_grad(), Contains("retain_grad") && Contains("does not require"));
+  CHECK_THROWS_WITH(ones({2}).retain_grad(), Contains("can't retain_grad on Tensor that has requires_grad=False"));
+  CHECK_THROWS_WITH((x * 2).detach().retain_grad(),
+                    Contains("can't retain_grad on Tensor that has requires_grad=False"));
   Tensor k = x * 3;
   k.retain_grad();
   k.mul_(10);  // it is the gradient of what k is now

@@ -96,8 +96,9 @@ TEST_CASE("anomaly mode names the node whose backward made NaN, and where it was
   CHECK(autograd::AnomalyMode::is_enabled());
   const Tensor x = zeros({2}, kFloat64).requires_grad_();
   const Tensor y = (x.sqrt() * 0).sum();  // 0 / 0 in sqrt's backward
-  CHECK_THROWS_WITH(y.backward(), Contains("backward of sqrt returned NaN in the gradient of input 0, of (2,)") &&
-                                      Contains("sqrt was recorded at:") && Contains("sqrt(") && !Contains("-rdynamic"));
+  CHECK_THROWS_WITH(y.backward(),
+                    Contains("backward of sqrt returned nan values in its 0th output, a gradient of (2,)") &&
+                        Contains("sqrt was recorded at:") && Contains("sqrt(") && !Contains("-rdynamic"));
   CHECK_FALSE(x.grad().defined());
 }
 
@@ -135,5 +136,5 @@ TEST_CASE("anomaly mode names the backward that made a node of a second derivati
   const Tensor x = zeros({1}, kFloat64).requires_grad_();
   const Tensor y = x.pow(1.5).sum();  // its second derivative, 0.75 / sqrt(x), is infinite, times 0 NaN
   const Tensor dx = autograd::grad({y}, {x}, {}, true, /*create_graph=*/true)[0];
-  CHECK_THROWS_WITH((dx * 0).sum().backward(), Contains("returned NaN") && Contains("in the backward of pow"));
+  CHECK_THROWS_WITH((dx * 0).sum().backward(), Contains("returned nan values") && Contains("in the backward of pow"));
 }

@@ -35,7 +35,7 @@ TEST_CASE("a number is divided as it is, not as the integer dtype would hold it"
 
 TEST_CASE("integers divided by zero throw, real numbers give what IEEE 754 says", "[numbers]") {
   const Tensor x = tensor({3, -4}), zeros_too = tensor({1, 0});
-  CHECK_THROWS_WITH(bytes({3}) % 256, Contains("remainder") && Contains("divided by 0"));  // 256 wraps to 0
+  CHECK_THROWS_WITH(bytes({3}) % 256, Contains("remainder") && Contains("ZeroDivisionError"));  // 256 wraps to 0
   CHECK_THROWS_WITH(x % 0, Contains("remainder"));
   CHECK_THROWS_WITH(x.fmod(0), Contains("fmod"));
   CHECK_THROWS_WITH(x.floor_divide(0), Contains("floor_divide"));
@@ -74,7 +74,7 @@ TEST_CASE("bools are not subtracted, and have no sign to change", "[numbers]") {
   for (const auto& difference : std::vector<std::function<void()>>{
            [&] { b - b; }, [&] { b - 1; }, [&] { 1 - b; }, [&] { x - b; }, [&] { b - x; }, [&] { i - true; },
            [&] { true - x; }, [&] { x.clone().sub_(b); }, [&] { b.clone().sub_(b); }, [&] { x.clone().sub_(true); }})
-    CHECK_THROWS_WITH(difference(), Contains("sub") && Contains("logical_not"));
+    CHECK_THROWS_WITH(difference(), Contains("sub") && Contains("is not supported"));
   CHECK_THROWS_WITH(b.neg(), Contains("neg") && Contains("bool"));
   CHECK_THROWS_WITH(b.relu(), Contains("relu") && Contains("bool"));
   CHECK_THROWS_WITH(b.floor(), Contains("floor") && Contains("bool"));
@@ -85,13 +85,15 @@ TEST_CASE("bools are not subtracted, and have no sign to change", "[numbers]") {
 
 TEST_CASE("alpha is a bool, an integer or a real number as the result is", "[numbers]") {
   const Tensor b = tensor({false, true}), both = tensor({true, true}), i = tensor({1, 2}), x = ones({2});
-  CHECK_THROWS_WITH(x.add(x, true), Contains("add: alpha is a bool"));
-  CHECK_THROWS_WITH(i.sub(i, true), Contains("sub: alpha is a bool"));
-  CHECK_THROWS_WITH(i.add(i, 2.0), Contains("add: alpha is the floating-point number 2"));
+  CHECK_THROWS_WITH(x.add(x, true), Contains("add: Boolean alpha only supported for Boolean results"));
+  CHECK_THROWS_WITH(i.sub(i, true), Contains("sub: Boolean alpha only supported for Boolean results"));
+  CHECK_THROWS_WITH(i.add(i, 2.0),
+                    Contains("add: For integral input tensors, argument alpha must not be a floating point number"));
   CHECK_THROWS_WITH(i.clone().add_(i, 2.5), Contains("add_") && Contains("2.5"));
   CHECK_THROWS_WITH(i.clone().sub_(i, true), Contains("sub_"));
   CHECK_THROWS_WITH(b.add(both, 1.0), Contains("add"));
-  CHECK_THROWS_WITH(bytes({1}).add(bytes({1}), 300), Contains("add: the number 300 does not fit uint8"));
+  CHECK_THROWS_WITH(bytes({1}).add(bytes({1}), 300),
+                    Contains("add: value cannot be converted to type uint8 without overflow: 300"));
   check_values(bytes({3}).add(bytes({3}), -1), kUInt8, {0});
   check_values(i.add(x[0], 2.5), kFloat32, {3.5, 4.5});
   check_values(b.add(both, true), kBool, {1, 1});
@@ -100,8 +102,10 @@ TEST_CASE("alpha is a bool, an integer or a real number as the result is", "[num
 
 TEST_CASE("what a number is put into must hold it", "[numbers]") {
   const Tensor u = bytes({3, 7});
-  CHECK_THROWS_WITH(where(u > 3, u, 300), Contains("where: the number 300 does not fit uint8"));
-  CHECK_THROWS_WITH(u.masked_fill(u > 3, 300), Contains("masked_fill: the number 300 does not fit uint8"));
+  CHECK_THROWS_WITH(where(u > 3, u, 300),
+                    Contains("where: value cannot be converted to type uint8 without overflow: 300"));
+  CHECK_THROWS_WITH(u.masked_fill(u > 3, 300),
+                    Contains("masked_fill: value cannot be converted to type uint8 without overflow"));
   check_values(u.masked_fill(u > 3, 2.5), kUInt8, {3, 2});
   CHECK_THROWS_WITH(tensor({true}).add_(1), Contains("add_") && Contains("bool"));
   CHECK_THROWS_WITH(tensor({true}).mul_(tensor({2})), Contains("mul_") && Contains("int64"));
@@ -169,10 +173,10 @@ TEST_CASE("sum_to_size sums what sizes broadcast over, and is a view only where 
 
 TEST_CASE("norm refuses integers, and what has no elements where none has no norm", "[numbers]") {
   for (const double p : {2.0, 1.0, 0.0, double(INFINITY)})
-    CHECK_THROWS_WITH(arange(4).norm(p), Contains("norm: dtype"));
+    CHECK_THROWS_WITH(arange(4).norm(p), Contains("norm: Expected a floating point"));
   for (const double p : {-1.0, double(INFINITY), -double(INFINITY)}) {
-    CHECK_THROWS_WITH(zeros({0}).norm(p), Contains("norm: (0,)"));
-    CHECK_THROWS_WITH(zeros({2, 0}).norm(p, {1}), Contains("no elements"));
+    CHECK_THROWS_WITH(zeros({0}).norm(p), Contains("norm cannot compute the") && Contains("(0,)"));
+    CHECK_THROWS_WITH(zeros({2, 0}).norm(p, {1}), Contains("on an empty tensor"));
     CHECK(zeros({2, 0}).norm(p, {0}).sizes() == IntArrayRef({0}));
   }
   check_values(zeros({2, 0}).norm(3, {1}), kFloat32, {0, 0});
@@ -188,7 +192,7 @@ TEST_CASE("integers are multiplied by matrices, and wrap", "[numbers]") {
   check_values(linear(a, b.t(), tensor({1, 2}, kInt64)), kInt64, {59, 66, 140, 156});
   check_values(tensor({100, 100}, kInt8).dot(tensor({1, 1}, kInt8)), kInt8, {-56});
   check_values(zeros({2, 0}, kInt32).mm(zeros({0, 1}, kInt32)), kInt32, {0, 0});
-  CHECK_THROWS_WITH(ones({1, 1}, kBool).mm(ones({1, 1}, kBool)), Contains("accepted: one dtype of numbers for both"));
+  CHECK_THROWS_WITH(ones({1, 1}, kBool).mm(ones({1, 1}, kBool)), Contains("not implemented for 'bool'"));
 }
 
 TEST_CASE("spreads and norms of half types do not overflow on the way", "[numbers]") {

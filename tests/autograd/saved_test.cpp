@@ -262,6 +262,6 @@ TEST_CASE("checkpoints, hooks and anomaly mode hold for the workers of a graph o
   const autograd::DetectAnomalyGuard guard;
   const Tensor zero = zeros({2}, kFloat64).requires_grad_();
   const Tensor bad = (zero.to(there).sqrt() * 0).sum().to(kCPU) + zero.sum();
-  CHECK_THROWS_WITH(bad.backward(), Contains("backward of sqrt returned NaN"));
+  CHECK_THROWS_WITH(bad.backward(), Contains("backward of sqrt returned nan values"));
   set_cpu_device_count(1);
 }

@@ -193,5 +193,5 @@ TEST_CASE("a replay raises the versions of what it writes", "[graph]") {
   graph.capture([&] { x.add_(1); });
   const Tensor y = weight * x;
   graph.replay();
-  CHECK_THROWS_WITH(y.sum().backward(), Contains("changed in place"));
+  CHECK_THROWS_WITH(y.sum().backward(), Contains("modified by an inplace operation"));
 }

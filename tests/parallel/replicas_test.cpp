@@ -54,7 +54,7 @@ TEST_CASE("forward may run twice before backward, and says so when the values ch
     net->at<nn::LinearImpl>(2).weight.mul_(2);
   }
   const Tensor second = dp(b);
-  CHECK_THROWS_WITH(first.sum().backward(), Contains("changed in place since"));
+  CHECK_THROWS_WITH(first.sum().backward(), Contains("modified by an inplace operation"));
   CHECK_NOTHROW(second.sum().backward());
 }
 

@@ -49,7 +49,7 @@ def _(difference, steps, ours, theirs):
 def _(difference, steps, ours, theirs):
     made = results_of(difference.step, theirs) or [""]
     value = theirs["values"].get(made[0])
-    is_check = re.search("accepted: |expected|must |should |cannot |only ", ours["errors"][difference.step], re.IGNORECASE)
+    is_check = re.search("accepted: |expected|must |should |cannot |only |invalid ", ours["errors"][difference.step], re.IGNORECASE)
     return difference.kind == "throws" and is_check and isinstance(value, list) and 0 in value[1]
 
 
@@ -70,7 +70,7 @@ def _(difference, steps, ours, theirs):
         "without a derivative")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and bool(
-        re.match(r".*(pool2d|_loss)\S*: dtype is \w+; accepted: floating point", ours["errors"][difference.step]))
+        re.match(r".*(pool2d|_loss)\S*: (dtype is \w+|not implemented for '\w+'); accepted: floating point", ours["errors"][difference.step]))
 
 
 @wanted("losses of unlike sizes",
@@ -84,7 +84,7 @@ def _(difference, steps, ours, theirs):
 @wanted("medians of nothing",
         "Tandem refuses the median of an empty integer tensor; PyTorch returns a NaN converted to an integer")
 def _(difference, steps, ours, theirs):
-    return difference.kind == "throws" and "has no elements to choose from" in ours["errors"][difference.step] and (
+    return difference.kind == "throws" and "to have non-zero size" in ours["errors"][difference.step] and (
         op_of(difference, steps) == "median")
 
 
@@ -170,9 +170,9 @@ def _(difference, steps, ours, theirs):
         "the two dtypes")
 def _(difference, steps, ours, theirs):
     return difference.kind == "throws" and any(
-        text in ours["errors"][difference.step] for text in ("accepted: one dtype of numbers for both", "both must be of one dtype",
-                                                             "Expected out tensor to have dtype", "accepted: float32 and float64",
-                                                             "bool tensors cannot be subtracted"))
+        text in ours["errors"][difference.step] for text in (
+            "accepted: one dtype of numbers for both", "accepted: numbers", "to have the same dtype", "both must be of one dtype",
+            "Expected out tensor to have dtype", "accepted: float32 and float64", "Subtraction, the `-` operator, with"))
 
 
 @wanted("inputs without a batch",
